@@ -240,7 +240,9 @@ def app_command(options: argparse.Namespace) -> int:
     if options.leader_key and options.leader_key != os.environ.get("BERTVIZ_LAB_LEADER_KEY"):
         _warn("Everybody on this machine sees --leader-key in the list of processes; BERTVIZ_LAB_LEADER_KEY is safer.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
-    given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics")}
+    given = {
+        name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
+    }
     users = users_of(options.auth, options.auth_file, os.environ)
     given |= {"workshop": options.workshop.strip(), "public_url": checked_address(options.public_url)}
     given |= {"leader_key": new_key(options.leader_key)} if given["workshop"] else {}

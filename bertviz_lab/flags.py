@@ -134,6 +134,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         action="store_true",
         help="Strangers reach this page, for example through a proxy; implied by any other host and by a Space",
     )
+    app.add_argument(
+        "--language",
+        metavar="CODE",
+        default="",
+        help="Language of lessons, handouts and workshop: en or de; also BERTVIZ_LAB_LANGUAGE (default: en)",
+    )
     app.add_argument("--allowed-hosts", metavar="NAMES", help="Further names of this server, with commas between them")
     app.add_argument(
         "--trusted-proxies",

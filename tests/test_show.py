@@ -145,3 +145,21 @@ def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
         assert not page.locator(".lab .empty:visible").count(), name
         drawn = page.locator(".lab :is(canvas, svg, td, button, mark, li, span)")
         assert drawn.count() > 1, name
+
+
+def test_the_frame_in_a_notebook_grows_with_what_is_drawn_in_it_later(page: Page) -> None:
+    """Charts come when the page has long been loaded: of three only two were seen."""
+    script = "setTimeout(() => { document.getElementById('box').style.height = '1500px'; }, 500)"
+    late = f"<!doctype html><body><div id='box' style='height: 50px'></div><script>{script}</script></body>"
+    page.set_content(show.View(late, height=200)._repr_html_())
+    page.wait_for_function("() => document.querySelector('iframe').clientHeight > 1500", timeout=10_000)
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.set_content(views()["learning_curves"]._repr_html_())
+    charts = page.frame_locator("iframe").locator(".main-svg")
+    expect(charts.last).to_be_attached()
+    page.wait_for_function(
+        """() => {
+          const frame = document.querySelector('iframe');
+          return frame.contentDocument.body.scrollHeight <= frame.clientHeight;
+        }"""
+    )

@@ -39,6 +39,7 @@ def matrix_payload(
     diagonal: bool = False,
     centre: float = 0.0,
     numbers: bool = True,
+    columns_name: str = "",
     **captions: str,
 ) -> Payload:
     """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected.
@@ -46,7 +47,8 @@ def matrix_payload(
     `peak` is the distance from `centre`, the white value, with the full shade; by default the largest value. Without
     `numbers` they stand in the table alone, and few of the columns are named. `counts`, of the same shape, replace
     `values` as the text of cells and table; `details` are tooltips. With `diagonal`, cells off the diagonal have the
-    other colour. `captions`: sentence, note, file. Raises `ValueError` where the shapes do not agree.
+    other colour. `columns_name` is the name of the columns' axis. `captions`: sentence, note, file. Raises `ValueError`
+    where the shapes do not agree.
     """
     if values.shape != (len(rows), len(columns)) or (counts is not None and counts.shape != values.shape):
         raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
@@ -77,7 +79,9 @@ def matrix_payload(
     if diagonal:  # mistakes are few beside what is right: the root lets them be seen
         sign = np.where(np.eye(*values.shape, dtype=bool), 1, -1)
         shades = sign * np.sqrt(np.abs(shades / (peak or 1.0)))
-    figure = heatmap_figure(shades, rows, columns, written, spoken, 1.0 if diagonal else peak, 400 if numbers else 8)
+    figure = heatmap_figure(
+        shades, rows, columns, written, spoken, 1.0 if diagonal else peak, 400 if numbers else 8, columns_name
+    )
     body = {
         "kind": "matrix",
         "rows": list(rows),

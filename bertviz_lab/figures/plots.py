@@ -8,6 +8,7 @@ that is only opened need not wait for it.
 import html
 import math
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ SHADES = ("var(--lab-shade-a)", "var(--lab-shade-b)")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # which no SVG may hold
 _LONGEST_NAME = 34  # characters of a name on an axis; hovering tells the whole
-_ROW, _HEAD = 26, 30  # pixels
+_LINE = 30  # characters of a line of a row's name, which has two: a phone has room for the row as well
+_ROW, _TWO_LINES, _HEAD = 26, 32, 30  # pixels
 
 
 def heatmap_figure(
@@ -36,11 +38,12 @@ def heatmap_figure(
     words: Sequence[Sequence[str]],
     peak: float,
     most_names: int = 400,
+    columns_name: str = "",
 ) -> "go.Figure":
     """A table of shaded cells, (rows, columns): blue above 0, brown below, full at `peak`; NaN is left white.
 
     `texts` stand in the cells, `words` are what hovering says. Of more columns than `most_names` an even selection is
-    named.
+    named. `columns_name` is the name of their axis.
     """
     import plotly.graph_objects as go
 
@@ -59,9 +62,11 @@ def heatmap_figure(
         xgap=2,
         ygap=2,
     )
-    figure = blank_figure([trace], _ROW * len(rows) + _HEAD + 20)
-    figure.update_xaxes(_named(columns, most_names), side="top", showgrid=False, zeroline=False)
-    figure.update_yaxes(_named(rows), autorange="reversed", showgrid=False, zeroline=False)
+    height = max(map(_row_height, rows), default=_ROW) * len(rows) + _HEAD + 20
+    figure = blank_figure([trace], height + (_ROW if columns_name else 0))
+    title = {"text": escaped(columns_name), "standoff": 4}
+    figure.update_xaxes(_named(columns, most_names), side="top", title=title, showgrid=False, zeroline=False)
+    figure.update_yaxes(_named_rows(rows), autorange="reversed", showgrid=False, zeroline=False)
     return figure
 
 
@@ -98,7 +103,7 @@ def bar_figure(
         )
         for place, ((name, values), written) in enumerate(zip(series, texts, strict=True))
     ]
-    height = (16 * len(series) + 12) * len(groups) + 24
+    height = max(16 * len(series) + 12, *map(_row_height, groups), 0) * len(groups) + 24
     figure = blank_figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
     peak = peak or 1.0
     signed = any(value is not None and value < 0 for _, values in series for value in values)
@@ -107,7 +112,7 @@ def bar_figure(
     span = [-1.25 * peak, 1.25 * peak] if signed else [0, peak]
     figure.update_xaxes(range=span, visible=False, fixedrange=True, zeroline=False)
     figure.update_layout(margin_r=12 if signed else 16 + 8 * longest)
-    figure.update_yaxes(_named(groups), autorange="reversed", showgrid=False, zeroline=False)
+    figure.update_yaxes(_named_rows(groups), autorange="reversed", showgrid=False, zeroline=False)
     figure.update_layout(barmode="group", bargap=0.25)
     if reference is not None:
         value, name = reference
@@ -256,6 +261,20 @@ def _named(names: Sequence[str], most: int = 400) -> dict[str, Any]:
     shown = range(0, len(names), every)
     texts = [escaped(_short_name(names[place])) for place in shown]
     return {"tickmode": "array", "tickvals": list(shown), "ticktext": texts, "ticks": ""}
+
+
+def _named_rows(names: Sequence[str]) -> dict[str, Any]:
+    """An axis with a name at each row, in up to two lines."""
+    texts = ["<br>".join(map(escaped, _lines(name))) for name in names]
+    return {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": texts, "ticks": ""}
+
+
+def _lines(name: str) -> list[str]:
+    return textwrap.wrap(name, _LINE, max_lines=2, placeholder="…") if len(name) > _LINE else [name]
+
+
+def _row_height(name: str) -> int:
+    return _ROW if len(_lines(name)) < 2 else _TWO_LINES
 
 
 def _short_name(name: str) -> str:

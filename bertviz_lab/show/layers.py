@@ -116,7 +116,7 @@ def logit_lens(lens: LogitLens) -> View:
 
 
 def norms(by_layer: NormsByLayer, position: int | None = None) -> View:
-    """Norms by layer, of hidden states and of what both parts of a layer add: of a token, or the mean of all."""
+    """Norms by layer, of hidden states and of what both parts of a layer add: of a token, or the median of all."""
     return chart("Norms by layer", norms_payload(by_layer, position))
 
 

@@ -7,8 +7,12 @@ from pathlib import Path
 from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.components.charts.chart import CHART
 
-#: Where the notebook lets it, the frame becomes as high as what was drawn in it.
-_FIT = "this.style.height = `${this.contentDocument.body.scrollHeight + 40}px`"
+#: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
+_FIT = (
+    "new this.contentWindow.ResizeObserver(() => {"
+    " this.style.height = `${this.contentDocument.body.scrollHeight + 40}px`"
+    " }).observe(this.contentDocument.body)"
+)
 
 
 @dataclass(frozen=True)

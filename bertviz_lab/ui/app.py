@@ -113,7 +113,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "auth": Logins(users).check if users else None,
         "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
-        "head": theme.head() + bundle.head(),
+        "head": theme.head() + bundle.head(language=state.settings.language),
         "app_kwargs": {
             "routes": routes,
             "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both

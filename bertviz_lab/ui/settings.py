@@ -10,6 +10,7 @@ from pathlib import Path
 from bertviz_lab.config import SHIPPED
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import ENGLISH, languages
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _LONGEST_NAME = 80
@@ -33,6 +34,7 @@ class Settings:
         workshop: the name of a workshop that is given on this page; "" for none.
         leader_key: what opens its leader's page.
         public_url: where participants find the page, with a slash at its end; "" where the machine's address is right.
+        language: the code of the language of the course, unless a visitor asks for another one.
         metrics: whether `/metrics` is served: to programs on this machine, or to those that know `metrics_token`.
         space: the page runs as a Space, in a frame of the Hugging Face hub.
     """
@@ -51,12 +53,15 @@ class Settings:
     workshop: str = ""
     leader_key: str = field(default="", repr=False)
     public_url: str = ""
+    language: str = ENGLISH.code
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
             raise InputError(f"--max-runs must lie between 1 and 64, not {self.max_runs}.")
         if len(self.workshop) > _LONGEST_NAME or (self.workshop and not self.shared):
             raise InputError(f"--workshop must be a name of at most {_LONGEST_NAME} characters, on a shared page.")
+        if self.language not in languages():
+            raise InputError(f"--language must be one of {', '.join(languages())}, not {self.language!r}.")
         for proxy in self.trusted_proxies:
             if proxy not in ("*", "localhost") and not _is_network(proxy):
                 raise InputError(f"--trusted-proxies must be addresses or networks such as 10.0.0.0/8, not {proxy!r}.")
@@ -83,12 +88,13 @@ class Settings:
         workshop: str = "",
         leader_key: str = "",
         public_url: str = "",
+        language: str = "",
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else.
 
         `limits` are those that the owner gave as options, by name and as text; `allowed_hosts` and `trusted_proxies`
-        are lists with commas, and have an environment variable each. Who names a proxy, or gives a workshop, has a page
-        that others reach; a workshop's runs are short unless its owner says otherwise.
+        are lists with commas, and have an environment variable each, as `language` has. Who names a proxy, or gives a
+        workshop, has a page that others reach; a workshop's runs are short unless its owner says otherwise.
         """
         space = "SPACE_ID" in environment
         hosts = _names(allowed_hosts or environment.get("BERTVIZ_LAB_ALLOWED_HOSTS"))
@@ -115,6 +121,7 @@ class Settings:
             workshop=workshop,
             leader_key=leader_key,
             public_url=public_url,
+            language=language or environment.get("BERTVIZ_LAB_LANGUAGE") or ENGLISH.code,
         )
 
 

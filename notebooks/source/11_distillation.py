@@ -156,7 +156,7 @@ for name, checkpoint in {"teacher": teacher, **students}.items():
     print(f"{name:<12}{checkpoint.config.num_hidden_layers} layers, {count:,} parameters")
 
 # %%
-show.fill_comparison(interpret.compare_fill_mask([teacher, *students.values()], text))
+show.fill_comparison(interpret.compare_fill_mask([teacher, *students.values()], text, top_k=3))
 
 # %% [markdown]
 # ### Exercise 3

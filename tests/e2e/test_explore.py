@@ -1,17 +1,18 @@
 """The input bar of Explore, the token that all panels share, and the address, with real mouse and keyboard."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.explore.view import EXPLORE
-from tests.browser import PageLog, eventually
+from tests.browser import PageLog, eventually, fill_in
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -96,6 +97,58 @@ def test_an_example_fills_in_both_texts(page: Page, served: tuple[str, AppState]
     expect(page.locator("#text-b")).to_have_value(text_b)
     expect(page.locator("#tokens-strip .seg-b").first).to_be_visible()
     expect(page.locator("#nsp-verdict")).to_be_visible()
+
+
+def test_panels_stay_in_sight_below_examples_that_are_whole_passages(
+    page: Page, served: tuple[str, AppState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spelt out, they pushed the predictions so far down that these were not asked again: the old answer stayed."""
+    address, state = served
+    passage = "The immune system is a system of many structures and processes that protects against disease. " * 8
+    long = [(f"What does it protect against, number {n}?", passage) for n in range(5)]
+    monkeypatch.setattr(state, "task_examples", lambda *_: long)
+    visit(page, address, model="answers-town")
+    chips = page.locator("#examples .chip")
+    expect(chips).to_have_count(5)
+    heights = chips.evaluate_all("(nodes) => nodes.map((node) => node.offsetHeight)")
+    assert max(heights) < 40  # a line each
+    marked = page.locator("#task-marked")
+    expect(marked).to_contain_text(long[0][0])
+    page.wait_for_timeout(500)
+    question = "Where did the cat sit?"
+    fill_in((page.locator("#text-a"), question), (page.locator("#text-b"), "The cat sat on the mat. The dog ran."))
+    page.locator("#text-a").press("Enter")
+    expect(marked).to_contain_text(question)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        asked = json.loads(route.request.post_data or "{}")
+        if not held and asked["fn_name"] == "answer" and asked["data"][1:3] == ["predictions", "task"]:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/component_server/**", hold_the_first)
+    page.goto(f"{served[0]}?model=answers-town")
+    eventually(page, lambda: bool(held), FIRST / 1000)
+    question = "Where is the ball of Leo?"
+    fill_in((page.locator("#text-a"), question), (page.locator("#text-b"), "The ball of Leo is in the garden."))
+    page.locator("#text-a").press("Enter")
+    expect(page.locator("#tokens-strip")).to_contain_text("leo")
+    page.wait_for_timeout(500)  # longer than the page leaves an older question before it is dropped
+    marked = page.locator("#task-marked")
+    expect(marked).not_to_contain_text(question)
+    held[0].continue_()
+    expect(marked).to_contain_text(question)
+    page.wait_for_timeout(500)
+    expect(marked).to_contain_text(question)
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_and_b_are_swapped_and_a_random_b_is_drawn(page: Page, served: tuple[str, AppState]) -> None:

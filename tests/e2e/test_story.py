@@ -263,6 +263,16 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
+#: Controls that stand beyond the window's edge, where nothing around them can be scrolled sideways.
+CUT_OFF = """() => [...document.querySelectorAll('button, input, select, textarea')].filter((control) => {
+  if (!control.checkVisibility() || control.getBoundingClientRect().right <= innerWidth + 1) return false;
+  for (let box = control.parentElement; box; box = box.parentElement) {
+    if (['auto', 'scroll'].includes(getComputedStyle(box).overflowX)) return false;
+  }
+  return true;
+}).map((control) => control.outerHTML.slice(0, 120))"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_every_workspace_fits_and_can_be_read_by_everybody(
@@ -278,6 +288,7 @@ def test_every_workspace_fits_and_can_be_read_by_everybody(
         expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
         at_rest(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
+        assert page.evaluate(CUT_OFF) == [], f"{name}: what cannot be reached at {width} px"
         found = Axe().run(page).response["violations"]
         serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
         assert serious == [], f"{name}, {scheme}"

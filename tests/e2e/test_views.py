@@ -266,7 +266,7 @@ def test_the_lens_and_norms_follow_the_input_and_the_selected_token(page: Page, 
     norms = page.locator("#norms-by-layer .heading")
     expect(norms).to_have_text("Norms by layer: [MASK] (position 7)")
     page.locator("#tokens-strip .masked").last.click()
-    expect(norms).to_have_text("Norms by layer: mean")
+    expect(norms).to_have_text("Norms by layer: median")
     unfold(page, "layers-token_norms")
     strip = page.locator("#norms-of-tokens")
     expect(strip.locator("th", has_text="embeddings")).to_have_count(1)
@@ -358,7 +358,7 @@ def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, serv
     expect(page.locator("#masking-loss")).to_contain_text("no masked-LM head")
     page.locator("#panel-layers").scroll_into_view_if_needed()
     expect(page.locator("#lens")).to_contain_text("no masked-LM head")
-    expect(page.locator("#norms-by-layer .heading")).to_have_text("Norms by layer: mean")
+    expect(page.locator("#norms-by-layer .heading")).to_have_text("Norms by layer: median")
 
 
 def best_share(session: AppState, model: str, text: str) -> str:

@@ -10,6 +10,7 @@ from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
 from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
 from bertviz_lab.figures.interpret.masking import masking_statistics_payload
+from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from tests.ui.components.harness import SENTENCE, encoding
 
@@ -88,7 +89,12 @@ def test_masks_of_nothing_are_counted_as_none() -> None:
 
 def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
     assert "every pair" not in json.loads(similarity_payload(["a"], np.ones((1, 1))))["note"]
-    assert "at least 0.25" in json.loads(similarity_payload(["a", "b"], np.array([[1, 0.25], [0.25, 1]])))["note"]
+    assert "at least 0.45" in json.loads(similarity_payload(["a", "b"], np.array([[1, 0.45], [0.45, 1]])))["note"]
+
+
+def test_sentences_that_a_model_keeps_apart_are_not_said_to_be_all_similar() -> None:
+    """After fine-tuning the cosines of two classes can be negative."""
+    assert json.loads(similarity_payload(["a", "b"], np.array([[1, -0.6], [-0.6, 1]])))["note"] == ""
 
 
 @pytest.mark.parametrize(
@@ -109,6 +115,14 @@ def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
     mask = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
     body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), masks=(mask,))))
     assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not in its vocabulary"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "title"), [(("one", "other"), "one and other"), (("one", "other", "third"), "one, other and third")]
+)
+def test_a_comparison_is_titled_with_its_models(names: tuple[str, ...], title: str) -> None:
+    mask = (SimpleNamespace(token="cat", probabilities=(0.5,) * len(names)),)
+    assert json.loads(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))["title"] == title
 
 
 def test_counts_are_written_where_values_only_shade() -> None:
@@ -141,3 +155,14 @@ def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
     ]
     assert layout["xaxis"]["range"] == [0, 1.0]
     assert layout["margin"]["r"] >= 100
+
+
+def test_a_long_name_of_a_row_stands_in_two_lines_and_short_ones_in_one() -> None:
+    names = ["word order", "subject-verb agreement across a distractor", f"{'very ' * 20}long"]
+    figure = heatmap_figure(np.zeros((3, 1)), names, ["0"], [[""]] * 3, [[""]] * 3, 1.0, columns_name="step")
+    short, two_lines, cut = figure.layout.yaxis.ticktext
+    assert short == "word order"
+    assert two_lines.replace("<br>", " ") == names[1]
+    assert cut.endswith("…")
+    assert cut.count("<br>") == 1
+    assert figure.layout.xaxis.title.text == "step"

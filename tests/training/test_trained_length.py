@@ -156,6 +156,7 @@ def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card()
         "entities-mini": 128,
         "sentiment-mini": 128,
         "tiny-town": 64,
+        "tiny-town-mask-only": 64,
         "wiki-mini": 128,
         "wiki-tiny": 128,
     }

@@ -20,11 +20,12 @@ def comparison_payload(comparison: "FillComparison") -> Payload:
             groups.append(f"{number}: {candidate.token}" if several else candidate.token)
             for model, probability in enumerate(candidate.probabilities):
                 values[model].append(probability)
+    *first, last = comparison.names
     texts = [["not in its vocabulary" if v is None else f"{v:.1%}" for v in probabilities] for probabilities in values]
     return bars_payload(
         groups,
         list(zip(comparison.names, values, strict=True)),
-        title=" and ".join(comparison.names),
+        title=f"{', '.join(first)} and {last}" if first else last,
         texts=texts,
         peak=1.0,
         file="comparison",

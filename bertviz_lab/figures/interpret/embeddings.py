@@ -13,6 +13,8 @@ from bertviz_lab.figures.strips import ScoreRow, scores_payload
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour
 
+_ALL_SIMILAR = 0.3  # a cosine; that of unrelated sentences is about 0 where a model was trained for their similarity
+
 
 def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
     """The norm of each embedding that is added, and its cosine with their sum; `note` says what a family lacks."""
@@ -22,7 +24,13 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
     count = {1: "the token embedding alone", 2: "the sum of two learned vectors"}
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
-        ScoreRow(name, "Norm of the sum" if name == "sum" else f"Norm of the {name} embedding", norm, "bar", peak=peak)
+        ScoreRow(
+            f"norm {name}",
+            "Norm of the sum" if name == "sum" else f"Norm of the {name} embedding",
+            norm,
+            "bar",
+            peak=peak,
+        )
         for name, norm in norms.items()
     ]
     rows += [
@@ -51,7 +59,7 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
     """The cosine of each pair of sentences."""
     names = [_name(text, index) for index, text in enumerate(texts)]
     off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
-    minimum = f" (here every pair has at least {off_diagonal.min():.2f})" if off_diagonal.size else ""
+    least = float(off_diagonal.min()) if off_diagonal.size else 0.0
     return matrix_payload(
         cosines,
         names,
@@ -61,8 +69,10 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
         peak=1.0,
         file="similarity",
         sentence="Cosine between the sentence embeddings: 1 is the same direction.",
-        note=f"Embeddings of a model that was not trained for sentence similarity are all similar{minimum}: "
-        "compare pairs rather than absolute values (Reimers and Gurevych 2019).",
+        note=f"Every pair has at least {least:.2f}: the embeddings of a model that was not trained for sentence "
+        "similarity are all similar. Compare pairs rather than absolute values (Reimers and Gurevych 2019)."
+        if least > _ALL_SIMILAR
+        else "",
     )
 
 
@@ -124,7 +134,8 @@ def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tupl
         paths=[list(range(count)), list(range(count, 2 * count))],
         details=[f"{name}: {layers[layer]}" for name in ("in A", "in B") for layer in range(count)],
         file="way",
-        note=f"The first two principal components; they explain {contexts.explained:.0%} of the variance.",
+        note=f"The first two principal components; they explain {contexts.explained:.0%} of the variance. What lies "
+        "together here may differ in the others: the cosines above compare whole vectors.",
     )
     return lines, plane
 

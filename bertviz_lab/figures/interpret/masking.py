@@ -103,14 +103,14 @@ def masking_payload(
 def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dict[str, float]) -> Payload:
     """The observed outcomes of the chosen tokens over many draws, beside the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
-    names = [count.outcome for count in counts.outcomes]
+    names = [_SHOWN[count.outcome][2] for count in counts.outcomes]
     shares = [count.observed / chosen for count in counts.outcomes]
-    expected = [expected_shares[name] for name in names]
+    expected = [expected_shares[count.outcome] for count in counts.outcomes]
     intervals = [
         f"{share:.0%} (99% interval {count.low / chosen:.2%} to {count.high / chosen:.2%})"
         for share, count in zip(expected, counts.outcomes, strict=True)
     ]
-    outside = [count.outcome for count in counts.outcomes if not count.low <= count.observed <= count.high]
+    outside = [_SHOWN[count.outcome][2] for count in counts.outcomes if not count.low <= count.observed <= count.high]
     warning = (
         f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
     )

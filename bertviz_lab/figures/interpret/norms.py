@@ -19,9 +19,15 @@ _NAMES: dict[NormKind, str] = {
     "feed_forward": "feed-forward output",
 }
 
+#: A mean would show those few tokens alone.
+_MEDIAN = (
+    "The median over all tokens, since some, often [CLS] and [SEP], have norms many times as large: click a token to "
+    "see its own."
+)
+
 
 def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note: str = "") -> Payload:
-    """Three lines over the layers: for the token at `position`, or the mean over all tokens.
+    """Three lines over the layers: for the token at `position`, or the median over all tokens.
 
     `norm_note` says what the hidden states of a pre-norm model are.
     """
@@ -30,19 +36,19 @@ def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note:
 
     def series(kind: NormKind) -> list[float | None]:
         rows = getattr(norms, kind)
-        values = rows.mean(1) if selected is None else rows[:, selected]
+        values = np.median(rows, 1) if selected is None else rows[:, selected]
         return [None] * (len(norms.hidden) - len(values)) + [float(value) for value in values]
 
     return lines_payload(
         ["embeddings", *(str(layer) for layer in range(1, len(norms.hidden)))],
         [(name, series(kind)) for kind, name in _NAMES.items()],
-        title=f"Norms by layer: {'mean' if selected is None else f'{tokens[selected]} (position {selected})'}",
+        title=f"Norms by layer: {'median' if selected is None else f'{tokens[selected]} (position {selected})'}",
         place_name="layer",
         low=0.0,
         file="norms",
         sentence="The Euclidean norm of the hidden state after each layer, and of what self-attention and the "
         f"feed-forward network add to it{'' if norm_note else ' before LayerNorm'}.",
-        note=f"{norm_note} {'The mean over all tokens; click a token to see its own.' * (selected is None)}".strip(),
+        note=f"{norm_note} {_MEDIAN * (selected is None)}".strip(),
     )
 
 

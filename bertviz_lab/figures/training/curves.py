@@ -70,7 +70,6 @@ _MARKS: dict[str, dict[str, Any]] = {
     "warm_up": {
         "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "layer": "below", "opacity": 0.1,
         "fillcolor": COLOURS[2], "line": {"width": 0},
-        "label": {"textposition": "bottom center", "font": _SMALL},
     },
 }  # fmt: skip
 #: What every figure of curves is filled with besides a log.

@@ -52,6 +52,7 @@ def learning_payload(rows: Rows) -> Payload | None:
         centre=_CHANCE,
         peak=1 - _CHANCE,
         numbers=False,
+        columns_name="step",
         details=[
             [
                 f"{name} at step {step}: {share:.0%} of the pairs correct"

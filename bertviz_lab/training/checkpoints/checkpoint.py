@@ -93,6 +93,17 @@ class Checkpoint:
         return self.config.family.class_name(self.kind)
 
 
+def model_name(source: str) -> str:
+    """A shipped name or hub id as it is; of a folder its own name, or the run's whose folder `model` it is.
+
+    Where a folder lies is private.
+    """
+    path = Path(source)
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not path.exists():
+        return source
+    return (path.parent.name if path.name == "model" else "") or path.name
+
+
 def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: float = math.inf) -> Checkpoint:
     """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then cached).
 
@@ -121,7 +132,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         tokenizer=tokenizer,
         config=config,
         card=card.read_text(encoding="utf-8", errors="replace") if card.is_file() else "",
-        name=folder.name if Path(str(source)).exists() else str(source),
+        name=model_name(str(source)),
         path=folder,
         report=report,
         trained_length=read_trained_length(folder, config),

@@ -1,6 +1,5 @@
 """The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, model_name
 from bertviz_lab.training.finetuning.task_data import TaskSplits
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware
@@ -194,20 +193,12 @@ def _arguments(config: RunConfig) -> Iterator[str]:
         if isinstance(value, tuple):
             yield from map(_file_name, value)
         else:
-            yield _model_name(value) if name in ("init_from", "teacher", "tokenizer", "model", "like") else str(value)
+            yield model_name(value) if name in ("init_from", "teacher", "tokenizer", "model", "like") else str(value)
 
 
 def source_name(source: str) -> str:
     """What a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is of."""
-    return _plain(_model_name(source))
-
-
-def _model_name(source: str) -> str:
-    """A shipped name or hub id as it is; of a local folder its own name, since where it lies is private."""
-    path = Path(source)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not path.exists():
-        return source
-    return path.parent.name if path.name == "model" else path.name
+    return _plain(model_name(source))
 
 
 def _file_name(name: str) -> str:

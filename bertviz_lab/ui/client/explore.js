@@ -101,7 +101,7 @@ function makeModelBox(name, label, always) {
 function showExamples(list) {
   shownExamples = list;
   examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...list.map(([textA, textB]) =>
-    h('button', { type: 'button', class: 'chip', onclick: () => fill(textA, textB) }, [textA, textB].filter(Boolean).join('  |  '))));
+    h('button', { type: 'button', class: 'chip cut', onclick: () => fill(textA, textB) }, [textA, textB].filter(Boolean).join('  |  '))));
   examples.hidden = !list.length;
 }
 

@@ -89,7 +89,7 @@ const page = (() => {
   let writing = 0;
 
   function address() {
-    const parts = new URLSearchParams();
+    const parts = new URLSearchParams(start.has('lang') ? { lang: LANGUAGE } : {});
     if (space) parts.set('space', space);
     for (const name of TEXTS) if (input[name] && input[name].length <= LONGEST) parts.set(name, input[name]);
     for (const [name, value] of kept) parts.set(name, value);
@@ -165,14 +165,14 @@ const page = (() => {
     },
     /**
      * Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view, part}.
-     * Settings, where some are given, are all that the shown view has: its others go back to their defaults. `part` is
-     * a fold of the view, which is opened.
+     * Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults if there are
+     * some. `part` is a fold of the view, which is opened.
      */
     open(place) {
-      const { show, part } = place;
-      const settings = { ...place.settings, ...(part && { [`${show}.${part}`]: 'open' }) };
-      const others = [...kept.keys()].filter((name) => name.startsWith(`${show}.`) && name !== `${show}.open`);
-      if (place.settings) others.forEach((name) => keep(name, ''));
+      const { show, part, lesson } = place;
+      const views = KNOWN_VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space)).map(({ id }) => id);
+      const others = [...kept.keys()].filter((name) => place.settings && views.includes(name.split('.')[0]) && !name.endsWith('.open'));
+      const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings, ...(part && { [`${show}.${part}`]: 'open' }) };
       for (const [name, value] of Object.entries(settings)) keep(name, value);
       if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map((name) => name.split('.')[0])]);
       if (place.input) set(place.input);

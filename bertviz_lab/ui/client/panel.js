@@ -109,6 +109,7 @@ function makePanel(view, body, prefix = view.id) {
       const fields = new Map();
       const read = (name) => {
         const text = panel.kept(name, defaults[name]);
+        if (text === String(defaults[name])) panel.keep(name, ''); // the address holds what differs
         if (typeof defaults[name] !== 'number') return text;
         return Number.isFinite(Number(text)) ? Number(text) : defaults[name]; // an address may say anything
       };

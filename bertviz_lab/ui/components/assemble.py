@@ -71,7 +71,8 @@ def _page(assembly: Assembly, label: str) -> str:
     """
     shared_rules = source("shared.css").replace(".dark &", "&.dark")
     rules = "\n".join(source(name) for name in assembly.sheets)
-    alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
+    page = "const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
+    alone = f"const PLOTLY = ''; const TEXTS = {{}}; {page}"
     has_charts = "plot.js" in assembly.chapters and not assembly.charts_need_server
     charts = f"<script>{source(PLOTLY)}</script>" if has_charts else ""
     shared = "\n".join(source(name) for name in ("tools.js", *ISLAND_TOOLS))

@@ -52,6 +52,12 @@ function setOptions(box, options, value = options[0]?.[0]) {
 
 // ---- numbers and words
 
+/** The language of the course: the one that the address asks for, else the server's. */
+const LANGUAGE = [new URLSearchParams(location.search).get('lang'), document.querySelector('script[data-language]')?.dataset.language].find((code) => code in TEXTS) ?? 'en';
+
+/** A text of the course in its language, with values in place of the names in braces. */
+const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;
 const whole = (number) => Math.round(number).toLocaleString('en-US');
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;

@@ -116,7 +116,7 @@ def _upload(label: str, elem_id: str) -> gr.File:
         file_count="multiple",
         scale=2,
         min_width=220,
-        height=150,
+        height=190,
         elem_id=elem_id,
     )
 

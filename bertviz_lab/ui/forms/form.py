@@ -38,13 +38,14 @@ BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
 
 
-def filled_in(recipe: str, source: str, size: int = 0) -> dict[str, Any]:
+def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") -> dict[str, Any]:
     """What the form holds once a recipe and a text are chosen: by name, all that either of them decides.
 
-    How long to train depends on the text alone; what else suits a text goes with the lab's own recipe only.
+    How long to train depends on the text alone, unless a workshop has planned it as `time_budget`; what else suits a
+    text goes with the lab's own recipe only.
     """
     settings = asdict(PretrainConfig.of_recipe(recipe, corpus=("a text",))) | {"recipe": recipe}
-    suited = texts.recommended(source, size)
+    suited = texts.recommended(source, size) | ({"time_budget": time_budget} if time_budget else {})
     return settings | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
 
 

@@ -56,13 +56,13 @@ def create_pretrain(session: AppState) -> TrainingView:
             file_types=_FILE_TYPES,
             scale=2,
             min_width=260,
-            height=150,
+            height=190,
             elem_id="text-files",
         )
     about = facts(facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about")
     headings = {"above": step("2. Check the corpus"), "below": step("3. Choose a model and train it")}
     health = health_cards(**headings, elem_id="text-health")
-    defaults = form.filled_in("lab", choices[0][1])
+    defaults = form.filled_in("lab", choices[0][1], time_budget=_planned(session))
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
     chosen["init_from"] = start = gr.Dropdown(
         session.models.starts(NOBODY),
@@ -158,9 +158,15 @@ def recommend(
         size = sum(path.stat().st_size for path in texts.chosen(source, files).files)
     except (InputError, OSError):
         size = 0
-    settings = form.filled_in(recipe, source, size)
+    settings = form.filled_in(recipe, source, size, _planned(session))
     settings["seq_len"] = min(settings["seq_len"], _longest(session, start))
     return [settings[name] for name in names]
+
+
+def _planned(session: AppState) -> str:
+    """How long the runs of a workshop are, by which its plans say who trains when; "" without one."""
+    settings = session.settings
+    return f"{settings.limits.run_seconds / 60:g}m" if settings.workshop else ""
 
 
 def start_chosen(session: AppState, start: str, seq_len: Any, recipe: str = "") -> list[Any]:

@@ -20,13 +20,14 @@ ATTENTION_AND_TRAINING = (
         title="Attention weights and value vectors",
         minutes=7,
         model=ENGLISH,
-        idea="In self-attention each token computes a weight for every token, from its query and their keys; the "
-        "weights sum to 1. What it reads are the value vectors of those tokens, each multiplied by its weight. "
+        idea="In self-attention each token has a query (what it looks for), a key (what it is found by) and a value "
+        "(what is read from it), three vectors computed from its own. Its query and all keys give a weight for every "
+        "token; they sum to 1. What it reads is the sum of all value vectors, each multiplied by its weight. "
         "Multi-head attention does this several times in parallel: each head learns its own pattern.",
         look=(
             Step(
-                "Click some of the small maps. In many of them one column is bright in every row: all tokens attend "
-                "to `[CLS]`.",
+                "Click some of the small maps, one for each head. In many of them one column is bright in nearly every "
+                "row: the tokens attend to `[CLS]` (the first) or `[SEP]` (the last).",
                 Place("attention", _RIVER),
             ),
         ),
@@ -41,8 +42,8 @@ ATTENTION_AND_TRAINING = (
             ),
             Choice(
                 "Yes: `[CLS]` stands for the whole text, so every token needs it.",
-                "In pretraining `[CLS]` is read by the NSP head. An attention head mostly attends to it where its own "
-                "pattern is absent: Clark et al. (2019) call this a no-op.",
+                "In pretraining `[CLS]` is read by the NSP head. An attention head seems to attend to special tokens "
+                "where its own pattern is absent: Clark et al. (2019) suspect a no-op.",
             ),
             Choice("No: the value vector of `[CLS]` is so short that little is added."),
         ),
@@ -50,21 +51,21 @@ ATTENTION_AND_TRAINING = (
         cases="texts: where a head gives `[CLS]` or `[SEP]` more than half of its attention, the value vector that it "
         "reads there is at most two thirds as long as those of the words",
         reveal=(
-            "{sink} gives `[CLS]` {weight} of its attention, and the value vector that it reads there, multiplied by "
-            "the output matrix, is {length} as long as those of the words. The weights must sum to 1: a head that does "
-            "not find what it looks for puts them where they do no harm.",
-            "Elsewhere a weight has an effect. In Tiny Town the word at `[MASK]` stands in the sentence before, and "
-            "{copier} gives it {far} of its attention: with all heads “black” has a probability of {whole}; with that "
-            "head ablated, {without}. {neighbour}, which gives the previous token {before}, can be ablated without "
-            "loss: “black” then has {unhurt}.",
+            "{sink} gives `[CLS]` {weight} of its attention, averaged over all tokens; the value vector that it reads "
+            "there, multiplied by the output matrix, is {length} as long as those of the words. The weights must sum "
+            "to 1: a head that does not find what it looks for can put them where they do little.",
+            f"Elsewhere a weight has an effect. In Tiny Town's “{_KITE}” the answer stands in the sentence before, and "
+            "{copier} gives it {far} of the attention of `[MASK]`: “black” has a probability of {whole}; with that "
+            "head ablated (its output set to 0), {without}. {neighbour}, which gives the previous token {before}, can "
+            "be ablated without loss: “black” then has {unhurt}.",
         ),
         proof=(
             Step(
-                "That head: the first column.",
+                "That head: the first column is `[CLS]`.",
                 Place("attention", _RIVER, settings={"layer": "{layer}", "head": "{head}"}),
             ),
             Step(
-                "Tiny Town with {copier} ablated. Open the head ablation to try the others.",
+                "Tiny Town with {copier} ablated. Open “Head ablation” to try the others.",
                 Place(
                     "attribution",
                     _KITE,
@@ -74,7 +75,7 @@ ATTENTION_AND_TRAINING = (
                 ),
             ),
             Step(
-                "The effect of each head.",
+                "The effect of each head: the log-probability of “black” with it minus that without it.",
                 Place("attribution", _KITE, part="heads", settings={"choice": _BLACK}, model=TOWN),
             ),
         ),
@@ -82,7 +83,7 @@ ATTENTION_AND_TRAINING = (
         formula_says="The scaled dot products of the query q and the keys k, both of dimension d, become weights that "
         "sum to 1; what is read is the weighted sum of the value vectors v, through the output matrix W.",
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
-        measured_by="Share of the attention, and length of what is read there (1 is the mean of the words)",
+        measured_by="[CLS] in that head; a length of 100% is the mean of the words",
         code="model.attention:SelfAttention.forward",
     ),
     Lesson(
@@ -90,12 +91,12 @@ ATTENTION_AND_TRAINING = (
         title="[CLS] and fine-tuning",
         minutes=6,
         model=REVIEWS,
-        idea="Every input begins with `[CLS]`, a token that stands for no word: its last hidden state can represent "
-        "the whole text. Fine-tuning puts a small linear classifier on top of it and trains the whole model a little "
-        "further on labelled examples.",
+        idea="Every input begins with `[CLS]`, a token that stands for no word: its last hidden state (its vector "
+        "after the last layer) can represent the whole text. Fine-tuning puts a small linear classifier on top of it "
+        "and trains the whole model a little further on labelled examples.",
         look=(
             Step(
-                "This model was fine-tuned on labelled film reviews. Try it on a review of your own.",
+                "sentiment-mini is wiki-mini, fine-tuned on labelled phrases of film reviews. Try your own.",
                 Place("predictions", _PRAISE),
             ),
         ),
@@ -128,19 +129,21 @@ ATTENTION_AND_TRAINING = (
         ),
         proof=(
             Step(
-                "The similarity of phrases before fine-tuning.",
+                "The similarity of phrases before fine-tuning: opposites (1 and 2, 3 and 4 …) are the most similar.",
                 Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE, model=ENGLISH),
             ),
             Step(
-                "And after it.",
+                "And after it: praise is similar to praise, and blame to blame.",
                 Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE),
             ),
-            Step("“{trap}”: which tokens decide?", Place("attribution", "{trap}")),
+            Step(
+                "“{trap}”: which tokens decide? The methods differ; lesson 8 says why.", Place("attribution", "{trap}")
+            ),
         ),
         formula="p(label) = softmax(W · tanh(P · h[CLS] + c) + b)",
         formula_says="W, with a row for each label, and b are new; the pooler P and everything below it are "
         "pretrained.",
-        source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, section 6",
+        source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, sections 4.1 and 6",
         measured_by="Phrases whose nearest neighbour has the same label",
         code="model.heads:BertForSequenceClassification",
     ),
@@ -150,24 +153,24 @@ ATTENTION_AND_TRAINING = (
         minutes=7,
         model=REVIEWS,
         idea="Each training step takes a batch of examples and moves every parameter a little, by the learning rate, "
-        "down the gradient of the loss. Some examples are held out: the model is never trained on them, and the loss "
-        "on them says what it has learnt about texts that it does not know.",
+        "down the gradient of the loss (how wrong its predictions are). Some examples are held out: the model is "
+        "never trained on them, and the loss on them says what it has learnt about texts that it does not know.",
         look=(
             Step(
-                "The curves of the run that made this model. Find the training loss, the held-out loss and the "
-                "learning rate; the run was repeated with three seeds.",
-                Place("run", settings={"id": REVIEWS}),
+                "The curves of Tiny Town's pretraining: training loss (line) and held-out loss (circles) end together. "
+                "The learning rate is in the fold below; the shaded part is the causal-LM warm-up.",
+                Place("run", settings={"id": TOWN}),
             ),
         ),
         example="",
-        question="The model went through its training examples five times. What did the loss on the held-out reviews "
-        "do?",
+        question="sentiment-mini was fine-tuned on labelled reviews and went through them five times. What did the "
+        "loss on the held-out reviews do?",
         choices=(
             Choice("It fell at first and rose later, while the training loss went on falling."),
             Choice(
                 "It fell to the end, like the training loss, only more slowly.",
-                "That happens where the text is never seen twice. Here each example came five times, and was learnt by "
-                "heart.",
+                "So it was in Tiny Town, where other tokens are masked in each pass. Here the same examples with the "
+                "same labels came five times, and were learnt by heart.",
             ),
             Choice(
                 "It stayed where it began: held-out reviews are not learnt from.",
@@ -177,16 +180,21 @@ ATTENTION_AND_TRAINING = (
         claim=claims.curves,
         cases="fine-tuning runs that ship with the lab, one for each seed",
         reveal=(
-            "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, while "
-            "the training loss had gone from {then} to {end}. That is overfitting: the model grows ever surer of what "
-            "it knows by heart. Its held-out accuracy hardly suffers, its confidence does. The lab keeps the "
-            "checkpoint with the best held-out score, not the last one.",
+            "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, "
+            "while the training loss had gone from {then} to {end}. That is overfitting. The held-out accuracy "
+            "meanwhile went from {accuracy_then} to {accuracy_last}: the model does not err more often, but it is too "
+            "confident where it errs. The lab keeps the checkpoint with the best held-out score, here the accuracy.",
             "Pretraining needs no labels, but it has targets, taken from the text itself: the selected tokens (MLM), "
-            "whether two sentences belong together (NSP), and, in the recipe of this lab, at first the next token as "
-            "well (causal-LM warm-up). Before the first step every token of Tiny Town had a "
-            "probability of about 1/{vocabulary}; “blue” had {before}, and now {now}. {between}",
+            "whether B follows A (NSP), and, in the recipe of this lab, at first the next token as well (causal-LM "
+            "warm-up). Before the first step every token of Tiny Town had a probability of about 1/{vocabulary}: "
+            f"in “{_BIKE}” “blue” had {{before}}, and now {{now}}. {{between}}",
         ),
         proof=(
+            Step(
+                "The curves of that fine-tuning, once for each of three seeds (random order of the examples, random "
+                "initial weights of the classifier): the held-out loss turns up, the training loss does not.",
+                Place("run", settings={"id": REVIEWS}),
+            ),
             Step(
                 "Tiny Town before training and after.",
                 Place("predictions", _BIKE, other="before", model=TOWN),
@@ -196,12 +204,12 @@ ATTENTION_AND_TRAINING = (
                 Place("dynamics", settings={"run": TOWN, "text_a": _BIKE, "words": "blue, red, green"}),
             ),
             Step(
-                "Train one yourself, and watch the curves: the sample Tiny Town takes two minutes.", Place("pretrain")
+                "Train one yourself, and watch the curves: the sample Tiny Town takes a few minutes.", Place("pretrain")
             ),
         ),
         formula="loss = − ln p(right answer);  step: θ ← θ − η · ∇loss(batch)",
-        formula_says="The mean over a batch, in nats; η is the learning rate. Before training the MLM loss is about "
-        "ln V, V = vocabulary size: the uniform baseline.",
+        formula_says="The mean over a batch, in nats; η is the learning rate; BERT's optimizer, Adam, also scales "
+        "each parameter's step. Before training the MLM loss is about ln V, V = vocabulary size: the uniform baseline.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
         code="training.loop.hardware:Hardware.optimizer_step",
@@ -211,23 +219,23 @@ ATTENTION_AND_TRAINING = (
         title="What attention does not explain",
         minutes=8,
         model=TOWN,
-        idea="Attention maps are tempting: the token with the highest weight must be the reason. But a weight says how "
-        "much of a value vector is read, not what effect it has. What a prediction depends on is found by "
-        "intervention: put another word there, and run the model again.",
+        idea="It is tempting to read attention as an explanation: the token with the highest weight must be the "
+        "reason. But a weight says how much of a value vector is read, not what effect it has. What a prediction "
+        "depends on is found by intervention: put another word there, and run the model again.",
         look=(
             Step(
                 "The prediction at `[MASK]`: “cost”.",
                 Place("predictions", _SKATES, settings={"word": "cost"}),
             ),
             Step(
-                "Under Filters and aggregates, show the average of all heads, and read the row of `[MASK]`: of all "
-                "words “market” gets most. Then look at the heads one by one: they disagree.",
-                Place("attention", _SKATES),
+                "The average of all heads: in the row of `[MASK]`, “market” gets most of all words. Then click the "
+                "small maps one by one: the heads disagree.",
+                Place("attention", _SKATES, settings={"of": "all", "rows": "7"}),
             ),
         ),
         example=_SKATES,
-        question="“market” gets more attention than any other word. Put “school” in its place: what happens to the "
-        "prediction “cost”?",
+        question="Averaged over all heads, `[MASK]` attends most to “market”. Put “school” in its place: what happens "
+        "to the prediction “cost”?",
         choices=(
             Choice(
                 "Its probability collapses: the word it rests on is gone.",
@@ -245,16 +253,15 @@ ATTENTION_AND_TRAINING = (
         "it has less than 10%",
         reveal=(
             "“cost” had {whole}. With “school” in place of “market” it still has {place}; with “bike” in place of "
-            "“skates”, {thing}: subject-verb agreement depends on that word. Words are exchanged here, not hidden: a "
-            "text with a second `[MASK]` is unlike those that the model was trained on, and it may guess what was "
-            "hidden.",
+            "“skates”, {thing}: subject-verb agreement depends on that word. Words are exchanged here, not masked: at "
+            "a second `[MASK]` the model may infer the word from the others, and then its effect seems small.",
             "Head by head, what `[MASK]` attends to most: {heads}. The average of such rows is no explanation.",
             "The methods that attribute a prediction disagree as well. What each of them ranks highest: {methods}. "
             "They are approximations; interventions such as these are the test.",
         ),
         proof=(
             Step(
-                "“cost” contrasted with “costs”: three methods, and the attention row below them.",
+                "“cost” contrasted with “costs”: three attribution methods, and below them the mean attention.",
                 Place("attribution", _SKATES, settings={"choice": "cost", "contrast": "costs"}),
             ),
             Step(
@@ -267,7 +274,7 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         formula="effect(word) = p(prediction | text) − p(prediction | text with another word in its place)",
-        formula_says="Substitution, an intervention on the input. Occlusion hides the word instead; integrated "
+        formula_says="Substitution, an intervention on the input. Occlusion masks the word instead; integrated "
         "gradients and gradient × input approximate the effect without running the model on another text.",
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
         measured_by="Probability of “cost” at [MASK]",

@@ -4,10 +4,12 @@ Imports are inside the functions: a page is built long before somebody asks for 
 """
 
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
+from bertviz_lab.ui.languages import Message, Number
 from bertviz_lab.ui.lessons.cases import COPIED, MEANINGS, PAIRS, RIGHT_CONTEXT, TWICE
-from bertviz_lab.ui.lessons.lesson import TOWN, Finding, Lesson
+from bertviz_lab.ui.lessons.lesson import MASK_ONLY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
@@ -26,9 +28,9 @@ def word_probability(checkpoint: "Checkpoint", text: str, word: str, *, causal: 
     return asked.probability
 
 
-def percent(value: float) -> str:
+def percent(value: float) -> Number:
     """A probability for people; only one that is 1 to three digits is 100%."""
-    return f"{value:.1%}" if value < 0.9995 else "100%"
+    return Number(value, ".1%" if value < 0.9995 else ".0%")
 
 
 def percent_bars(named: Sequence[tuple[str, float]]) -> tuple[tuple[str, float, str], ...]:
@@ -59,31 +61,45 @@ def right_context(session: AppState, lesson: Lesson) -> Finding:
     numbers = {"both": percent(both), "causal": percent(causal), "town": percent(word_probability(town, BIKE, "blue")),
                "guess": percent(word_probability(town, BIKE, "blue", causal=True))}  # fmt: skip
     answer = only_choice(0.5 * both < causal < 1.1 * both, causal > 1.1 * both, both > 0.1 and causal < both / 20)
-    bars = percent_bars([("bidirectional", both), ("causal mask", causal)])
+    bars = percent_bars([(Message("bidirectional"), both), (Message("causal mask"), causal)])
     return Finding(answer, numbers, bars, *count_held(causal < both / 5 for both, causal in pairs))
 
 
 def masking(session: AppState, lesson: Lesson) -> Finding:
-    """How many tokens of a thousand a model sees as [MASK] by the rule of 80, 10 and 10."""
+    """What models predict at tokens that they see, masked in pretraining by one rule or the other; and its shares."""
     from bertviz_lab.interpret import masking_statistics
 
-    place = lesson.proof[0].place
-    draws = int(place.settings["draws"])
-    tokenizer = session.models.open(lesson.model).tokenizer
+    place = lesson.look[0].place
+    trained = [session.models.open(name) for name in (lesson.model, MASK_ONLY)]
+    texts = [text.replace("[MASK]", word) for text, word in COPIED]
+    own, only = (_share_predicted(checkpoint, place.text_a, masked=False) for checkpoint in trained)
+    of_texts = [[_share_predicted(checkpoint, text, masked=False) for checkpoint in trained] for text in texts]
+    at_masks = [fmean(_share_predicted(checkpoint, text, masked=True) for text in texts) for checkpoint in trained]
+    statistics = masking_statistics(trained[0].tokenizer, place.text_a, draws=10_000, seed=1)
+    tokens = 10_000 * sum(not special for special in statistics.encoding.special_tokens_mask)
+    numbers: dict[str, str] = {
+        outcome.outcome: f"{1000 * outcome.observed / tokens:.0f}" for outcome in statistics.outcomes
+    }
+    numbers |= {"own": percent(own), "only": percent(only)}
+    numbers |= dict(zip(("own_masked", "only_masked"), map(percent, at_masks), strict=True))
+    answer = only_choice(own > 0.8 and only < own / 2, only > 0.8, abs(own - only) < 0.05)
+    bars = percent_bars([("80/10/10", own), ("100/0/0", only)])
+    return Finding(answer, numbers, bars, *count_held(own > 0.8 and only < own / 2 for own, only in of_texts))
 
-    def shares(text: str) -> dict[str, float]:
-        statistics = masking_statistics(tokenizer, text, draws=draws, seed=1)
-        tokens = draws * sum(not special for special in statistics.encoding.special_tokens_mask)
-        return {outcome.outcome: outcome.observed / tokens for outcome in statistics.outcomes}
 
-    share = shares(place.text_a)
-    offered = [int(choice.text) for choice in lesson.choices]
-    nearest = min(range(len(offered)), key=lambda at: abs(offered[at] - 1000 * share["mask"]))
-    named = {"mask": "replaced by [MASK]", "random": "replaced by a random token", "kept": "selected, unchanged"}
-    bars = tuple((named[name], value, f"{1000 * value:.0f} of 1,000") for name, value in share.items())
-    numbers = {name: f"{1000 * value:.0f}" for name, value in share.items()} | {"draws": f"{draws:,}"}
-    near = (abs(shares(text.replace("[MASK]", word))["mask"] - 0.12) < 0.012 for text, word in COPIED)
-    return Finding(nearest, numbers, bars, *count_held(near))
+def _share_predicted(checkpoint: "Checkpoint", text: str, *, masked: bool) -> float:
+    """The share of tokens that are the model's top prediction: of all where none is masked, or of those that are."""
+    from bertviz_lab.data.pretraining.batches import masking_rule
+    from bertviz_lab.interpret import mask_text, masked_loss
+
+    tokenizer, draws = checkpoint.tokenizer, 10 if masked else 1
+    rule = masking_rule(tokenizer, 0.15 if masked else 1.0, mask_share=float(masked), random_share=0.0)
+    texts = [mask_text(tokenizer, text, seed=seed, rule=rule) for seed in range(draws)]
+    return fmean(
+        at.guess.token == drawn.encoding.tokens[at.position]
+        for drawn in texts
+        for at in masked_loss(checkpoint, drawn).positions
+    )
 
 
 def segments(session: AppState, lesson: Lesson) -> Finding:
@@ -105,7 +121,8 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     numbers = {"own": percent(own), "zero": percent(zero), "swapped": percent(swapped), "true": percent(true),
                "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
     answer = only_choice(abs(zero - own) < 0.1, own > 0.8 and zero < 0.5, zero > own + 0.01)
-    bars = percent_bars([("its own segment ids", own), ("all 0", zero), ("swapped", swapped)])
+    names = Message("its own segment ids"), Message("all 0"), Message("swapped")
+    bars = percent_bars(list(zip(names, (own, zero, swapped), strict=True)))
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -128,8 +145,9 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
     same_word = [alike > 0.9999 and summed < 0.95 for alike, summed in sums]
     diverge = [steps[-1] < steps[0] - 0.1 for steps in ways.values()]
     answer = only_choice(same_word[0] and bool(way[0] > 0.9), total > 0.9999, bool(way[0] < 0.9))
-    numbers = {"token": f"{token:.2f}", "total": f"{total:.2f}", "first": f"{way[0]:.2f}", "last": f"{way[-1]:.2f}",
-               "river": MEANINGS[0][1], "city": MEANINGS[0][2]}  # fmt: skip
-    named = [("token embeddings", token), ("input embeddings (sums)", total)]
-    bars = tuple((name, min(1.0, max(0.0, value)), f"{value:.2f}") for name, value in named)
-    return Finding(answer, numbers, bars, *count_held([*same_word, *diverge]))
+    cosines = {"token": token, "total": total, "first": way[0], "last": way[-1]}
+    numbers = {name: Number(float(value), ".2f") for name, value in cosines.items()}
+    named = [(Message("token embeddings"), token), (Message("input embeddings (sums)"), total)]
+    bars = tuple((name, min(1.0, max(0.0, value)), Number(value, ".2f")) for name, value in named)
+    texts = {"river": MEANINGS[0][1], "city": MEANINGS[0][2]}
+    return Finding(answer, numbers | texts, bars, *count_held([*same_word, *diverge]))

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Sequence
 
+from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons.lesson import Lesson
 from bertviz_lab.ui.lessons.measuring import Measured
 
@@ -29,7 +30,7 @@ li::before { content: "☐"; display: inline-block; width: 1.6em; text-indent: 0
 li.right::before { content: "☑" }
 code { font: 0.92em ui-monospace, Menlo, Consolas, monospace }
 .formula { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.88em; white-space: pre-wrap }
-.answers { break-before: page; font-size: 8.7pt }
+.answers { break-before: page; font-size: 8.4pt; line-height: 1.3 }
 .name { border-bottom: 1px solid #94a3b8; min-width: 60mm; display: inline-block }
 button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-radius: 6px; color: #3730a3;
   background: none; cursor: pointer }
@@ -39,34 +40,38 @@ button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-rad
 """
 
 
-def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "") -> str:
-    """A page of its own that works offline and fits on six sides of A4.
+def handout_page(
+    lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "", say: Language = ENGLISH
+) -> str:
+    """A page of its own that works offline; the English one fits on six sides of A4.
 
     `measured` are the lessons whose answers follow, those whose model is there; without any it is the participants'
     sheet. `address` is where the page of the lab is found, if it is told.
     """
-    where = f" Open <code>{html.escape(address)}?lesson=1</code> and follow along." if address else ""
-    minutes = sum(lesson.minutes for lesson in lessons)
-    questions = "".join(_question(lesson) for lesson in lessons)
-    answers = _answers("".join(_answer(found) for found in measured)) if measured else ""
+    first = say.address(f"{address}?lesson=1")
+    where = f" {marked(say('Open `{address}` and follow along.', address=first))}" if address else ""
+    length = say("About {minutes} minutes in all.", minutes=sum(lesson.minutes for lesson in lessons))
+    questions = "".join(_question(translated(lesson, say)) for lesson in lessons)
+    answers = _answers("".join(_answer(found) for found in measured), say) if measured else ""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>BertViz Lab: the lessons</title><style>{_RULES}</style></head><body>
-<main><header><h1>How BERT reads: the lessons</h1><span>Name <span class="name">&nbsp;</span></span></header>
-<p class="lead quiet">About {minutes} minutes in all.{where} Predict first, tick what you expect, then look.
-<button onclick="print()">Print</button></p>
+<html lang="{say.code}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>BertViz Lab: {say("the lessons")}</title><style>{_RULES}</style></head><body>
+<main><header><h1>{say("How BERT reads: the lessons")}</h1>
+<span>{say("Name")} <span class="name">&nbsp;</span></span></header>
+<p class="lead quiet">{length}{where} {say("Predict first, tick what you expect, then look.")}
+<button onclick="print()">{say("Print")}</button></p>
 <div class="columns">{questions}</div></main>{answers}
 </body></html>"""
 
 
-def _answers(answers: str) -> str:
-    head = "<h1>Answers</h1><span class='quiet'>measured on the models of this page</span>"
+def _answers(answers: str, say: Language) -> str:
+    head = f"<h1>{say('Answers')}</h1><span class='quiet'>{say('measured on the models of this page')}</span>"
     return f"<article class='answers'><header>{head}</header><div class='columns'>{answers}</div></article>"
 
 
 def _question(lesson: Lesson) -> str:
     choices = "".join(f"<li>{marked(choice.text)}</li>" for choice in lesson.choices)
-    example = f"<p><i>{marked(lesson.example)}</i></p>" if lesson.example else ""
+    example = f'<p lang="en"><i>{marked(lesson.example)}</i></p>' if lesson.example else ""
     return (
         f"<section>{_title(lesson)}<p class='quiet'>{marked(lesson.idea)}</p>{example}"
         f"<p><b>{marked(lesson.question)}</b></p>"

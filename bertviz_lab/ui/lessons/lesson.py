@@ -6,28 +6,32 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
+
+from bertviz_lab.ui.languages import Message
 
 if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
     from bertviz_lab.ui.state.app_state import AppState
 
 #: The models that the lessons are about: English, a world whose truth is known, and film reviews.
 ENGLISH, TOWN, REVIEWS = "wiki-mini", "tiny-town", "sentiment-mini"
+#: TOWN trained again by its own recipe, with every selected token replaced by [MASK].
+MASK_ONLY = "tiny-town-mask-only"
 
 #: The places that they lead to, by the ids of views, or of forms of Train: where each is, in the page's own words.
 PLACES = {
-    "tokens": "Explore, panel Tokens",
-    "predictions": "Explore, panel Predictions",
-    "attention": "Explore, panel Attention",
-    "attribution": "Explore, panel Attribution",
-    "embeddings": "Explore, panel Embeddings",
-    "layers": "Explore, panel Layers",
-    "run": "Runs, panel Training run",
-    "dynamics": "Runs, panel Training dynamics",
-    "ablation": "Runs, panel Ablation study",
-    "pretrain": "Train, Pretrain",
-    "finetune": "Train, Fine-tune",
+    "tokens": Message("Explore, panel Tokens"),
+    "predictions": Message("Explore, panel Predictions"),
+    "attention": Message("Explore, panel Attention"),
+    "attribution": Message("Explore, panel Attribution"),
+    "embeddings": Message("Explore, panel Embeddings"),
+    "layers": Message("Explore, panel Layers"),
+    "run": Message("Runs, panel Training run"),
+    "dynamics": Message("Runs, panel Training dynamics"),
+    "ablation": Message("Runs, panel Ablation study"),
+    "pretrain": Message("Train, Pretrain"),
+    "finetune": Message("Train, Fine-tune"),
 }
 
 #: The notebook of `notebooks/` that computes step by step what a lesson is about, by the lesson's number.
@@ -56,7 +60,7 @@ class Place:
     model: str = ""  # where it is another one than the lesson's
 
     @property
-    def name(self) -> str:
+    def name(self) -> Message:
         """Where it is, for people."""
         return PLACES[self.view]
 
@@ -94,6 +98,8 @@ class Place:
 class Step:
     """Something to look at: what to do there, and the place that one click sets up."""
 
+    TEXTS: ClassVar = ("text",)
+
     text: str
     place: Place
 
@@ -101,6 +107,8 @@ class Step:
 @dataclass(frozen=True)
 class Choice:
     """An answer that is offered; `why` is said to a person who chose it and was wrong, and "" for the right one."""
+
+    TEXTS: ClassVar = ("text", "why")
 
     text: str
     why: str = ""
@@ -112,7 +120,8 @@ class Finding:
 
     `answer` is the index of the choice that it bears out for the lesson's own text, or None where it bears out none of
     them; `numbers` are what stands in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words) for
-    a small picture. The claim was tried on `cases` texts, and `held` on so many of them.
+    a small picture. What a language has its own words or signs for is a
+    `Told` (`ui/languages`). The claim was tried on `cases` texts, and `held` on so many of them.
     """
 
     answer: int | None
@@ -129,6 +138,12 @@ class Lesson:
     `claim(session, lesson)` measures what the lesson says of its model, whenever it is asked: no number of a lesson
     is written down anywhere.
     """
+
+    #: What is told in the language of the course.
+    TEXTS: ClassVar = (
+        "title", "idea", "look", "question", "choices", "cases", "reveal", "proof", "formula", "formula_says", "source",
+        "measured_by",
+    )  # fmt: skip
 
     number: int
     title: str
@@ -150,13 +165,18 @@ class Lesson:
     code: str  # the lines that compute it, as "module:name" within this package
     hour: int = 1  # the first hour is for everybody, the second for those who want more
 
-    def source_code(self) -> tuple[str, str]:
+    def source_code(self) -> tuple[Message, str]:
         """Where those lines are, and the lines; and where they are met in a notebook."""
         module, _, name = self.code.partition(":")
         found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
         lines, first = inspect.getsourcelines(found)
-        place = f"bertviz_lab/{module.replace('.', '/')}.py, line {first}"
-        return f"{place}. Step by step: notebooks/{NOTEBOOKS[self.number]}.ipynb", textwrap.dedent("".join(lines))
+        place = Message(
+            "{file}, line {line}. Step by step: notebooks/{notebook}.ipynb",
+            file=f"bertviz_lab/{module.replace('.', '/')}.py",
+            line=first,
+            notebook=NOTEBOOKS[self.number],
+        )
+        return place, textwrap.dedent("".join(lines))
 
     @property
     def answer(self) -> int:

@@ -1,24 +1,25 @@
 """What a lesson says, with the numbers in it: measured on the models of this page, once for each version of them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
 from bertviz_lab.ui.state.app_state import AppState
 
-_OTHERWISE = (
+_OTHERWISE = Message(
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."
 )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A lesson after its measurement: nothing is left in braces."""
+    """A lesson in the language of `say` after its measurement: nothing is left in braces."""
 
     lesson: Lesson
     finding: Finding
+    say: Language = ENGLISH
 
     @property
     def answer(self) -> int | None:
@@ -28,9 +29,11 @@ class Measured:
     @property
     def paragraphs(self) -> tuple[str, ...]:
         """What the numbers say."""
-        told = tuple(text for text in (_filled(text, self.finding.numbers) for text in self.lesson.reveal) if text)
-        found = (*told, f"This holds for {self.finding.held} of {self.finding.cases} {self.lesson.cases}.")
-        return found if self.answer == self.lesson.answer else (_OTHERWISE, *found)
+        reveal = tuple(text for text in map(self._filled, self.lesson.reveal) if text)
+        held, cases = self.finding.held, self.finding.cases
+        share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
+        caution = () if self.answer == self.lesson.answer else (self.say.tell(_OTHERWISE),)
+        return (*caution, *reveal, share)
 
     @property
     def proof(self) -> tuple[Step, ...]:
@@ -43,8 +46,10 @@ class Measured:
         return self._steps(self.lesson.steps)
 
     def _steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        numbers = self.finding.numbers
-        return tuple(Step(_filled(step.text, numbers), step.place.filled(numbers)) for step in steps)
+        return tuple(Step(self._filled(step.text), step.place.filled(self.finding.numbers)) for step in steps)
+
+    def _filled(self, text: str) -> str:
+        return text.format_map({name: self.say.tell(value) for name, value in self.finding.numbers.items()})
 
     def body(self) -> dict[str, Any]:
         """The same for the page."""
@@ -52,25 +57,27 @@ class Measured:
             "answer": self.answer,
             "why": [choice.why for choice in self.lesson.choices],
             "paragraphs": self.paragraphs,
-            "bars": self.finding.bars,
-            "code": self.lesson.source_code(),
-            "proof": [step_body(step, self.lesson) for step in self.proof],
+            "bars": [(self.say.tell(name), share, self.say.tell(words)) for name, share, words in self.finding.bars],
+            "code": tuple(map(self.say.tell, self.lesson.source_code())),
+            "proof": [step_body(step, self.lesson, self.say) for step in self.proof],
         }
 
 
-def measure(session: AppState, lesson: Lesson) -> Measured:
-    """Measure what a lesson says. Raises `InputError` where its model is not there."""
+def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measured:
+    """Measure what a lesson says, once for all languages. Raises `InputError` where its model is not there."""
     models = session.models
     if lesson.model not in models.shipped():  # and is not looked for anywhere else
-        raise InputError(f"This copy of the lab has no model {lesson.model}, so there is nothing to measure.")
+        raise InputError(
+            say("This copy of the lab has no model {model}, so there is nothing to measure.", model=lesson.model)
+        )
     key = ("lesson", lesson.number, models.version(lesson.model))
-    return Measured(lesson, session.remembered(key, lambda: lesson.claim(session, lesson)))
+    try:
+        finding = session.remembered(key, lambda: lesson.claim(session, lesson))
+    except InputError as error:
+        raise InputError(say.tell(error.args[0])) from error
+    return Measured(translated(lesson, say), finding, say)
 
 
-def step_body(step: Step, lesson: Lesson) -> dict[str, Any]:
+def step_body(step: Step, lesson: Lesson, say: Language) -> dict[str, Any]:
     """A step of a lesson for the page, with the place that is opened."""
-    return {"text": step.text, "name": step.place.name, "place": step.place.opening(lesson.model)}
-
-
-def _filled(text: str, numbers: Mapping[str, str]) -> str:
-    return text.format_map(numbers)
+    return {"text": step.text, "name": say.tell(step.place.name), "place": step.place.opening(lesson.model)}

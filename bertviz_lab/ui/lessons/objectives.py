@@ -4,12 +4,13 @@ No number about a model is written here: names in braces are measured on demand.
 """
 
 from bertviz_lab.ui.lessons import claims
-from bertviz_lab.ui.lessons.cases import MEANINGS, PAIRS, RIGHT_CONTEXT, TWICE
-from bertviz_lab.ui.lessons.lesson import ENGLISH, TOWN, Choice, Lesson, Place, Step
+from bertviz_lab.ui.lessons.cases import MEANINGS, PAIRS, PLAIN, RIGHT_CONTEXT, TWICE
+from bertviz_lab.ui.lessons.lesson import ENGLISH, MASK_ONLY, TOWN, Choice, Lesson, Place, Step
 
 _BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
 _BIKES = "Leo has a blue bike, and Mia has a red bike."
 _MASKED = "The yellow truck of Leo is broken. In the evening Noah mends the slow yellow truck for Leo."  # twenty tokens
+_VISIBLE = {"rate": "90", "mask": "0", "random": "0", "seed": "1"}  # selected tokens that stay as they are
 _MATCH, _TEAM = RIGHT_CONTEXT[0]
 _BANK, _BANKS = TWICE[0]
 
@@ -19,17 +20,19 @@ OBJECTIVES = (
         title="Bidirectional context",
         minutes=5,
         model=ENGLISH,
-        idea="BERT encodes a whole text at once: every token attends to the tokens before it and after it. GPT uses a "
-        "causal mask: every token attends only to those before it. This is the “bidirectional” in BERT's full name.",
+        idea="BERT (Bidirectional Encoder Representations from Transformers) encodes a whole text at once: each "
+        "token, a word or a piece of one, attends to those before and after it, which means that it takes information "
+        "from them. GPT uses a causal mask: each token attends only to itself and those before it.",
         look=(
             Step(
-                "What comes after `[MASK]` says what kind of thing it is. See what the model predicts.",
+                "See what wiki-mini, a small BERT trained on English Wikipedia and novels, predicts at `[MASK]`: only "
+                "what comes after it says what kind of thing it is.",
                 Place("predictions", _MATCH, settings={"word": _TEAM}),
             ),
         ),
         example=_MATCH,
-        question="Now the same model gets a causal mask, as in GPT: `[MASK]` attends only to the tokens before it. "
-        "What happens to the probability of “team”?",
+        question="Now the same model gets a causal mask, as in GPT: each token attends only to itself and those before "
+        "it. What happens to the probability of “team” at `[MASK]`?",
         choices=(
             Choice(
                 "It stays about the same: the verb follows right away.",
@@ -46,23 +49,24 @@ OBJECTIVES = (
         reveal=(
             "With bidirectional attention “team” has a probability of {both}; with a causal mask, {causal}. All the "
             "evidence for it comes after `[MASK]`, where the causal mask does not let `[MASK]` attend.",
-            "In Tiny Town, where a later sentence states the colour of a bike, the right colour has a probability of "
-            "{town}, and of {guess} with a causal mask: a guess among the colours, since the words before it call for "
-            "a colour but do not say which.",
+            "Tiny Town is an artificial world of short stories with a model of its own. "
+            f"In “{_BIKE}” “blue” has {{town}} there, and {{guess}} with a causal mask: a guess among the colours, "
+            "since the words before it call for a colour but do not say which.",
             "A model that generates text token by token, as GPT does, needs a causal mask. An encoder of text that is "
             "already complete does not, and has more context.",
         ),
         proof=(
             Step(
-                "Both predictions side by side; untick Causal mask and tick it again.",
+                "Both predictions side by side. Untick “Causal mask, as in GPT” and tick it again.",
                 Place("attribution", _MATCH, part="intervention", settings={"choice": _TEAM, "causal": "1"}),
             ),
             Step(
-                "The attention: all weights on later tokens are gone.",
+                "Attention with the causal mask minus attention without it: above the diagonal, where the later tokens "
+                "are, every weight is gone (brown).",
                 Place("attention", _MATCH, part="difference", settings={"against": "causal"}),
             ),
             Step(
-                "The same for the bike in Tiny Town.",
+                "The same for the bike in Tiny Town: with the causal mask the colours share the probability.",
                 Place(
                     "attribution", _BIKE, part="intervention", settings={"choice": "blue", "causal": "1"}, model=TOWN
                 ),
@@ -79,51 +83,70 @@ OBJECTIVES = (
         title="Masked language modelling",
         minutes=5,
         model=TOWN,
-        idea="BERT's main pretraining objective is masked language modelling (MLM): 15% of the tokens are selected, "
-        "and the model has to predict them. Of the selected tokens 80% become `[MASK]`, 10% become a random token, and "
-        "10% are left unchanged.",
+        idea="BERT is pretrained on plain text before it learns any task. Its main pretraining objective is masked "
+        "language modelling (MLM): 15% of the tokens are selected, and the model has to predict what stood there. Of "
+        "the selected tokens 80% become `[MASK]`, 10% become a random token, and 10% are left unchanged.",
         look=(
             Step(
-                "Press Mask again a few times: other tokens are selected each time, and not all of them become "
-                "`[MASK]`.",
+                "Press “Mask again” a few times: other tokens are selected each time (row “label”), and not all of "
+                "them become `[MASK]`.",
                 Place("tokens", _MASKED, part="masking", settings={"seed": "1"}),
             ),
         ),
         example=_MASKED,
-        question="Of 1,000 tokens of training input, how many are `[MASK]`?",
+        question="Why do 10% stay? A second model was trained by the same recipe, but with every selected token "
+        "replaced by `[MASK]` (100/0/0). Both models read this sentence with nothing masked, and their MLM heads "
+        "predict the token at each position. What does the second model predict?",
         choices=(
-            Choice("120"),
-            Choice("800", "80% is the share of the selected tokens, and only 15% of all tokens are selected."),
-            Choice("150", "150 are selected; of these, one in five is not replaced by `[MASK]`."),
-            Choice("80", "80% of 15% is 12%, not 8%."),
+            Choice("Often another token: its loss was never computed at a token that it could see."),
+            Choice(
+                "The token that stands there: it only has to copy it.",
+                "Copying is easy, but it has to be learned. The loss of this model was computed at `[MASK]` only, and "
+                "nothing at the other positions had to keep the token that stands there.",
+            ),
+            Choice(
+                "The same as the first model: text, seed and number of steps are the same.",
+                "One in five targets of the first model was a token that it could see, unchanged or replaced by a "
+                "random one. That is the only difference between the two, and it shows.",
+            ),
         ),
         claim=claims.masking,
-        cases="texts, each masked many times: the share of `[MASK]` is 12%, give or take a tenth of that",
+        cases="texts with nothing masked: with 80/10/10 the model predicts more than four in five of the tokens that "
+        "stand there, with 100/0/0 fewer than half as many",
         reveal=(
-            "The sentence was masked {draws} times: of 1,000 tokens {mask} were `[MASK]`, {random} were a random "
-            "token, and {kept} were selected but left unchanged. 80% of 15% is 12%.",
-            "Why not always `[MASK]`? It never occurs in downstream tasks. A model that is only ever asked about "
-            "`[MASK]` need not represent the other tokens well. Since any token may be wrong, and any may be a target, "
-            "the model has to keep a contextual embedding of every token. The ablation study of this page trains one "
-            "with 100% `[MASK]`, so that the difference can be measured.",
+            "With nothing masked, the model trained with 80/10/10 predicts the token itself at {own} of the "
+            "positions of this sentence, the one trained with 100/0/0 at {only}. At `[MASK]` the two are about as "
+            "good: {own_masked} and {only_masked} of masked tokens in the texts of this measurement.",
+            "So this is what the rule is for. `[MASK]` does not occur when the model is fine-tuned or used. Since "
+            "any token may be a target, and any may be wrong, the model has to keep a contextual embedding of every "
+            "token: a vector that depends on the text around it. Of 1,000 tokens {mask} become `[MASK]`, {random} a "
+            "random token, and {kept} are selected but left unchanged.",
+            "What does it cost to leave it out? Little, once all weights are fine-tuned: they adapt to texts without "
+            "`[MASK]`. With 100/0/0 the paper's own ablation (C.2) loses half a point to a point of F1 in "
+            "named-entity recognition, the larger loss where the vectors are used as they are, and nothing in "
+            "natural-language inference.",
         ),
         proof=(
             Step(
-                "Statistics of all draws. Then set `[MASK]` above to 100% and random tokens to 0%, and see what is "
-                "missing.",
+                "The second model, with nine in ten tokens selected and all of them left unchanged: what it predicts "
+                "at each, and the loss there.",
+                Place("tokens", _MASKED, part="loss", settings=_VISIBLE, model=MASK_ONLY),
+            ),
+            Step("The same for the first model.", Place("tokens", _MASKED, part="loss", settings=_VISIBLE)),
+            Step(
+                "What became of the selected tokens in many draws: 80, 10 and 10%.",
                 Place("tokens", _MASKED, part="statistics", settings={"seed": "1", "draws": "10000"}),
             ),
             Step(
-                "The MLM loss at each selected position, masked or not.",
-                Place("tokens", _MASKED, part="loss", settings={"seed": "1"}),
+                "Train the two yourself: in the ablation study tick the card “100% [MASK]” and predict its effect.",
+                Place("ablation"),
             ),
-            Step("The card “100% [MASK]” of the ablation study.", Place("ablation")),
         ),
         formula="0.15 × 0.80 = 0.12      0.15 × 0.10 = 0.015      0.15 × 0.10 = 0.015",
         formula_says="The shares of all tokens that are [MASK], a random token, and unchanged. The MLM loss is "
         "computed at these three kinds of positions only.",
-        source="Devlin et al. 2018, sections 3.1 and A.1",
-        measured_by="Of 1,000 tokens",
+        source="Devlin et al. 2018, sections 3.1, A.1 and C.2",
+        measured_by="Tokens predicted where they stand, nothing masked",
         code="data.pretraining.masking:mask_batch",
     ),
     Lesson(
@@ -132,23 +155,23 @@ OBJECTIVES = (
         minutes=6,
         model=ENGLISH,
         idea="BERT's second pretraining objective is next-sentence prediction (NSP): does sentence B follow sentence "
-        "A, or does it come from another document? Each is true half of the time. Segment ids tell the sentences "
-        "apart: 0 for the tokens of A, 1 for those of B.",
+        "A, or was it taken from elsewhere in the corpus? Each is true half of the time. The special token `[CLS]` "
+        "begins the input, and `[SEP]` ends each sentence. Segment ids tell them apart: 0 for A, 1 for B.",
         look=(
             Step(
-                "The input format: `[CLS]` A `[SEP]` B `[SEP]`, with the segment id under each token.",
+                "The input format: `[CLS]` A `[SEP]` B `[SEP]`. The row “segment” has the segment id of each token.",
                 Place("tokens", *PAIRS[0]),
             ),
-            Step("The prediction for this pair.", Place("predictions", *PAIRS[0])),
+            Step("The prediction for this pair, below the sentences: is next.", Place("predictions", *PAIRS[0])),
         ),
         example=f"A: {PAIRS[0][0]} B: {PAIRS[0][1]}",
-        question="B follows A, and the model predicts that it does. Now all segment ids are set to 0: words, positions "
-        "and `[SEP]` stay as they are. What does the model predict?",
+        question="B follows A, and the model predicts that it does. Now all segment ids are set to 0: words, "
+        "positions and `[SEP]` stay as they are. What does the model predict?",
         choices=(
             Choice(
                 "The same: `[SEP]` and the positions tell the sentences apart as well.",
-                "They could: RoBERTa is trained without segment ids and relies on them. This model was trained with "
-                "segment ids and relies on those.",
+                "They could: RoBERTa has no segment ids and manages with separators and positions. This model was "
+                "trained with segment ids and relies on them.",
             ),
             Choice("That B does not follow A."),
             Choice(
@@ -164,23 +187,23 @@ OBJECTIVES = (
             "control, with the ids of A and B swapped it is {swapped}: what matters most is that the two parts have "
             "different ids.",
             f"NSP teaches less than one might think. After “{_BIKES}” the model of Tiny Town gives “The blue bike of "
-            "Leo is fast.” a probability of {true} of following, the same sentence about a yellow bike, which "
-            "contradicts A, {wrong}, and one about roses in spring {other}: it judges topic, not consistency. RoBERTa "
-            "(2019) dropped NSP, and ALBERT (2019) replaced it by sentence-order prediction.",
+            "Leo is fast.” a probability of {true} of following; the same sentence about a yellow bike, which "
+            "contradicts A, has {wrong}, and one about roses in spring {other}: it judges topic, not coherence. "
+            "RoBERTa (2019) dropped NSP without loss, and ALBERT (2019) replaced it by sentence-order prediction.",
         ),
         proof=(
             Step(
-                "All segment ids 0; then choose “swapped”.",
+                "All segment ids are 0: B no longer follows. Then choose “swapped”: it does again.",
                 Place("attribution", *PAIRS[0], part="intervention", settings={"segments": "zero"}),
             ),
             Step(
-                "The yellow bike, which contradicts A.",
+                "The yellow bike contradicts A, and yet the prediction is: is next.",
                 Place("predictions", _BIKES, "The yellow bike of Leo is fast.", model=TOWN),
             ),
         ),
         formula="p(B follows A) = softmax(W · tanh(P · h[CLS] + c) + b)₀",
         formula_says="The last hidden state of [CLS] goes through the pooler P and a linear layer W; class 0 = IsNext.",
-        source="Devlin et al. 2018, sections 3 and 3.1, task 2",
+        source="Devlin et al. 2018, sections 3 and 3.1, task 2; Liu et al. 2019, section 4.2; Lan et al. 2019, 3.1",
         measured_by="Predicted probability that B follows A",
         code="model.heads:BertForPreTraining.forward",
     ),
@@ -189,13 +212,13 @@ OBJECTIVES = (
         title="Input embeddings",
         minutes=5,
         model=ENGLISH,
-        idea="The input embedding of each token is the sum of three learned vectors: a token embedding, a segment "
-        "embedding and a position embedding. Self-attention by itself ignores order (it is permutation-equivariant): "
-        "without position embeddings, a text is a bag of words.",
+        idea="The input embedding of each token, the vector that enters the first layer, is the sum of three learned "
+        "vectors: a token embedding, a segment embedding and a position embedding. Self-attention by itself ignores "
+        "order (it is permutation-equivariant): without position embeddings, a text is a bag of words.",
         look=(
             Step(
-                "The word “bank” occurs twice here. See how its input embeddings are composed.",
-                Place("layers", _BANKS, part="sum"),
+                "How input embeddings are composed: the norms (lengths) of the three vectors and of their sum.",
+                Place("layers", PLAIN[0], part="sum"),
             ),
         ),
         example=_BANKS,
@@ -212,18 +235,22 @@ OBJECTIVES = (
             ),
         ),
         claim=claims.embeddings,
-        cases="words, each twice in a text and in two meanings: equal token embeddings, unequal sums, and contexts "
-        "that the layers drive apart",
+        cases="cases: a word twice in one text has equal token embeddings and unequal sums, a word in two meanings "
+        "ends up less similar than it began",
         reveal=(
             "The two token embeddings are the same: their cosine is {token}. The sums are not: it is {total}, because "
             "each position adds its own embedding.",
-            "They know nothing of their contexts yet: that comes in only through the layers. In “{river}” and “{city}” "
-            "the input embeddings of “bank”, at the same position, have a cosine of {first}; after the last layer it "
-            "is {last}.",
+            "They know nothing of their contexts yet: that comes in only through the layers. In “{river}” and "
+            "“{city}” the input embeddings of “bank”, at the same position, have a cosine of {first}; after the last "
+            "layer it is {last}.",
         ),
         proof=(
             Step(
-                "One word in two contexts: the layers make its two embeddings diverge.",
+                "The two columns of “bank”: the token embeddings have the same norm, the position embeddings not.",
+                Place("layers", _BANKS, part="sum"),
+            ),
+            Step(
+                "“bank” in two contexts: the cosine between the two falls from layer to layer.",
                 Place("embeddings", *MEANINGS[0][1:], part="contexts", settings={"common": _BANK}),
             ),
         ),

@@ -4,6 +4,7 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lessons.cases import PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
 from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
 from bertviz_lab.ui.lessons.lesson import ENGLISH, Finding, Lesson
@@ -30,6 +31,11 @@ _FAMILIES: tuple[tuple[str, dict[str, Any], float], ...] = (
     ("ModernBERT", {"model_type": "modernbert"}, 149),
     ("MPNet", {"model_type": "mpnet"}, 110),
 )
+#: What the sample of sentiments calls its kinds of sentence.
+_KINDS = {
+    "plain": Message("plain"), "negation": Message("negation"), "comparison": Message("comparison"),
+    "implied": Message("implied"), "irony": Message("irony"), "mixed": Message("mixed"),
+}  # fmt: skip
 
 
 def wordpiece(session: AppState, lesson: Lesson) -> Finding:
@@ -48,10 +54,11 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
 
     held, total = [is_greedy(word) for word in RARE_WORDS], parameter_count(checkpoint.model)
     word, pieces = RARE_WORDS[1], split[RARE_WORDS[1]]
-    numbers = {"word": word, "pieces": " ".join(f"`{piece}`" for piece in pieces), "vocabulary": f"{size:,}",
-               "matrix": f"{size * checkpoint.config.hidden_size:,}", "total": f"{total:,}"}  # fmt: skip
+    numbers = {"word": word, "pieces": " ".join(f"`{piece}`" for piece in pieces), "vocabulary": Number(size, ","),
+               "matrix": Number(size * checkpoint.config.hidden_size, ","), "total": Number(total, ",")}  # fmt: skip
     lengths = [len(pieces) for pieces in split.values()]
-    bars = percent_bars([(f"{length} pieces", lengths.count(length) / len(lengths)) for length in sorted(set(lengths))])
+    shares = ((length, lengths.count(length) / len(lengths)) for length in sorted(set(lengths)))
+    bars = percent_bars([(Message("{count} pieces", count=length), share) for length, share in shares])
     return Finding(only_choice(False, held[1], False), numbers, bars, *count_held(held))
 
 
@@ -85,13 +92,19 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
         again = layer.attention_norm(summed)
         again = layer.output_norm(again + layer.output(first.intermediate_output[0].clone()))
     error = float((again - torch.tensor(trace.hidden_states[1])).abs().max())
-    numbers = {"alike": f"{_mean(kept):.2f}", "by_layer": ", ".join(f"{value:.2f}" for value in kept),
-               "update": f"{_mean(added):.2f}", "token": "river", "error": f"{error:.6f}"}  # fmt: skip
+    numbers: dict[str, str] = {
+        "alike": Number(_mean(kept), ".2f"), "by_layer": Series(Number(value, ".2f") for value in kept),
+        "update": Number(_mean(added), ".2f"), "token": "river",
+        "error": Message("less than {size}", size=Number(1e-5, ".5f")) if error < 1e-5 else Number(error, ".5f"),
+    }  # fmt: skip
     lengths = {"came": came[token].norm(), "attention": norms.attention[0][token], "summed": summed[token].norm()}
     lengths |= {"normed": first.attention_output[0, token].norm(), "feed_forward": norms.feed_forward[0][token]}
     lengths |= {"gives": norms.hidden[1][token]}
-    numbers |= {name: f"{float(length):.1f}" for name, length in lengths.items()}
-    bars = tuple((f"layer {number}", max(0.0, value), f"{value:.2f}") for number, value in enumerate(kept, 1))
+    numbers |= {name: Number(float(length), ".1f") for name, length in lengths.items()}
+    layers = [Message("layer {number}", number=number) for number in range(1, len(kept) + 1)]
+    bars = tuple(
+        zip(layers, (max(0.0, value) for value in kept), (Number(value, ".2f") for value in kept), strict=True)
+    )
     answer = only_choice(0.5 < _mean(kept) < 0.99, _mean(kept) < 0.5, _mean(kept) >= 0.99)
     return Finding(answer, numbers, bars, *count_held(held))
 
@@ -122,7 +135,8 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     alone, masked, unmasked = measured[0]
     numbers = {"word": RIGHT_CONTEXT[0][1], "alone": percent(alone), "masked": percent(masked),
                "unmasked": percent(unmasked)}  # fmt: skip
-    bars = percent_bars([("by itself", alone), ("padded, with the mask", masked), ("padded, without", unmasked)])
+    names = Message("by itself"), Message("padded, with the mask"), Message("padded, without")
+    bars = percent_bars(list(zip(names, (alone, masked, unmasked), strict=True)))
     moved = abs(unmasked - alone) > 0.1 * alone
     answer = only_choice(abs(masked - alone) > 1e-5, not moved, held[0])
     return Finding(answer, numbers, bars, *count_held(held))
@@ -159,7 +173,8 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
         for cut in (False, True)
     )
     numbers = {"start": STARTS[0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left)}
-    bars = percent_bars([("with what comes after it", both), ("with what comes before it only", left)])
+    names = Message("with what comes after it"), Message("with what comes before it only")
+    bars = percent_bars(list(zip(names, (both, left), strict=True)))
     return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held))
 
 
@@ -167,7 +182,11 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
     """How long fine-tuning takes beside the pretraining of the same model, by their logs."""
     pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
     if not pretraining:
-        raise InputError(f"This copy of the lab has no training log of {ENGLISH}, so there is nothing to compare.")
+        raise InputError(
+            Message(
+                "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
+            )
+        )
     whole, runs = pretraining[-1]["seconds"], {}
     for name in session.models.shipped():
         rows = session.log_of(name)
@@ -178,10 +197,11 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
             runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
     seconds = runs.get(lesson.model, [whole])[0]
     held = (one < whole / 10 for tuned in runs.values() for one in tuned)
-    numbers = {"pretraining": f"{whole / 3600:.1f} hours", "tokens": f"{pretraining[-1]['tokens'] / 1e6:.0f}",
-               "tuning": f"{seconds / 60:.0f} minutes", "share": percent(seconds / whole),
-               "models": ", ".join(runs)}  # fmt: skip
-    bars = percent_bars([("pretraining", 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
+    numbers = {"pretraining": Message("{count} hours", count=Number(whole / 3600, ".1f")),
+               "tokens": Number(pretraining[-1]["tokens"] / 1e6, ".0f"),
+               "tuning": Message("{count} minutes", count=Number(seconds / 60, ".0f")),
+               "share": percent(seconds / whole), "models": ", ".join(runs)}  # fmt: skip
+    bars = percent_bars([(Message("pretraining"), 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
     share = seconds / whole
     return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
 
@@ -203,7 +223,8 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     answer = only_choice(share > 0.8, 0.05 < share < 0.15, 0.4 < share < 0.65)
     numbers = {"sizes": ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())}
     largest = max(sizes.values())
-    bars = tuple((name, size / largest, f"{size:.0f} million") for name, size in sizes.items())
+    millions = {name: Message("{count} million", count=Number(size, ".0f")) for name, size in sizes.items()}
+    bars = tuple((name, size / largest, millions[name]) for name, size in sizes.items())
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -244,10 +265,9 @@ def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
         correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
     shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
     irony, plain = shares["irony"], shares["plain"]
-    numbers = {"plain": percent(plain), "irony": percent(irony),
+    numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)),
                "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)
-    return Finding(
-        answer, numbers, percent_bars(ordered), *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"})
-    )
+    bars = percent_bars([(_KINDS[kind], share) for kind, share in ordered])
+    return Finding(answer, numbers, bars, *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"}))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lessons.cases import COPIED, OPPOSITES, OTHER_PLACES, OTHER_THINGS, PLAIN, PLURALS
 from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import ENGLISH, TOWN, Finding, Lesson
@@ -43,9 +44,10 @@ def values(session: AppState, lesson: Lesson) -> Finding:
         held.append(bool(found) and all(length < 2 / 3 for _, length, _ in found))
         sinks += [sink for sink in found if sink[2][2] == 0] if number == 0 else []
     weight, length, (layer, head, _) = max(sinks, default=(0.0, 1.0, (0, 0, 0)))
-    numbers = {"sink": f"Head {head + 1} of layer {layer + 1}", "layer": f"{layer}", "head": f"{head}",
+    numbers = {"sink": Message("Head {head} of layer {layer}", head=head + 1, layer=layer + 1),
+               "layer": f"{layer}", "head": f"{head}",
                "weight": percent(weight), "length": percent(length)} | _copying(session)  # fmt: skip
-    bars = percent_bars([("share of the attention", weight), ("length of what is read", length)])
+    bars = percent_bars([(Message("share of the attention"), weight), (Message("length of its value vector"), length)])
     answer = only_choice(weight > 0.5 and length > 0.9, False, weight > 0.5 and length < 2 / 3)
     return Finding(answer, numbers, bars, *count_held(held))
 
@@ -89,11 +91,9 @@ def _copying(session: AppState) -> dict[str, str]:
         asked = fill_mask(town, text, 1, word=word, head_mask=head_mask).masks[0].asked
         return asked.probability if asked else 0.0
 
-    names = {name: f"head {head + 1} of layer {layer + 1}"
-             for name, (layer, head) in (("copier", copier), ("neighbour", neighbour))}  # fmt: skip
     return {
-        "copier": names["copier"],
-        "neighbour": names["neighbour"].capitalize(),
+        "copier": Message("head {head} of layer {layer}", head=copier[1] + 1, layer=copier[0] + 1),
+        "neighbour": Message("Head {head} of layer {layer}", head=neighbour[1] + 1, layer=neighbour[0] + 1),
         "far": percent(float(far[copier])),
         "before": percent(float(before[neighbour])),
         "ablated": f"{copier[0]}.{copier[1]}",
@@ -123,14 +123,16 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
         "twins": f"{sum(twin)}", "phrases": f"{phrases}", "same": f"{sum(same)}",
         "twins_mean": f"{sum(near == (at + half) % phrases for at, near in enumerate(before_mean))}",
         "same_mean": f"{sum(near // half == at // half for at, near in enumerate(after_mean))}",
-        "new": f"{new:,}", "total": f"{total:,}", "share": f"{new / total:.2%}", "labels": f"{len(config.labels)}",
+        "new": Number(new, ","), "total": Number(total, ","), "share": Number(new / total, ".2%"),
+        "labels": f"{len(config.labels)}",
         "hidden": f"{config.hidden_size}", "trap": trap, "trapped": percent(said[trap].score),
     }  # fmt: skip
     shares = [sum(near // half == at // half for at, near in enumerate(found)) / phrases for found in (before, after)]
     first = before[0] // half
     answer = only_choice(first == 0, twin[0] and same[0], False)
     held = (one and other for one, other in zip(twin, same, strict=True))
-    bars = percent_bars(list(zip(("before fine-tuning", "after fine-tuning"), shares, strict=True)))
+    names = Message("before fine-tuning"), Message("after fine-tuning")
+    bars = percent_bars(list(zip(names, shares, strict=True)))
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -152,13 +154,22 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
     trials = [_overfitting(*trial) for trial in _trials(session.log_of(lesson.model))]
     if not trials:
         raise InputError(
-            f"This copy of the lab has no training log of {lesson.model}, so there is no curve to look at."
+            Message(
+                "This copy of the lab has no training log of {model}, so there is no curve to look at.",
+                model=lesson.model,
+            )
         )
     first = trials[0]
-    numbers = {"lowest": f"{first.lowest_at:.0%}", "least": f"{first.lowest:.2f}", "last": f"{first.last:.2f}",
-               "then": f"{first.training_then:.2f}", "end": f"{first.training_last:.2f}"}  # fmt: skip
-    named = (("first evaluation", first.first), ("lowest", first.lowest), ("last", first.last))
-    bars = tuple((name, min(1.0, loss), f"{loss:.2f}") for name, loss in named)
+    losses = {"least": first.lowest, "last": first.last, "then": first.training_then, "end": first.training_last}
+    numbers = {name: Number(loss, ".2f") for name, loss in losses.items()}
+    numbers |= {"lowest": Number(first.lowest_at, ".0%"), "accuracy_then": percent(first.accuracy_then),
+                "accuracy_last": percent(first.accuracy_last)}  # fmt: skip
+    named = (
+        (Message("first evaluation"), first.first),
+        (Message("lowest"), first.lowest),
+        (Message("last"), first.last),
+    )
+    bars = tuple((name, min(1.0, loss), Number(loss, ".2f")) for name, loss in named)
     answer = only_choice(first.holds, first.last == first.lowest < first.first, first.lowest == first.first)
     return Finding(answer, numbers | _learnt(session), bars, *count_held(trial.holds for trial in trials))
 
@@ -173,6 +184,8 @@ class _Overfitting:
     lowest_at: float  # share of the steps
     training_then: float
     training_last: float
+    accuracy_then: float  # held-out, when the held-out loss was lowest
+    accuracy_last: float
 
     @property
     def holds(self) -> bool:
@@ -191,6 +204,8 @@ def _overfitting(steps: Sequence[Mapping[str, Any]], evaluations: Sequence[Mappi
         (evaluations.index(lowest) + 1) / len(evaluations),
         sum(then) / max(1, len(then)),
         sum(last) / len(last),
+        lowest["accuracy"],
+        evaluations[-1]["accuracy"],
     )
 
 
@@ -211,7 +226,7 @@ def _learnt(session: AppState) -> dict[str, str]:
 
     town = session.models.open(TOWN)
     before, now = word_probability(untrained(town), BIKE, "blue"), word_probability(town, BIKE, "blue")
-    return {"vocabulary": f"{town.config.vocab_size:,}", "before": f"{before:.2%}", "now": percent(now),
+    return {"vocabulary": Number(town.config.vocab_size, ","), "before": Number(before, ".2%"), "now": percent(now),
             "between": _between(session)}  # fmt: skip
 
 
@@ -232,7 +247,11 @@ def _between(session: AppState) -> str:
         right = step if right is None and chances["blue"] > 0.5 else right
     if kind is None or right is None or kind >= right:
         return ""
-    return f"By step {kind:,} it predicted some colour here; by step {right:,} the right one."
+    return Message(
+        "By step {kind} it predicted some colour here; by step {right} the right one.",
+        kind=Number(kind, ","),
+        right=Number(right, ","),
+    )
 
 
 def explanation(session: AppState, lesson: Lesson) -> Finding:
@@ -257,17 +276,24 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     looks[..., [bool(special) or token == "[MASK]" for special, token in
                 zip(trace.encoding.special_tokens_mask, trace.tokens, strict=True)]] = 0  # fmt: skip
     top = trace.tokens[int(looks.mean((0, 1)).argmax())]
-    heads = ", ".join(
-        f"head {head + 1} of layer {layer + 1} “{trace.tokens[int(looks[layer, head].argmax())]}” "
-        f"({percent(float(looks[layer, head].max()))})"
+    heads = Series(
+        Message(
+            "head {head} of layer {layer} “{token}” ({weight})",
+            head=head + 1,
+            layer=layer + 1,
+            token=trace.tokens[int(looks[layer, head].argmax())],
+            weight=percent(float(looks[layer, head].max())),
+        )
         for layer, head in np.ndindex(looks.shape[:2])
     )
     target = choose_target(checkpoint, encode_inputs(checkpoint, text), choice="cost", against="costs")
     ranked = {method: trace.tokens[int(attribute(checkpoint, text, method=method, target=target).scores.argmax())]
               for method in METHODS}  # fmt: skip
     numbers = {"whole": percent(whole), "place": percent(place), "thing": percent(thing), "heads": heads,
-               "methods": ", ".join(f"{method} “{token}”" for method, token in ranked.items())}  # fmt: skip
+               "methods": Series(Message("{method} “{token}”", method=method, token=token)
+                                 for method, token in ranked.items())}  # fmt: skip
     meant = top == "market" and whole > 0.8 and thing < 0.1 and subject in ranked.values()
     answer = only_choice(meant and place < 0.5, False, meant and place > 0.6)
-    bars = percent_bars([("as it is", whole), ("“school” for “market”", place), ("“bike” for “skates”", thing)])
+    names = Message("as it is"), Message("“school” for “market”"), Message("“bike” for “skates”")
+    bars = percent_bars(list(zip(names, (whole, place, thing), strict=True)))
     return Finding(answer, numbers, bars, *count_held(held))

@@ -35,6 +35,7 @@ from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
 from bertviz_lab.ui.components.tokens.marked_text import MARKED_TEXT
 from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
+from bertviz_lab.ui.languages import ENGLISH, languages, script_texts
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, WIRE
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
@@ -48,7 +49,9 @@ LEARN = Assembly(
     ("views/lessons/lessons.css",),
 )
 LESSON_BAR = Assembly(
-    "lesson-bar", tuple(f"views/lessons/{name}.js" for name in ("memory", "bar", "room")), ("views/lessons/bar.css",)
+    "lesson-bar",
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "bar", "room")),
+    ("views/lessons/bar.css",),
 )
 PROGRESS = Assembly("progress", ("client/progress.js",), ())
 
@@ -85,6 +88,7 @@ const KNOWN_VIEWS = {json.dumps(known)};
 const WITH_ARRAYS = new Set({json.dumps(arrays)});
 const ARRAYS_ROUTE = '{ARRAYS_ROUTE}';
 const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
+{_texts_of_course()}
 {source("tools.js")}
 {source("client/page.js")}
 {source("client/panel.js")}
@@ -142,10 +146,15 @@ def files_of_views(name: str) -> list[tuple[View, str]]:
     return [(view, file.read_text(encoding="utf-8")) for view, file in files if file.is_file()]
 
 
+def _texts_of_course() -> str:
+    """What scripts say of the course in each language, and what the languages are called."""
+    return f"const LANGUAGES = {json.dumps(languages())};\nconst TEXTS = {json.dumps(script_texts())};"
+
+
 @cache
 def _files() -> dict[str, tuple[str, bytes, bytes]]:
     """By name: the media type, the content, and the same compressed."""
-    alone = f"const PLOTLY = '';\n{source('tools.js')}\n{source('workshop/leader.js')}"
+    alone = f"const PLOTLY = '';\n{_texts_of_course()}\n{source('tools.js')}\n{source('workshop/leader.js')}"
     texts = (
         ("lab", "js", script()),
         ("lab", "css", styles()),
@@ -164,10 +173,14 @@ def _name(text: str, stem: str, ending: str) -> str:
     return f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:12]}.{ending}"
 
 
-def head(stem: str = "lab") -> str:
-    """The lines of a document's head that load script and rules: those of the page, or of a workshop's own pages."""
+def head(stem: str = "lab", language: str = ENGLISH.code) -> str:
+    """The lines of a document's head that load script and rules: those of the page, or of a workshop's own pages.
+
+    `language` is that of the course, unless the address asks for another one.
+    """
     code, rules = (name for name in _files() if name.startswith(f"{stem}."))
-    return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
+    sheet = f'<link rel="stylesheet" href="{_FOLDER}/{rules}">'
+    return f'<script src="{_FOLDER}/{code}" data-language="{language}"></script>{sheet}'
 
 
 def route() -> Route:

@@ -3,7 +3,7 @@
 const { live } = document.body.dataset;
 const all = (selector) => [...document.querySelectorAll(selector)];
 const ask = async (act) => (await fetch(live, act && posted(act))).json();
-const lost = () => show({ texts: { said: 'The server did not answer. Is it still running?' }, shares: {} });
+const lost = () => show({ texts: { said: gettext('The server did not answer. Is it still running?') }, shares: {} });
 
 /** Put the texts and the lengths of bars into their places; gives the milliseconds until the next look. */
 function show({ texts, shares }) {
@@ -17,10 +17,10 @@ function show({ texts, shares }) {
 
 /** Fill a place with HTML of the server's own, whose texts are escaped there. */
 async function load(place, address) {
-  place.textContent = 'Measuring …';
+  place.textContent = gettext('Measuring …');
   const answer = await fetch(address).catch(() => null);
   if (answer?.ok) place.innerHTML = await answer.text();
-  else place.textContent = 'The server did not answer.';
+  else place.textContent = gettext('The server did not answer.');
 }
 
 document.addEventListener('click', ({ target }) => {

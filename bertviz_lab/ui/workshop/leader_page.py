@@ -10,6 +10,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons import LESSONS, Lesson
 from bertviz_lab.ui.lessons.handout import marked
 from bertviz_lab.ui.lessons.measuring import Measured
@@ -17,77 +18,89 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guesses_told, told
+from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guesses_told, other_languages, told
 
 #: Participants that the plans reckon with until more are there.
 EXPECTED = 30
 
 
-def leader_page(settings: Settings, address: str, room: Room | None) -> str:
+def leader_page(settings: Settings, address: str, room: Room | None, say: Language = ENGLISH) -> str:
     """The whole page; `address` is where participants open the lab. Without a room it has no parts that need one."""
-    title = settings.workshop or "For leaders"
-    links = {"handout": "Handout", "leader/handout": "Handout with answers"}
+    title = settings.workshop or say("For leaders")
+    links = {"handout": say("Handout"), "leader/handout": say("Handout with answers")}
     if room is not None:
-        links = {"room": "Screen for the projector"} | links
-    shown = "".join(f'<a class="plain" href="{to}" target="_blank">{words}</a>' for to, words in links.items())
+        links = {"room": say("Screen for the projector")} | links
+    shown = "".join(
+        f'<a class="plain" href="{say.address(to)}" target="_blank">{words}</a>' for to, words in links.items()
+    )
     body = (
         f'<header class="bar"><h1>{html.escape(title)}</h1><nav class="line push">{shown}'
-        '<button type="button" class="plain" onclick="print()">Print this page</button></nav></header>'
-        f"{_board(address) if room is not None else ''}{_plans(settings, max(EXPECTED, len(room or ())))}"
-        f"{_preflight()}{_lessons(address)}"
+        f'<button type="button" class="plain" onclick="print()">{say("Print this page")}</button>'
+        f"{other_languages('leader', say)}</nav></header>"
+        f"{_board(address, say) if room is not None else ''}{_plans(settings, max(EXPECTED, len(room or ())), say)}"
+        f"{_preflight(say)}{_lessons(address, say)}"
     )
-    return document(title, body, live="leader/board" if room is not None else "")
+    return document(title, body, say, live="leader/board" if room is not None else "")
 
 
 # ---- the room
 
 
-def _board(address: str) -> str:
+def _board(address: str, say: Language) -> str:
     others = [other for other in addresses_of_machine() if other not in address]
-    further = f" This machine has other addresses too: {', '.join(others)}." if others else ""
-    rows = "".join(_row(lesson) for lesson in LESSONS)
-    reset = action("Reset the room", "reset", confirm="Forget all predictions and all progress of this room?")
+    further = say("This machine has other addresses too: {addresses}.", addresses=", ".join(others)) if others else ""
+    rows = "".join(_row(lesson, say) for lesson in translated(LESSONS, say))
+    question = say("Forget all predictions and all progress of this room?")
+    reset = action(say("Reset the room"), "reset", confirm=question)
     said = told("said", attributes=' role="status" class="quiet"')
-    return f"""<section class="join"><div>{qr_code(address)}</div><div>
-<h2>Participants open <b class="mono">{html.escape(address)}</b></h2>
-<p class="quiet">Lesson 5 is at {html.escape(address)}5, and so on.{further} Predictions are counted without names, lie
-in memory alone, and end with this server.</p>
+    fifth, kept = say.address(f"{address}5"), say("Predictions are counted without names, lie in memory alone, and end "
+                                                   "with this server.")  # fmt: skip
+    names = say("Lesson"), say("At it"), say("Seen"), say("Predictions"), say("For everyone")
+    table = (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{say("The room by lesson")}">{_table(names, rows)}'
+    )
+    return f"""<section class="join"><div>{qr_code(say.address(address))}</div><div>
+<h2>{say("Participants open")} <b class="mono">{html.escape(say.address(address))}</b></h2>
+<p class="quiet">{html.escape(say("Lesson 5 is at {address}, and so on.", address=fifth))} {further} {kept}</p>
 <p>{told("present", "b")}</p><div class="act">{reset}{said}</div></div></section>
-<section><h2>The room</h2><div class="wide" tabindex="0" role="region" aria-label="The room by lesson">
-{_table(("Lesson", "At it", "Seen", "Predictions", "For everyone"), rows)}</div></section>
-<section><h2>Training runs</h2>{told("runs", "p", ' class="lines"')}</section>"""
+<section><h2>{say("The room")}</h2>{table}</div></section>
+<section><h2>{say("Training runs")}</h2>{told("runs", "p", ' class="lines" lang="en"')}</section>"""
 
 
-def _row(lesson: Lesson) -> str:
+def _row(lesson: Lesson, say: Language) -> str:
     number = lesson.number
+    call = action(say("Call"), "call", number, label=say("Call: lesson {number}", number=number))
+    reveal = action(say("Reveal"), "reveal", number, label=say("Reveal: lesson {number}", number=number))
     return (
         f'<tr><th scope="row"><a href="#lesson-{number}">{number}. {html.escape(lesson.title)}</a> '
         f"{told(f'called-{number}', 'b')}</th><td>{told(f'at-{number}')}</td><td>{told(f'done-{number}')}</td>"
         f"<td><details><summary>{told(f'guessed-{number}')}</summary>{guess_bars(lesson, f'guess-{number}-')}</details>"
-        f'</td><td><div class="act">{action("Call", "call", number)}{action("Reveal", "reveal", number)}'
+        f'</td><td><div class="act">{call}{reveal}'
         f"{told(f'revealed-{number}', attributes=' class=quiet')}</div></td></tr>"
     )
 
 
-def board(room: Room, runs: Sequence[str]) -> tuple[dict[str, str], dict[str, float]]:
+def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dict[str, str], dict[str, float]]:
     """The texts and the shares of the page that change; `runs` has a line for each run under way."""
     texts = {
-        "present": f"{room.present} here now, {len(room)} since the start or the last reset.",
-        "said": room.said,
+        "present": say(
+            "{present} here now, {all} since the start or the last reset.", present=room.present, all=len(room)
+        ),
+        "said": say.tell(room.outcome),
         "runs": "\n".join(runs) or "No run trains or waits.",
     }
     shares: dict[str, float] = {}
     for lesson in LESSONS:
         number, counts = lesson.number, room.counts(lesson.number)
-        bars, widths = guesses_told(room, lesson, f"guess-{number}-")
+        bars, widths = guesses_told(room, lesson, f"guess-{number}-", say)
         texts |= bars
         shares |= widths
         texts |= {
             f"at-{number}": f"{counts.at}",
             f"done-{number}": f"{counts.done}",
             f"guessed-{number}": f"{sum(counts.guesses.values())}",
-            f"called-{number}": "everyone was called here" if room.called == number else "",
-            f"revealed-{number}": "revealed" if number in room.revealed else "",
+            f"called-{number}": say("everyone was called here") if room.called == number else "",
+            f"revealed-{number}": say("revealed") if number in room.revealed else "",
         }
     return texts, shares
 
@@ -109,28 +122,30 @@ def run_lines(runs: Runs) -> list[str]:
 # ---- the plans
 
 
-def _plans(settings: Settings, people: int) -> str:
-    plans = "".join(_plan(plan, settings, people) for plan in PLANS)
-    return f"<section><h2>Plans</h2><p>{IN_EACH_LESSON}</p>{plans}</section>"
+def _plans(settings: Settings, people: int, say: Language) -> str:
+    plans = "".join(_plan(plan, settings, people, say) for plan in translated(PLANS, say))
+    return f"<section><h2>{say('Plans')}</h2><p>{say.tell(IN_EACH_LESSON)}</p>{plans}</section>"
 
 
-def _plan(plan: Plan, settings: Settings, people: int) -> str:
+def _plan(plan: Plan, settings: Settings, people: int, say: Language) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{start}–{start + part.minutes}</th><td><b>{html.escape(title_of(part))}</b></td>'
-        f"<td>{marked(part.text or LESSONS[part.lesson - 1].question)}</td></tr>"
+        f'<tr><th scope="row">{start}–{start + part.minutes}</th><td><b>{html.escape(title_of(part, say))}</b></td>'
+        f"<td>{marked(part.text or say(LESSONS[part.lesson - 1].question))}</td></tr>"
         for start, part in plan.timed()
     )
     goals = "".join(f"<li>{html.escape(goal)}</li>" for goal in plan.goals)
-    shares = "".join(f"<p>{_shared(plan, at, settings, people)}</p>" for at in range(len(plan.training())))
+    shares = "".join(f"<p>{_shared(plan, at, settings, people, say)}</p>" for at in range(len(plan.training())))
+    names = say("Minute"), say("Part"), say("What the leader does")
     return (
-        f'<details class="fold"><summary>{plan.minutes} minutes</summary><p>After it participants can:</p>'
-        f"<ul>{goals}</ul>{_table(('Minute', 'Part', 'What the leader does'), rows)}{shares}</details>"
+        f'<details class="fold"><summary>{say("{minutes} minutes", minutes=plan.minutes)}</summary>'
+        f"<p>{say('After it participants can:')}</p><ul>{goals}</ul>{_table(names, rows)}{shares}</details>"
     )
 
 
-def title_of(part: Part) -> str:
-    """What a part is called."""
-    return part.title or f"Lesson {part.lesson}: {LESSONS[part.lesson - 1].title}"
+def title_of(part: Part, say: Language = ENGLISH) -> str:
+    """What a part is called; a title of its own is there in its language."""
+    lesson = LESSONS[part.lesson - 1]
+    return part.title or say("Lesson {number}: {title}", number=lesson.number, title=say(lesson.title))
 
 
 def _table(header: Sequence[str], rows: str) -> str:
@@ -138,24 +153,34 @@ def _table(header: Sequence[str], rows: str) -> str:
     return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _shared(plan: Plan, at: int, settings: Settings, people: int) -> str:
+def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language) -> str:
     """Who trains when."""
     start, end = plan.training()[at]
     seconds = settings.limits.run_seconds
     shared = shared_runs(people, start, end, settings.max_runs, seconds)
-    groups = ", ".join(f"{number} at {minute:.0f}" for number, minute in enumerate(shared.starts, 1))
-    most = f"at most {words_of('seconds', seconds)} each, {settings.max_runs} at a time"
-    return (
-        f"<b>Who trains when</b>, minutes {start} to {end}: {people} people in {shared.groups} groups of up to "
-        f"{shared.largest}, a run each ({most}). By minute: group {groups}. A run that ends early lets the next begin."
+    groups = (
+        say("{group} at {minute}", group=group, minute=round(minute)) for group, minute in enumerate(shared.starts, 1)
     )
+    sentence = say(
+        "minutes {start} to {end}: {people} people in {groups} groups of up to {largest}, a run each (at most {time} "
+        "each, {places} at a time). By minute: group {starts}. A run that ends early lets the next begin.",
+        start=start,
+        end=end,
+        people=people,
+        groups=shared.groups,
+        largest=shared.largest,
+        time=say.number(words_of("seconds", seconds)),
+        places=settings.max_runs,
+        starts=", ".join(groups),
+    )
+    return f"<b>{say('Who trains when')}</b>, {sentence}"
 
 
-def _preflight() -> str:
-    return """<section><h2>Checks of this machine</h2>
-<p>Before participants come: they take about half a minute and compute on all cores.</p>
-<button type="button" class="plain" data-fill="checks" data-from="leader/checks">Run the checks</button>
-<div role="status" id="checks"></div></section>"""
+def _preflight(say: Language) -> str:
+    return f"""<section><h2>{say("Checks of this machine")}</h2>
+<p>{say("Before participants come: they take about half a minute and compute on all cores.")}</p>
+<button type="button" class="plain" data-fill="checks" data-from="leader/checks">{say("Run the checks")}</button>
+<div role="status" id="checks" lang="en"></div></section>"""
 
 
 def checks_table(checks: Sequence[Check]) -> str:
@@ -171,26 +196,33 @@ def checks_table(checks: Sequence[Check]) -> str:
 # ---- the lessons
 
 
-def _lessons(address: str) -> str:
-    minutes = sum(lesson.minutes for lesson in LESSONS)
-    rows = "".join(
-        f'<section class="row" id="lesson-{lesson.number}"><h3>{lesson.number}. {html.escape(lesson.title)} '
-        f'<span class="quiet">{lesson.minutes} minutes, {lesson.model}</span></h3><p>{marked(lesson.question)}</p>'
-        f'<details class="fold"><summary>{html.escape(address)}{lesson.number}</summary>'
-        f'{qr_code(f"{address}{lesson.number}")}</details><div data-load="leader/notes/{lesson.number}">'
-        '<p class="quiet">Measuring …</p></div></section>'
-        for lesson in LESSONS
+def _lessons(address: str, say: Language) -> str:
+    advice = say(
+        "{lessons} lessons, {minutes} minutes in all; the first eight make an hour of their own. Each works alone. Let "
+        "everybody predict and say why before anybody reveals; wrong predictions are worth discussing most. The "
+        "answers are measured on this page now.",
+        lessons=len(LESSONS),
+        minutes=sum(lesson.minutes for lesson in LESSONS),
     )
+    rows = "".join(
+        _lesson(lesson, say.address(f"{address}{lesson.number}"), say) for lesson in translated(LESSONS, say)
+    )
+    return f"<section><h2>{say('Lessons with their answers')}</h2><p>{advice}</p></section>{rows}"
+
+
+def _lesson(lesson: Lesson, address: str, say: Language) -> str:
+    length, notes = say("{minutes} minutes", minutes=lesson.minutes), say.address(f"leader/notes/{lesson.number}")
     return (
-        f"<section><h2>Lessons with their answers</h2><p>{len(LESSONS)} lessons, {minutes} minutes in all; the first "
-        "eight make an hour of their own. Each works alone. Let everybody predict and say why before anybody reveals; "
-        "wrong predictions are worth discussing most. The answers are measured on this page now.</p></section>" + rows
+        f'<section class="row" id="lesson-{lesson.number}"><h3>{lesson.number}. {html.escape(lesson.title)} '
+        f'<span class="quiet">{length}, {lesson.model}</span></h3><p>{marked(lesson.question)}</p>'
+        f'<details class="fold"><summary>{html.escape(address)}</summary>{qr_code(address)}</details>'
+        f'<div data-load="{notes}"><p class="quiet">{say("Measuring …")}</p></div></section>'
     )
 
 
 def notes_of(measured: Measured) -> str:
     """A lesson's answer, why the other choices are wrong, what was measured, and links to what shows it."""
-    lesson = measured.lesson
+    lesson, say = measured.lesson, measured.say
     choices = "".join(
         f'<li class="right">{marked(choice.text)} ✓</li>'
         if at == measured.answer
@@ -199,8 +231,8 @@ def notes_of(measured: Measured) -> str:
     )
     said = "".join(f"<p>{marked(text)}</p>" for text in measured.paragraphs)
     links = "".join(
-        f'<li><a href="./{html.escape(step.place.address(lesson.model))}" target="_blank">'
-        f"{html.escape(step.place.name)}</a>: {marked(step.text)}</li>"
+        f'<li><a href="./{html.escape(say.address(step.place.address(lesson.model)))}" target="_blank">'
+        f"{html.escape(say.tell(step.place.name))}</a>: {marked(step.text)}</li>"
         for step in measured.steps
     )
     return f'<ul class="answers">{choices}</ul>{said}<ul class="small quiet">{links}</ul>'

@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from bertviz_lab.jobs.turns import PREPARING_SECONDS
+from bertviz_lab.ui.languages import Message
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Part:
         runs: whether runs are started in it, or looked at; they train in between.
     """
 
+    TEXTS: ClassVar = ("title", "text")
+
     minutes: int
     title: str
     text: str
@@ -29,6 +32,8 @@ class Part:
 @dataclass(frozen=True)
 class Plan:
     """A workshop: what participants can do after it, and its parts in order."""
+
+    TEXTS: ClassVar = ("goals", "parts")
 
     goals: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -82,7 +87,7 @@ def _lesson(number: int, minutes: int) -> Part:
 
 
 #: What the leader does in every lesson.
-IN_EACH_LESSON = (
+IN_EACH_LESSON = Message(
     "In each lesson: call everyone to it and let them look; each predicts alone, then says why to a neighbour; reveal, "
     "and let somebody who was wrong say what they had expected; then the steps that show it."
 )
@@ -171,8 +176,8 @@ PLANS = (
             Part(
                 5,
                 "Start fine-tuning",
-                "One of each group opens Train, Fine-tune, chooses the sample sentiment and its group's model, and "
-                "presses Train.",
+                "One of each group opens Train, Fine-tune, chooses the sample Sentiment and its group's model, and "
+                "presses Fine-tune.",
                 runs="start",
             ),
             _lesson(7, 9),

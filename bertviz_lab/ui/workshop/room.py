@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bertviz_lab.ui.languages import Message
 from bertviz_lab.ui.server.visitors import Visitor
 
 #: Seconds without a word after which a browser counts as gone; one in the background is silent.
@@ -41,7 +42,7 @@ class Room:
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._now = most, now
         self._calls = 0
-        self.said = ""  # what came of the leader's last act
+        self.outcome = Message("")  # of the leader's last act
         self.reset()
 
     def reset(self) -> None:

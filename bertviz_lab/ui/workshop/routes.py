@@ -18,6 +18,7 @@ from starlette.routing import Route
 from bertviz_lab.doctor import examine_machine
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure
@@ -68,7 +69,7 @@ def workshop_routes(state: AppState) -> list[Route]:
         Route("/leader/checks", leader.only(leader.checks)),
         Route("/leader/handout", leader.only(leader.handout)),
         Route("/handout", leader.visitors(handout(state))),
-        Route("/{number:int}", short_link),
+        Route("/{number:int}", short_link(state)),
     ]
     if state.room is None:
         return routes
@@ -113,26 +114,28 @@ class _Leader:
 
     async def page(self, request: Request) -> Response:
         """`/leader`, and with `?key=` the way to it: the key becomes a cookie and leaves the address."""
-        key = request.query_params.get("key")
+        key, say = request.query_params.get("key"), language_for(self._state, request)
         if self._key is not None and key is not None:
             wait = self._key.try_key(request, key)
             if wait is None:
-                response: Response = RedirectResponse("leader", 303, _FRESH)
+                response: Response = RedirectResponse(say.address("leader"), 303, _FRESH)
                 self._key.remember(request, response)
                 return response
-            again = f" Wait {max(1, round(wait))} s before the next try." if wait > 0 else ""
-            return HTMLResponse(_key_page(f"This is not the leader's key.{again}"), 429 if wait > 0 else 403, _FRESH)
+            wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
+            again = say("Wait {seconds} s before the next try.", seconds=seconds) if wait > 0 else ""
+            return HTMLResponse(_key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403, _FRESH)
         if not await self._may(request):
-            return HTMLResponse(_key_page("This page is for the leader of the workshop."), 401, _FRESH)
+            return HTMLResponse(_key_page(say("This page is for the leader of the workshop."), say), 401, _FRESH)
         address = address_for(self._state, request)
-        return HTMLResponse(leader_page(self._state.settings, address, self._state.room), 200, _FRESH)
+        return HTMLResponse(leader_page(self._state.settings, address, self._state.room, say), 200, _FRESH)
 
     async def notes(self, request: Request) -> Response:
         """The answer of a lesson, measured now."""
         number = request.path_params["number"]
         if not 1 <= number <= len(LESSONS):
             return _refusal("There is no such lesson.", 404)
-        return await self._in_line(request, lambda: notes_of(measure(self._state, LESSONS[number - 1])))
+        say = language_for(self._state, request)
+        return await self._in_line(request, lambda: notes_of(measure(self._state, LESSONS[number - 1], say)))
 
     async def checks(self, request: Request) -> Response:
         """What `doctor` says of this machine, with the page open on it."""
@@ -146,8 +149,8 @@ class _Leader:
 
     async def handout(self, request: Request) -> Response:
         """The sheet with its answers, as far as they can be measured here."""
-        address = address_for(self._state, request)
-        return await self._in_line(request, lambda: handout_page(LESSONS, self._measured(), address))
+        address, say = address_for(self._state, request), language_for(self._state, request)
+        return await self._in_line(request, lambda: handout_page(LESSONS, self._measured(say), address, say))
 
     async def _in_line(self, request: Request, compute: Callable[[], str]) -> Response:
         """HTML that takes seconds to compute: it waits like the questions of all visitors."""
@@ -158,11 +161,11 @@ class _Leader:
             written = f"<p>{html.escape(sentence_of(error, shared=self._state.settings.shared))}</p>"
         return HTMLResponse(written, 200, _FRESH)
 
-    def _measured(self) -> list[Measured]:
+    def _measured(self, say: Language) -> list[Measured]:
         answers = []
         for lesson in LESSONS:
             try:
-                answers.append(measure(self._state, lesson))
+                answers.append(measure(self._state, lesson, say))
             except InputError:
                 continue  # its model is not there: the question stays, the answer is left out
         return answers
@@ -177,7 +180,7 @@ class _RoomRoutes:
     async def board(self, request: Request) -> Response:
         """What changes on the leader's page."""
         lines = await run_in_threadpool(run_lines, self._state.runs)
-        return _told(*board(self._room, lines))
+        return _told(*board(self._room, lines, language_for(self._state, request)))
 
     async def act(self, request: Request) -> Response:
         """The leader calls everybody to a lesson, reveals one, or begins anew."""
@@ -189,13 +192,13 @@ class _RoomRoutes:
             return _refusal("Which lesson?", 422)
         if sent.act == "call":
             self._room.call(sent.lesson)
-            self._room.said = f"Everyone is called to lesson {sent.lesson}."
+            self._room.outcome = Message("Everyone is called to lesson {number}.", number=sent.lesson)
         elif sent.act == "reveal":
             self._room.reveal(sent.lesson)
-            self._room.said = f"Lesson {sent.lesson} is revealed; its predictions are final."
+            self._room.outcome = Message("Lesson {number} is revealed; its predictions are final.", number=sent.lesson)
         else:
             self._room.reset()
-            self._room.said = "The room begins anew."
+            self._room.outcome = Message("The room begins anew.")
         log_event("workshop", act=sent.act, lesson=sent.lesson)
         return await self.board(request)
 
@@ -214,28 +217,39 @@ class _RoomRoutes:
 
     async def screen_page(self, request: Request) -> Response:
         """The page for the projector."""
-        return HTMLResponse(screen_page(self._state.settings.workshop, address_for(self._state, request)), 200, _FRESH)
+        address, say = address_for(self._state, request), language_for(self._state, request)
+        return HTMLResponse(screen_page(self._state.settings.workshop, address, say), 200, _FRESH)
 
     async def screen(self, request: Request) -> Response:
         """What changes on it."""
-        return _told(*screen(self._room))
+        return _told(*screen(self._room, language_for(self._state, request)))
 
 
 def handout(state: AppState) -> Answer:
     """The sheet for participants: all questions and no answer."""
 
     async def answer(request: Request) -> Response:
-        return HTMLResponse(handout_page(LESSONS, (), address_for(state, request)), 200, _FRESH)
+        address, say = address_for(state, request), language_for(state, request)
+        return HTMLResponse(handout_page(LESSONS, (), address, say), 200, _FRESH)
 
     return answer
 
 
-async def short_link(request: Request) -> Response:
+def short_link(state: AppState) -> Answer:
     """`/5` leads to lesson 5."""
-    number = request.path_params["number"]
-    if not 1 <= number <= len(LESSONS):
-        return PlainTextResponse("There is no such lesson.", 404)
-    return RedirectResponse(f"./?lesson={number}", 303)
+
+    async def answer(request: Request) -> Response:
+        number = request.path_params["number"]
+        if not 1 <= number <= len(LESSONS):
+            return PlainTextResponse("There is no such lesson.", 404)
+        return RedirectResponse(language_for(state, request).address(f"./?lesson={number}"), 303)
+
+    return answer
+
+
+def language_for(state: AppState, request: Request) -> Language:
+    """The language that the address of a request asks for with `lang`, else the server's."""
+    return language_of(request.query_params.get("lang"), state.settings.language)
 
 
 def address_for(state: AppState, request: Request) -> str:
@@ -243,13 +257,15 @@ def address_for(state: AppState, request: Request) -> str:
     return participants_address(state.settings.public_url, str(request.base_url))
 
 
-def _key_page(sentence: str) -> str:
+def _key_page(sentence: str, say: Language) -> str:
+    title, where = say("For the leader"), say("The terminal in which the lab was started shows its address.")
+    kept = f'<input type="hidden" name="lang" value="{say.code}">' if say.query else ""
     body = (
-        f"<h1>For the leader</h1><p>{sentence} The terminal in which the lab was started shows its address.</p>"
-        '<form action="leader" class="act"><label>Key <input type="password" name="key" required></label>'
-        '<button class="action">Open</button></form>'
+        f'<h1>{title}</h1><p>{html.escape(sentence)} {where}</p><form action="leader" class="act">{kept}'
+        f'<label>{say("Key")} <input type="password" name="key" required></label>'
+        f'<button class="action">{say("Open")}</button></form>'
     )
-    return document("For the leader", body)
+    return document(title, body, say)
 
 
 def _told(texts: dict[str, str], shares: dict[str, float]) -> Response:

@@ -5,6 +5,7 @@ It shows nothing that participants may not see, so it needs no key.
 
 import html
 
+from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.room import Room
@@ -13,8 +14,9 @@ from bertviz_lab.ui.workshop.sheet import document, told
 _CHOICES = max(len(lesson.choices) for lesson in LESSONS)
 
 
-def screen_page(name: str, address: str) -> str:
+def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
     """The whole page; `address` is where participants open the lab."""
+    address = say.address(address)
     rows = "".join(
         f'<div class="bar-row">{told(f"choice-{at}")}<span class="track" aria-hidden="true"><span class="fill" '
         f'data-share="choice-{at}"></span></span>{told(f"count-{at}", attributes=" class=share")}</div>'
@@ -25,25 +27,24 @@ def screen_page(name: str, address: str) -> str:
         f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{told("present", "p", " class=quiet")}'
         f'</div></section><section class="screen">{told("title", "h2")}{told("question", "p")}{rows}</section>'
     )
-    return document(name, body, live="room/screen")
+    return document(name, body, say, live="room/screen")
 
 
-def screen(room: Room) -> tuple[dict[str, str], dict[str, float]]:
+def screen(room: Room, say: Language = ENGLISH) -> tuple[dict[str, str], dict[str, float]]:
     """The texts and the shares of the screen that change."""
-    present = f"{room.present} here"
     if not room.called:
-        return {"present": present}, {}
-    lesson = LESSONS[room.called - 1]
+        return {"present": say("{present} here", present=room.present)}, {}
+    lesson = translated(LESSONS[room.called - 1], say)
     guesses = room.counts(lesson.number).guesses
     total, is_revealed = sum(guesses.values()), lesson.number in room.revealed
     texts = {
-        "present": f"{present}, {total} predicted",
-        "title": f"Lesson {lesson.number}: {lesson.title}",
+        "present": say("{present} here, {total} predicted", present=room.present, total=total),
+        "title": say("Lesson {number}: {title}", number=lesson.number, title=lesson.title),
         "question": lesson.question.replace("`", ""),
     }
     texts |= {f"choice-{at}": choice.text.replace("`", "") for at, choice in enumerate(lesson.choices)}
     if not is_revealed:
         return texts, {}
     counts = {at: guesses.get(at, 0) for at in range(len(lesson.choices))}
-    texts |= {f"count-{at}": f"{count} of {total}" for at, count in counts.items()}
+    texts |= {f"count-{at}": say("{count} of {total}", count=count, total=total) for at, count in counts.items()}
     return texts, {f"choice-{at}": count / max(1, total) for at, count in counts.items()}

@@ -6,20 +6,27 @@ script asks the address in `data-live` for both (`leader.js`).
 
 import html
 
+from bertviz_lab.ui.languages import Language, languages
 from bertviz_lab.ui.lessons.handout import marked
 from bertviz_lab.ui.lessons.lesson import Lesson
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.workshop.room import Room
 
 
-def document(title: str, body: str, live: str = "") -> str:
+def document(title: str, body: str, say: Language, live: str = "") -> str:
     """A whole page; `live` is the address of what it is told again and again."""
-    files = bundle.head("workshop").replace("<script", "<script defer")  # it reads the body
-    asked = f' data-live="{live}"' if live else ""
+    files = bundle.head("workshop", say.code).replace("<script", "<script defer")  # it reads the body
+    asked = f' data-live="{say.address(live)}"' if live else ""
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="{say.code}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{html.escape(title)}</title>{files}</head>
 <body id="page"{asked}><main class="lab">{body}</main></body></html>"""
+
+
+def other_languages(path: str, say: Language) -> str:
+    """Links to the same page in the other languages."""
+    others = ((code, name) for code, name in languages().items() if code != say.code)
+    return "".join(f'<a class="plain" lang="{code}" href="{path}?lang={code}">{name}</a>' for code, name in others)
 
 
 def told(name: str, tag: str = "span", attributes: str = "") -> str:
@@ -27,10 +34,10 @@ def told(name: str, tag: str = "span", attributes: str = "") -> str:
     return f'<{tag} data-told="{name}"{attributes}></{tag}>'
 
 
-def action(words: str, name: str, lesson: int = 0, *, confirm: str = "") -> str:
-    """A button of the leader's; `confirm` is asked before."""
+def action(words: str, name: str, lesson: int = 0, *, label: str = "", confirm: str = "") -> str:
+    """A button of the leader's; `label` is what a screen reader says, and `confirm` is asked before."""
     asked = f' data-question="{html.escape(confirm)}"' if confirm else ""
-    label = f' aria-label="{html.escape(words)}: lesson {lesson}"' if lesson else ""
+    label = f' aria-label="{html.escape(label)}"' if label else ""
     return (
         f'<button type="button" class="plain" data-act="{name}" data-lesson="{lesson}"{label}{asked}>{words}</button>'
     )
@@ -46,10 +53,10 @@ def guess_bars(lesson: Lesson, prefix: str) -> str:
     )
 
 
-def guesses_told(room: Room, lesson: Lesson, prefix: str) -> tuple[dict[str, str], dict[str, float]]:
+def guesses_told(room: Room, lesson: Lesson, prefix: str, say: Language) -> tuple[dict[str, str], dict[str, float]]:
     """The texts and the shares of `guess_bars`."""
     guesses = room.counts(lesson.number).guesses
     total = sum(guesses.values())
     counts = [guesses.get(at, 0) for at in range(len(lesson.choices))]
-    texts = {f"{prefix}{at}": f"{count} of {total}" for at, count in enumerate(counts)}
+    texts = {f"{prefix}{at}": say("{count} of {total}", count=count, total=total) for at, count in enumerate(counts)}
     return texts, {f"{prefix}{at}": count / max(1, total) for at, count in enumerate(counts)}

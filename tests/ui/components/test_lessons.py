@@ -1,5 +1,6 @@
 """The lessons under real mouse and keyboard, with answers made by hand."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, question
+from bertviz_lab.ui.view import View, Word, question
 from tests.browser import PageLog
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.components.test_accessibility import complaints
@@ -58,13 +59,13 @@ def answer(text: str = "It is {that}.") -> dict[str, Any]:
 
 @contextmanager
 def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
-    def measured(state: Any, number: int) -> Any:
+    def measured(state: Any, number: int, language: Word) -> Any:
         body = desk.answers.get(number, answer())
         if isinstance(body, str):
             raise InputError(body)
         return body
 
-    def bodies(state: Any) -> Any:
+    def bodies(state: Any, language: Word) -> Any:
         return lesson_bodies(text)
 
     asked = {"lessons": question(bodies), "measured": question(measured)}
@@ -140,6 +141,10 @@ def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk) -> None:
     page.get_by_role("button", name="Next lesson").press("Enter")
     expect(page.locator("#lessons h2")).to_have_text("Lesson B")
     expect(page.locator("#lessons h2")).to_be_focused()
+    page.locator("#lessons .list button").last.press("Enter")
+    expect(page.locator("#lessons h2")).to_have_text("Lesson C")
+    expect(page.locator("#lessons h2")).to_be_focused()
+    expect(page.locator("#lessons .question").get_by_role("status")).to_have_text("Choose what you expect first.")
 
 
 def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, desk: Desk) -> None:
@@ -185,6 +190,7 @@ def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) 
     expect(page.locator("#bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
     expect(page.locator("#bar .lab code")).to_have_text("this")
     expect(page.locator("#bar .lab")).to_be_focused()
+    expect(page.get_by_role("region", name="Lesson 1: Lesson A Look at this.")).to_be_visible()
     lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
     place = step("", "predictions", "")["place"]
     assert page.evaluate("() => window.opened") == [{**place, "lesson": lesson}]
@@ -197,14 +203,14 @@ def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) 
     assert page.evaluate("() => window.opened.at(-1).show") == "attribution"
 
 
-def test_a_place_says_all_settings_of_its_view_and_leaves_those_of_others(visit: Any, desk: Desk) -> None:
-    page = visit("?predictions.top_k=9&predictions.word=y&attention.layer=1&explore.open=tokens")
+def test_a_place_says_all_settings_of_its_workspace_and_leaves_those_of_others(visit: Any, desk: Desk) -> None:
+    page = visit("?predictions.top_k=9&predictions.word=y&attention.layer=1&explore.open=tokens&run.id=mine")
     page.get_by_role("button", name="Open Explore, panel Predictions").click()
     kept = page.evaluate(
-        "() => ['predictions.top_k', 'predictions.word', 'attention.layer', 'explore.open']"
+        "() => ['predictions.top_k', 'predictions.word', 'attention.layer', 'explore.open', 'run.id']"
         ".map((name) => window.Lab.page.kept(name))"
     )
-    assert kept == ["", "x", "1", "tokens"]
+    assert kept == ["", "x", "", "tokens", "mine"]
 
 
 def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
@@ -269,18 +275,40 @@ def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
 
 def test_leaders_have_a_page_of_their_own(visit: Any, desk: Desk) -> None:
     link = visit().get_by_role("link", name="For leaders")
-    expect(link).to_have_attribute("href", "leader")
+    expect(link).to_have_attribute("href", "leader?lang=en")
+
+
+def test_a_link_leads_to_the_same_lesson_in_the_other_language_and_back(visit: Any, desk: Desk) -> None:
+    page = visit("?text_a=Mine.&lesson=2")
+    page.get_by_role("link", name="Deutsch").click()
+    expect(page.get_by_role("button", name="Auflösen")).to_be_visible()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson B")
+    expect(page.locator("#lessons .lab")).to_have_attribute("lang", "de")
+    expect(page.locator("#lessons .example")).to_have_attribute("lang", "en")
+    assert page.evaluate("() => window.Lab.page.input.text_a") == "Mine."
+    page.evaluate("() => window.Lab.page.set({ text_a: 'Other.' })")
+    expect(page).to_have_url(re.compile("lang=de.*text_a=Other"))  # the address keeps the language
+    page.reload()
+    page.get_by_role("link", name="English").click()
+    expect(page.get_by_role("button", name="Reveal")).to_be_visible()
+
+
+def test_an_unknown_language_is_the_servers(visit: Any, desk: Desk) -> None:
+    expect(visit("?lang=<b>").get_by_role("button", name="Reveal")).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -> None:
-    page = visit(f"?__theme={theme}", width)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, language: str) -> None:
+    page = visit(f"?__theme={theme}&lang={language}", width)
     page.emulate_media(reduced_motion="reduce")
     assert complaints(page, "lessons") == []
-    reveal(page, 0)
-    page.get_by_text("In one formula").click()
-    page.get_by_role("button", name="Open Explore, panel Attribution").click()
+    page.locator("#lessons .choice").first.click()
+    page.locator("#lessons .question .action").click()
+    expect(page.locator("#lessons .bars")).to_be_visible()
+    page.locator("#lessons summary").first.click()
+    page.locator("#lessons .told .set-up").click()
     expect(page.locator("#bar .lab")).to_be_visible()
     assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -454,7 +454,7 @@ def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
 
 
 def test_smoothing_is_an_exponential_moving_average_that_leaves_gaps(page: Page):
-    script = f"""() => {{ {source("tools.js")} {source("curve_figure.js")}
+    script = f"""() => {{ const TEXTS = {{}}; {source("tools.js")} {source("curve_figure.js")}
       return [...smoothed(Float64Array.from([4, NaN, 2, NaN]), 0.6, [[0, 4]])]; }}"""
     first, gap, last, end = page.evaluate(script)
     assert first == pytest.approx(4)

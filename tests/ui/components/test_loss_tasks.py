@@ -212,7 +212,7 @@ def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed:
 
 
 def test_smoothing_begins_anew_with_each_part(page: Page):
-    script = f"""() => {{ {source("tools.js")} {source("curve_figure.js")}
+    script = f"""() => {{ const TEXTS = {{}}; {source("tools.js")} {source("curve_figure.js")}
       return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 0.9, [[0, 3], [3, 6]])]; }}"""
     *values, gap = page.evaluate(script)
     assert values == pytest.approx([4, 4, 4, 1, 1])

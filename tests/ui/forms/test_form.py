@@ -7,6 +7,7 @@ import pytest
 
 from bertviz_lab import BertConfig, InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
 from bertviz_lab.ui.forms import form, options, texts
@@ -70,6 +71,13 @@ def test_what_suits_a_sample_goes_with_the_labs_recipe_its_time_with_any() -> No
     assert {name: found[name] for name in wanted} == wanted
     paper = form.filled_in("paper", "tiny-town")
     assert (paper["seq_len"], paper["time_budget"]) == (512, wanted["time_budget"])
+
+
+def test_in_a_workshop_runs_are_as_long_as_its_plans_say(tmp_path: Path) -> None:
+    limits = Limits.of(shared=True, given={"run_seconds": "3m"})
+    room = dataclasses.replace(little_settings(tmp_path), workshop="A room", limits=limits)
+    for source in ("tiny-town", "docstrings"):
+        assert recommend(AppState(room), ("time_budget",), "lab", RANDOM, source, None) == ["3m"]
 
 
 def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:

@@ -153,8 +153,8 @@ def test_only_vectors_that_are_added_stand_in_the_sum_of_the_embeddings(model_ty
     several = len(parts) > 1
     assert strip["title"] == (" + ".join(parts) if several else "Token embedding")
     assert [row["label"] for row in strip["rows"]] == [
-        *parts,
-        *(["sum", *(f"cos {p}" for p in parts)] if several else []),
+        *(f"norm {part}" for part in parts),
+        *(["norm sum", *(f"cos {part}" for part in parts)] if several else []),
     ]
     assert all(any(row["values"]) for row in strip["rows"])
     assert ("no segment embeddings" in strip["note"]) == (not lab.config.has_segments)

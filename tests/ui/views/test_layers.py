@@ -48,12 +48,12 @@ def test_a_lens_needs_a_mask_and_an_mlm_head(session: AppState) -> None:
     assert ask(session, "norms", model="classifier", position=None)["series"]
 
 
-def test_norms_are_of_the_selected_token_or_the_mean_of_all(session: AppState) -> None:
+def test_norms_are_of_the_selected_token_or_the_median_of_all(session: AppState) -> None:
     truth = interpret.norms_by_layer(session.models.open(), A, B)
     for position, title, pick in (
-        (None, "mean", lambda rows: rows.mean(1)),
+        (None, "median", lambda rows: np.median(rows, 1)),
         (2, "red (position 2)", lambda rows: rows[:, 2]),
-        (999, "mean", lambda rows: rows.mean(1)),
+        (999, "median", lambda rows: np.median(rows, 1)),
     ):
         lines = ask(session, "norms", A, B, position=position)
         assert title in lines["title"]
@@ -76,5 +76,13 @@ def test_norms_of_each_token_have_a_row_for_each_layer(session: AppState, kind: 
 def test_the_three_vectors_of_each_token_and_their_sum_are_shown(session: AppState) -> None:
     strip = ask(session, "embedding_sum", A, B)
     labels = [row["label"] for row in strip["rows"]]
-    assert labels == ["token", "segment", "position", "sum", "cos token", "cos segment", "cos position"]
+    assert labels == [
+        "norm token",
+        "norm segment",
+        "norm position",
+        "norm sum",
+        "cos token",
+        "cos segment",
+        "cos position",
+    ]
     assert len(strip["columns"]) == len(session.models.open().tokenizer.encode(A, B))

@@ -15,6 +15,7 @@ import pytest
 
 from bertviz_lab.__main__ import main
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.operations.event_log import start_log
 from bertviz_lab.ui.server.visitors import COOKIE
@@ -28,6 +29,7 @@ KEY = "the key of these tests"
 PEOPLE = 30
 #: What answers hold and questions do not.
 NOTES = [choice.why for lesson in LESSONS for choice in lesson.choices if choice.why]
+NOTES += [language_of("de")(note) for note in NOTES]
 ONLY_LEADERS = ("/leader", "/leader/board", "/leader/notes/1", "/leader/handout", "/leader/checks")
 
 
@@ -124,7 +126,8 @@ def test_nothing_that_participants_are_sent_holds_the_leaders_notes(
     page = server.ask("/", {"Cookie": cookie(1)})[1]
     files = re.findall(r"lab-static/(?:lab|workshop)\.\w+\.(?:js|css)", page)
     sent = [page, *(server.ask(f"/{name}")[1] for name in files), server.ask("/config")[1], server.ask("/handout")[1]]
-    sent += [server.ask("/room")[1], json.dumps(LEARN.questions["lessons"].ask(served[1], {}))]
+    sent += [server.ask("/room")[1], server.ask("/handout?lang=de")[1]]
+    sent += [json.dumps(LEARN.questions["lessons"].ask(served[1], {"language": code})) for code in ("en", "de")]
     assert len(files) == 2
     for text in sent:
         assert len(text) > 1000
@@ -192,6 +195,15 @@ def test_a_short_link_leads_to_its_lesson(server: Server) -> None:
         status, _, headers = server.ask(f"/{number}")
         assert (status, headers["location"]) == (303, f"./?lesson={number}")
     assert [server.status(path) for path in ("/0", "/99", "/-1")] == [404, 404, 404]
+    assert server.ask("/5?lang=de")[2]["location"] == "./?lesson=5&lang=de"
+
+
+def test_the_key_opens_the_page_in_the_language_that_was_asked(server: Server) -> None:
+    key = KEY.replace(" ", "%20")
+    assert server.ask(f"/leader?key={key}&lang=de")[2]["location"] == "leader?lang=de"
+    asked = server.ask("/leader?lang=de")[1]
+    assert "Diese Seite ist für die Leitung" in asked
+    assert '<input type="hidden" name="lang" value="de">' in asked
 
 
 def test_links_name_the_host_that_the_leader_asked(server: Server, leader: str) -> None:
@@ -225,6 +237,7 @@ def test_without_a_workshop_there_is_no_room(tmp_path: Path) -> None:
         (["--workshop", "Room", "--leader-key", "short"], "leader's key"),
         (["--workshop", "x" * 81], "--workshop"),
         (["--workshop", "Room", "--public-url", "lab"], "--public-url"),
+        (["--workshop", "Room", "--language", "xx"], "--language"),
     ],
 )
 def test_a_workshop_that_cannot_be_given_is_refused(

@@ -123,10 +123,10 @@ const xAt = (log, step, field) => log.columns[field][Math.max(0, log.columns.ste
 // Plotly reads a little HTML in its labels.
 const marked = (mark, place, text = '') => ({ ...mark, ...place, label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
 
-/** What happened on the way of a run: its causal-LM warm-up, and its trials, by name where there is room. */
+/** What happened on the way of a run: its causal-LM warm-up, which the caption names, and its trials, by name where there is room. */
 function marksOf(log, look, marks, scaled) {
   const end = log.lastPlace('causal_loss');
-  const warmUp = end < 0 ? [] : [marked(marks.warm_up, { x1: scaled(log.columns[look.axis][end]) }, 'causal-LM warm-up')];
+  const warmUp = end < 0 ? [] : [marked(marks.warm_up, { x1: scaled(log.columns[look.axis][end]) })];
   if (!severalTrials(log)) return warmUp;
   const named = log.trials.length * Math.max(...log.trials.map(({ name }) => name.length)) < 40;
   return [...warmUp, ...log.trials.map(({ name, step }, place) => {

@@ -7,7 +7,7 @@ function scoreRows(runs, panels) {
     ...panels.filter((panel) => panel.held_out).map(({ id, title, unit, better }) =>
       [title, runs.map(({ log }) => log.evals.at(-1)?.[id] ?? null), (value) => written(unit, value), better]),
     ['Parameters', runs.map(({ log }) => log.started?.parameters ?? null), whole, 0],
-    ['Steps', last('step'), whole, 0], ['Tokens seen', last('tokens'), whole, 0], ['Training time', last('seconds'), duration, 0],
+    ['Steps done', last('step'), whole, 0], ['Tokens seen', last('tokens'), whole, 0], ['Training time', last('seconds'), duration, 0],
   ];
   return rows.filter(([, values]) => values.some(Number.isFinite));
 }

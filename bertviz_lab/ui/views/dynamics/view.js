@@ -63,7 +63,7 @@ async function bring() {
   }
   examples.hidden = !known.length;
   examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map((example) =>
-    h('button', { type: 'button', class: 'chip', onclick: () => { fill(example); show(); } }, example.slice(0, 2).filter(Boolean).join('  |  '))));
+    h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2).filter(Boolean).join('  |  '))));
   const current = Object.values(texts).map(({ value }) => value);
   const isOne = (list) => list.some((example) => example.join('\n') === current.join('\n'));
   if (known.length && !isOne(known) && (isOne(shown) || !current.some((text) => text.trim()))) fill(known[0]);

@@ -2,12 +2,14 @@
 
 const content = h('div', { class: 'course' });
 const root = element.querySelector('.lab');
-root.setAttribute('aria-label', props.label);
+root.setAttribute('aria-label', gettext('Lessons'));
+root.setAttribute('lang', LANGUAGE);
 const list = h('ol', { class: 'list' });
 const progress = h('p', { class: 'quiet small', role: 'status' });
-const leaders = h('a', { class: 'plain', href: 'leader', target: '_blank' }, 'For leaders');
-const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, 'Start again');
-const side = h('nav', { class: 'side', 'aria-label': 'Lessons' }, list, progress, h('div', { class: 'act' }, leaders, again));
+const leaders = h('a', { class: 'plain', href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
+const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, gettext('Start again'));
+const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE).map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
+const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress, h('div', { class: 'act' }, leaders, again, ...languages));
 const place = h('div', { class: 'place' });
 content.append(side, place);
 root.append(content);
@@ -16,14 +18,10 @@ let opened = {}; // the lesson in sight: the room of a workshop that it belongs 
 const answers = new Map(); // number -> a measurement that is under way or there
 
 async function begin() {
-  place.replaceChildren(h('p', { class: 'quiet' }, 'The lessons are loading.'));
-  try {
-    lessons = await page.ask('lessons', 'lessons');
-  } catch (error) {
-    place.replaceChildren(h('p', {}, error.message));
-    return;
-  }
-  open([Number(page.lesson), memory.at].find(find) ?? 1, false);
+  place.replaceChildren(h('p', { class: 'quiet' }, gettext('The lessons are loading.')));
+  const failed = ({ message }) => place.replaceChildren(h('p', {}, gettext(message)));
+  lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
+  if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? 1, false);
 }
 
 const find = (number) => lessons.find((lesson) => lesson.number === number);
@@ -31,9 +29,9 @@ const find = (number) => lessons.find((lesson) => lesson.number === number);
 /** What the server measures for a lesson; asked for once. */
 function measured(number) {
   if (!answers.has(number)) {
-    answers.set(number, page.ask('lessons', 'measured', { number }, `lesson ${number}`).catch((error) => {
+    answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`).catch((error) => {
       answers.delete(number);
-      return { message: error.message };
+      return { message: gettext(error.message) };
     }));
   }
   return answers.get(number);
@@ -42,6 +40,7 @@ function measured(number) {
 function open(number, focus) {
   const lesson = find(number);
   keep({ at: number });
+  for (const link of languages) link.search = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), lang: link.lang, lesson: number });
   const drawn = drawLesson(lesson, lessons.length, {
     choose: (index) => keep({ chosen: { ...memory.chosen, [number]: index } }),
     reveal: () => tell(true),
@@ -77,18 +76,16 @@ function settle(heading) {
 }
 
 function drawList(current) {
-  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.number : null;
   list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
     const done = memory.done.includes(number);
-    const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? 'First hour' : 'Second hour')];
+    const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
     return [...heading, h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
-      onclick: () => open(number, false) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
+      onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
     h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
-    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? ', done' : '')))];
+    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done') : '')))];
   }));
-  if (focused) list.querySelector(`[data-number="${focused}"]`).focus();
   const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
-  progress.textContent = count ? `${count} of ${lessons.length} done` : '';
+  progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
   leaders.hidden = page.start.workshop;
   again.hidden = !count || page.start.workshop;
 }

@@ -5,17 +5,18 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import measure, step_body
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, question
+from bertviz_lab.ui.view import View, Word, question
 
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
 
-def lessons(state: AppState) -> list[dict[str, Any]]:
-    """All lessons as they are before anything is measured."""
-    shipped = state.models.shipped()
+def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
+    """All lessons as they are before anything is measured; in the server's language unless another one is asked for."""
+    shipped, say = state.models.shipped(), language_of(language, state.settings.language)
     return [
         {
             "number": lesson.number,
@@ -25,7 +26,7 @@ def lessons(state: AppState) -> list[dict[str, Any]]:
             "model": lesson.model,
             "missing": lesson.model not in shipped,
             "idea": lesson.idea,
-            "look": [step_body(step, lesson) for step in lesson.look],
+            "look": [step_body(step, lesson, say) for step in lesson.look],
             "example": lesson.example,
             "question": lesson.question,
             "choices": [choice.text for choice in lesson.choices],
@@ -34,18 +35,19 @@ def lessons(state: AppState) -> list[dict[str, Any]]:
             "source": lesson.source,
             "measured_by": lesson.measured_by,
         }
-        for lesson in LESSONS
+        for lesson in translated(LESSONS, say)
     ]
 
 
-def measured(state: AppState, number: _Number) -> dict[str, Any]:
+def measured(state: AppState, number: _Number, language: Word = "") -> dict[str, Any]:
     """What a lesson's measurement says, and the steps after it.
 
     Raises `InputError` where its model is not there, and in a workshop before its leader has revealed the lesson.
     """
+    say = language_of(language, state.settings.language)
     if state.room is not None and number not in state.room.revealed:
-        raise InputError("The leader of this workshop has not revealed this lesson yet.")
-    return measure(state, LESSONS[number - 1]).body()
+        raise InputError(say("The leader of this workshop has not revealed this lesson yet."))
+    return measure(state, LESSONS[number - 1], say).body()
 
 
 LEARN = View(

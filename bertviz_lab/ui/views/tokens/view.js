@@ -22,7 +22,7 @@ const masking = panel.part([h('h3', {}, 'Masking in masked language modelling (M
   () => panel.show(masked, 'masking', rule()), 'masking');
 const choice = (name, label, options) => () => [h('div', { class: 'fields' },
   settings.field(name, 'select', label, { id: `masking-${name}`, options }).node)];
-const loss = panel.foldOf('loss', 'MLM loss at the masked positions',
+const loss = panel.foldOf('loss', 'MLM loss at the selected positions',
   ['tokens', 'MLM loss of this text', { id: 'masking-loss', linked: true }], 'loss', { more: rule });
 const statistics = panel.foldOf('statistics', 'Masking statistics: is it really 80/10/10?',
   ['chart', 'Masking statistics', { id: 'masking-statistics' }], 'statistics', {

@@ -1,0 +1,73 @@
+"""Collects what the course says from the code, and brings the catalogues up to date with it.
+
+Run as `python -m bertviz_lab.ui.languages.collect [CODE]`: new texts come in without a translation, and those that are
+gone leave. With a code, such as `fr`, a catalogue for that language is made where there is none.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from bertviz_lab.ui.languages.language import translated
+from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.ui.workshop.plans import PLANS
+
+FOLDER = Path(__file__).parent
+_PAGE = FOLDER.parent
+#: The calls whose first argument is a text, in Python and in a script.
+_SAYING, _IN_SCRIPT = ("say", "Message"), re.compile(r"\bgettext\('([^'\\\n]+)'")
+_WIDTH = 118
+
+
+def collected() -> Catalog:
+    """All texts of the course: those of lessons and plans in their order, then what else the page says of them."""
+    catalog = Catalog(project="BertViz Lab")
+
+    def collect(text: str, place: str, comment: str = "") -> str:
+        catalog.add(text, locations=[(place, 0)], auto_comments=[comment] if comment else [])
+        return text
+
+    for lesson in LESSONS:
+        translated(lesson, partial(collect, place="bertviz_lab/ui/lessons", comment=f"Lesson {lesson.number}"))
+    translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.py"))
+    for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", ".js")):
+        for text in _texts_of(path) if "vendor" not in path.parts else ():
+            collect(text, f"bertviz_lab/{path.relative_to(_PAGE.parent).as_posix()}")
+    return catalog
+
+
+def update(path: Path) -> None:
+    """Bring a catalogue up to date, or make it."""
+    catalog = Catalog(path.stem, project="BertViz Lab", fuzzy=False)
+    if path.is_file():
+        with path.open("rb") as file:
+            catalog = read_po(file, locale=path.stem)
+    catalog.update(collected(), no_fuzzy_matching=True, update_creation_date=False)
+    for message in catalog:
+        message.flags.discard("python-format")  # "15% of" is none
+    with path.open("wb") as file:
+        write_po(file, catalog, width=_WIDTH, ignore_obsolete=True, include_lineno=False)
+
+
+def _texts_of(path: Path) -> Iterator[str]:
+    """The texts that a file says."""
+    if path.suffix == ".js":
+        yield from _IN_SCRIPT.findall(path.read_text(encoding="utf-8"))
+        return
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda call: call.lineno):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        text = call.args[0] if name in _SAYING and call.args else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value:
+            yield text.value
+
+
+if __name__ == "__main__":
+    for place in {*FOLDER.glob("*.po"), *(FOLDER / f"{code}.po" for code in sys.argv[1:])}:
+        update(place)

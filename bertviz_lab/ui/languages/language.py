@@ -1,0 +1,170 @@
+"""A language that the course is told in: texts from its catalogue, and numbers as it writes them.
+
+Where the language is known, a text is `say("Lesson {number}", number=5)`. Where it is not yet, as in a measurement that
+is kept for all visitors, it is a `Message`, a `Number` or a `Series`: English text, to be told in any language later.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar, cast
+
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+
+_SOURCE = "en"  # the language of the code
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language, called to say a text in it.
+
+    Attributes:
+        code: such as "de".
+        query: what leads to a page in it at the end of an address; "" where the server speaks it anyway.
+    """
+
+    code: str = _SOURCE
+    query: str = ""
+
+    def __call__(self, text: str, /, **values: object) -> str:
+        """A text of the catalogue, with values in place of the names in braces; without any, braces are left."""
+        known = _texts(self.code).get(text, text)
+        return known.format_map({name: self.tell(value) for name, value in values.items()}) if values else known
+
+    def tell(self, value: object) -> str:
+        """A value: a message, a number or a series in this language, all else as it is."""
+        return value.told_in(self) if isinstance(value, Told) else str(value)
+
+    def number(self, text: str) -> str:
+        """A number as this language writes it: "1,024.5" and "38.9%" are "1.024,5" and "38,9 %" in German."""
+        return text.translate(_signs(self.code))
+
+    @property
+    def between_numbers(self) -> str:
+        """What stands between the members of a list that may be numbers, which may have a comma themselves."""
+        return "; " if self.number(".") == "," else ", "
+
+    def address(self, path: str) -> str:
+        """A relative address that leads to a page in this language."""
+        return f"{path}{'&' if '?' in path else '?'}{self.query}" if self.query else path
+
+
+ENGLISH = Language()
+
+
+class Told(str, ABC):
+    """An English text that can be told in another language later."""
+
+    @abstractmethod
+    def told_in(self, say: Language) -> str:
+        """The same in a language."""
+
+
+class Message(Told):
+    """A text of the catalogue, with values in place of the names in braces."""
+
+    def __new__(cls, text: str, /, **values: object) -> "Message":
+        message = super().__new__(cls, text.format_map(values) if values else text)
+        message._text, message._values = text, values
+        return message
+
+    _text: str
+    _values: Mapping[str, object]
+
+    def told_in(self, say: Language) -> str:
+        return say(self._text, **self._values)
+
+
+class Number(Told):
+    """A number in a format of Python's, such as ".1%"."""
+
+    def __new__(cls, value: float, format_spec: str) -> "Number":
+        return super().__new__(cls, format(value, format_spec))
+
+    def told_in(self, say: Language) -> str:
+        return say.number(str(self))
+
+
+class Series(Told):
+    """Numbers or messages one after the other."""
+
+    def __new__(cls, members: Iterable[object]) -> "Series":
+        kept = tuple(members)
+        series = super().__new__(cls, ", ".join(map(str, kept)))
+        series._members = kept
+        return series
+
+    _members: tuple[object, ...]
+
+    def told_in(self, say: Language) -> str:
+        return say.between_numbers.join(map(say.tell, self._members))
+
+
+def translated(value: ValueT, say: Callable[[str], str]) -> ValueT:
+    """A dataclass with its texts in a language: the fields that its class names in TEXTS. Tuples are gone through."""
+    changed: Any = value
+    if isinstance(value, str):
+        changed = say(value) if value else value
+    elif isinstance(value, tuple):
+        changed = tuple(translated(member, say) for member in value)
+    elif is_dataclass(value):
+        texts: tuple[str, ...] = cast(Any, value).TEXTS
+        changed = replace(cast(Any, value), **{name: translated(getattr(value, name), say) for name in texts})
+    return cast(ValueT, changed)
+
+
+def language_of(asked: str | None, default: str = _SOURCE) -> Language:
+    """The language that somebody asked for by its code, where there is one of that code; else the server's."""
+    code = asked if asked in languages() else default
+    return Language(code or default, "" if code == default else f"lang={code}")
+
+
+@cache
+def languages() -> Mapping[str, str]:
+    """The codes of all languages, each with the name that its speakers give it."""
+    codes = sorted(file.name[:-3] for file in resources.files(__package__).iterdir() if file.name.endswith(".po"))
+    return {code: (Locale.parse(code).get_display_name(code) or code).capitalize() for code in (_SOURCE, *codes)}
+
+
+@cache
+def script_texts() -> Mapping[str, Mapping[str, str]]:
+    """By language: those texts that scripts of the browser say. All others, answers among them, stay on the server."""
+    return {
+        code: {
+            text: _texts(code)[text]
+            for text, places in _places(code).items()
+            if any(place.endswith(".js") for place in places) and text in _texts(code)
+        }
+        for code in languages()
+    }
+
+
+@cache
+def _catalogue(code: str) -> Catalog:
+    if code == _SOURCE:
+        return Catalog(_SOURCE)
+    with (resources.files(__package__) / f"{code}.po").open("rb") as file:
+        return read_po(file, locale=code)
+
+
+@cache
+def _texts(code: str) -> Mapping[str, str]:
+    return {str(message.id): str(message.string) for message in _catalogue(code) if message.id and message.string}
+
+
+def _places(code: str) -> Mapping[str, list[str]]:
+    return {str(message.id): [file for file, _ in message.locations] for message in _catalogue(code) if message.id}
+
+
+@cache
+def _signs(code: str) -> Mapping[int, str]:
+    locale = Locale.parse(code)
+    symbols = locale.number_symbols["latn"]
+    _, percent = locale.percent_formats[None].suffix
+    return str.maketrans({",": symbols["group"], ".": symbols["decimal"], "%": percent})

@@ -1,0 +1,213 @@
+"""A language says texts, numbers and what was measured; two of them at once do not mix."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from babel.messages.pofile import read_po
+
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import ENGLISH, Language, Message, Number, Series, language_of, translated
+from bertviz_lab.ui.languages.collect import FOLDER
+from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson
+from bertviz_lab.ui.lessons.handout import handout_page
+from bertviz_lab.ui.lessons.measuring import measure
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.lessons.view import LEARN
+from bertviz_lab.ui.workshop.leader_page import board, leader_page, notes_of
+from bertviz_lab.ui.workshop.room import Room
+from bertviz_lab.ui.workshop.screen import screen, screen_page
+from tests.ui.pages import little_settings
+
+GERMAN = language_of("de")
+with (FOLDER / "de.po").open("rb") as file:
+    PAIRS = {str(message.id): str(message.string) for message in read_po(file, locale="de") if message.id}
+#: English texts that German does not share, without their names in braces: what must not be left on a German page.
+FOREIGN = sorted({text for text, said in PAIRS.items() if text != said and len(text) > 12}, key=len)
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> AppState:
+    return AppState(Settings(runs_dir=tmp_path_factory.mktemp("runs")))
+
+
+def english_in(text: str) -> list[str]:
+    """Texts of the catalogue that stand in a text untranslated, each in its longest piece between names in braces."""
+    plain = text.replace("`", "")
+    longest = {each: max(re.split(r"\{\w+\}", each.replace("`", "")), key=len).strip() for each in FOREIGN}
+    return [each for each, piece in longest.items() if len(piece) > 12 and piece in plain]
+
+
+class Words(HTMLParser):
+    """The words of a page, without those marked as another language's and without rules and scripts."""
+
+    def __init__(self, page: str, language: str) -> None:
+        super().__init__()
+        self.words, self.language, self._skipped = "", "", 0
+        self._own = language
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "html":
+            self.language = named.get("lang") or ""
+        elif self._skipped or named.get("lang", self._own) != self._own or tag in ("style", "script"):
+            self._skipped += tag not in ("br", "input", "meta", "link")
+        self.words += "".join(f" {named[name]} " for name in ("aria-label", "data-question") if name in named)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skipped -= self._skipped > 0
+
+    def handle_data(self, data: str) -> None:
+        self.words += "" if self._skipped else data
+
+
+def test_numbers_are_written_as_the_language_writes_them() -> None:
+    assert GERMAN.tell(Number(0.3891, ".1%")) == "38,9\N{NO-BREAK SPACE}%"
+    assert GERMAN.tell(Number(1234567.5, ",.1f")) == "1.234.567,5"
+    assert ENGLISH.tell(Number(0.3891, ".1%")) == "38.9%"
+    assert GERMAN.tell(Series([Number(0.5, ".2f"), Number(1.25, ".2f")])) == "0,50; 1,25"
+    assert ENGLISH.tell(Series([Number(0.5, ".2f"), "b"])) == "0.50, b"
+
+
+def test_a_message_is_english_until_it_is_told_in_another_language() -> None:
+    message = Message("{count} hours", count=Number(1.5, ".1f"))
+    assert message == "1.5 hours"
+    assert GERMAN.tell(message) == "1,5 Stunden"
+    assert GERMAN.tell(Message("Lesson {number}: {title}", number=3, title="play")) == "Lektion 3: play"
+
+
+def test_what_is_no_message_is_told_as_it_is() -> None:
+    """A word of an example may happen to be a text of the catalogue."""
+    assert GERMAN.tell("plain") == "plain"
+    assert GERMAN("{count} of {total}", count="irony", total=2) == "irony von 2"
+
+
+def test_what_has_no_translation_stays_english() -> None:
+    assert GERMAN("Nobody has translated this.") == "Nobody has translated this."
+    assert GERMAN("") == ""
+
+
+@pytest.mark.parametrize("asked", [None, "", "xx", "../de", "DE", "de.po"])
+def test_a_language_that_there_is_not_is_the_server_s(asked: str | None) -> None:
+    assert language_of(asked) == ENGLISH
+    assert language_of(asked, "de") == Language("de")
+
+
+def test_an_address_names_a_language_that_is_not_the_server_s() -> None:
+    assert language_of("de").address("leader") == "leader?lang=de"
+    assert language_of("de").address("./?lesson=5") == "./?lesson=5&lang=de"
+    assert language_of("de", "de").address("leader") == "leader"
+    assert language_of("en", "de").address("leader") == "leader?lang=en"
+
+
+@pytest.mark.parametrize("code", ["xx", "de_DE"])
+def test_a_server_speaks_languages_that_there_are(code: str) -> None:
+    with pytest.raises(InputError, match="--language must be one of en, de"):
+        Settings(language=code)
+
+
+def test_the_environment_names_the_language_of_a_server(tmp_path: Path) -> None:
+    assert Settings.for_host("localhost", tmp_path, 1, {}).language == "en"
+    assert Settings.for_host("localhost", tmp_path, 1, {"BERTVIZ_LAB_LANGUAGE": "de"}).language == "de"
+    assert Settings.for_host("localhost", tmp_path, 1, {"BERTVIZ_LAB_LANGUAGE": "de"}, language="en").language == "en"
+
+
+def test_only_the_texts_of_a_lesson_are_translated() -> None:
+    lesson = LESSONS[2]
+    german = translated(lesson, GERMAN)
+    assert german.title == "Segmente und Next Sentence Prediction"
+    assert german.choices[0] == Choice(*map(PAIRS.get, (lesson.choices[0].text, lesson.choices[0].why)))  # type: ignore[arg-type]
+    assert [step.place for step in german.steps] == [step.place for step in lesson.steps]
+    assert (german.example, german.claim, german.answer) == (lesson.example, lesson.claim, lesson.answer)
+
+
+@pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")
+def test_a_lesson_has_no_english_left_in_german(shipped: AppState, each: Lesson) -> None:
+    bodies = LEARN.questions["lessons"].ask(shipped, {"language": "de"})
+    told = LEARN.questions["measured"].ask(shipped, {"number": each.number, "language": "de"})
+    told["code"] = told["code"][0]  # the lines themselves are the package's
+    assert english_in(json.dumps([bodies[each.number - 1], told], ensure_ascii=False)) == []
+    english = LEARN.questions["lessons"].ask(shipped, {"language": "en"})[each.number - 1]
+    assert len(english_in(json.dumps(english, ensure_ascii=False))) > 5  # they would be seen
+    texts = " ".join([*told["paragraphs"], *(words for _, _, words in told["bars"])])
+    assert re.findall(r"\d%|\d\.\d(?!\d\d)|\{\w+\}", texts) == []
+
+
+def test_both_languages_tell_one_measurement(shipped: AppState) -> None:
+    for lesson in (LESSONS[0], LESSONS[12]):
+        english, german = measure(shipped, lesson), measure(shipped, lesson, GERMAN)
+        assert english.finding is german.finding
+        assert english.answer == german.answer
+        assert str(english.finding.held) in german.paragraphs[-1]
+    share = measure(shipped, LESSONS[0]).finding.numbers["both"]
+    assert GERMAN.tell(share) == share.replace(".", ",").replace("%", "\N{NO-BREAK SPACE}%")
+    assert GERMAN.tell(share) in measure(shipped, LESSONS[0], GERMAN).paragraphs[0]
+
+
+def test_visitors_who_ask_at_once_in_different_languages_do_not_mix(shipped: AppState) -> None:
+    def ask(number: int) -> tuple[str, str, Any]:
+        code = ("de", "en")[number % 2]
+        told = LEARN.questions["measured"].ask(shipped, {"number": 1, "language": code})
+        return code, told["paragraphs"][-1], LEARN.questions["lessons"].ask(shipped, {"language": code})[0]["title"]
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(64)))
+    begins = {"de": ("Das gilt für ", "Bidirektionaler Kontext"), "en": ("This holds for ", "Bidirectional context")}
+    assert all(said.startswith(begins[code][0]) and title == begins[code][1] for code, said, title in answers)
+
+
+def test_a_server_s_language_is_that_of_visitors_who_ask_for_none(tmp_path: Path) -> None:
+    state = AppState(Settings(runs_dir=tmp_path, checkpoints=tmp_path, language="de"))
+    titles = [LEARN.questions["lessons"].ask(state, {"language": code})[0]["title"] for code in ("", "xx", "en")]
+    assert titles == ["Bidirektionaler Kontext", "Bidirektionaler Kontext", "Bidirectional context"]
+
+
+def test_what_cannot_be_measured_is_told_in_the_language(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fehlt das Modell wiki-mini"):
+        LEARN.questions["measured"].ask(AppState(little_settings(tmp_path)), {"number": 1, "language": "de"})
+
+
+def test_a_missing_log_is_told_in_the_language(shipped: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AppState, "log_of", lambda *_: [])
+    monkeypatch.setattr(AppState, "remembered", lambda self, key, make: make())
+    with pytest.raises(InputError, match="fehlt das Trainingslog von wiki-mini"):
+        measure(shipped, LESSONS[12], GERMAN)
+
+
+def test_the_handouts_are_german(shipped: AppState) -> None:
+    answers = [measure(shipped, lesson, GERMAN) for lesson in LESSONS]
+    for measured in ([], answers):
+        page = Words(handout_page(LESSONS, measured, "http://lab.example/", GERMAN), "de")
+        assert page.language == "de"
+        assert english_in(page.words) == []
+        assert "http://lab.example/?lesson=1&lang=de" in page.words
+    assert "Antworten" in page.words
+    assert all(answer.paragraphs[-1].replace("`", "") in page.words for answer in answers)
+
+
+def test_the_pages_of_a_workshop_are_german(shipped: AppState) -> None:
+    limits = Limits.of(shared=True, given={"run_seconds": "90s"})
+    settings, room = Settings(workshop="BERT lesen", leader_key="k" * 12, limits=limits), Room(30)
+    room.call(5)
+    room.outcome = Message("Everyone is called to lesson {number}.", number=5)
+    address = "http://192.168.1.5:7860/"
+    leader, shown = leader_page(settings, address, room, GERMAN), screen_page("BERT lesen", address, GERMAN)
+    told = [json.dumps(part, ensure_ascii=False) for part in (board(room, (), GERMAN), screen(room, GERMAN))]
+    notes = notes_of(measure(shipped, LESSONS[0], GERMAN))
+    for page in (leader, shown):
+        assert Words(page, "de").language == "de"
+    assert [english_in(text) for text in (Words(leader, "de").words, Words(shown, "de").words, *told)] == [[]] * 4
+    assert english_in(Words(f'<html lang="de">{notes}', "de").words) == []
+    assert "1,5 min" in leader
+    assert f"{address}5?lang=de" in leader
+    assert 'href="leader?lang=en"' in leader
+    assert 'data-live="leader/board?lang=de"' in leader
+    assert board(room, (), GERMAN)[0]["said"] == "Alle wurden zu Lektion 5 geholt."
+    assert board(room, ())[0]["said"] == "Everyone is called to lesson 5."
