@@ -4,6 +4,7 @@
 # make bench   the measurements behind the README's figures
 # make docs    the API reference from the docstrings
 # make notebooks    the notebooks from their scripts
+# make catalogue    the languages of the course, brought up to date with its texts
 # make reproduce MODEL=tiny-town       train a shipped model again, and compare its scores with the shipped ones
 # Each target installs what it needs into .venv; Python 3.11 or newer is the only requirement.
 
@@ -15,7 +16,7 @@ RUN := $(VENV)/bin/python
 # Two workers, each a file at a time; tests/conftest.py says which come first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test thorough quick check bench docs notebooks reproduce browser clean
+.PHONY: app test thorough quick check bench docs notebooks catalogue reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -44,6 +45,9 @@ docs: $(VENV)/.test
 
 notebooks: $(VENV)/.test
 	@$(RUN) notebooks/build.py
+
+catalogue: $(VENV)/.app
+	@$(RUN) -m bertviz_lab.ui.languages.collect $(ARGS)
 
 reproduce: $(VENV)/.test
 	@test -n "$(MODEL)" || { echo "Name a shipped model: make reproduce MODEL=tiny-town"; exit 1; }
