@@ -81,14 +81,15 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
         trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
-    rows, _ = read_log(run)
-    kept = thinned(probed(rows, run))
-    keep_snapshots(run, folder, recipe.get("snapshots"))
+    parts = [*stage_folders(recipe, run), run] if isinstance(read_config(run), PretrainConfig) else [run]
+    logs = [probed(read_log(part)[0], part) for part in parts]
+    kept = thinned(joined(logs))
+    keep_snapshots(parts, [_end(joined(logs[:place]))["step"] for place in range(len(parts))], folder, recipe)
     lines = [json.dumps(row, ensure_ascii=False) for row in kept]
     (folder / "training.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "curves.svg").write_text(picture_of(kept), encoding="utf-8")
     scores = score(load_checkpoint(folder), recipe)
-    card = card_of(name, recipe, trained, run, rows, scores)
+    card = card_of(name, recipe, trained, run, logs[-1], scores)
     (folder / "README.md").write_text(card, encoding="utf-8")
     return scores
 
@@ -100,6 +101,21 @@ def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
         probes_for(config.corpus, Tokenizer.load(run / "tokenizer")) if isinstance(config, PretrainConfig) else None
     )
     return backfill_probes(rows, open_snapshots(run), probes) if probes else rows
+
+
+def joined(logs: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The logs of a pretraining in stages as one: steps, tokens and seconds go on from the stage before."""
+    found: list[dict[str, Any]] = []
+    for rows in logs:
+        before = _end(found)
+        found += [row | {key: row[key] + value for key, value in before.items() if key in row} for row in rows]
+    return found
+
+
+def _end(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Steps, tokens and seconds at the end of a log; zeros of an empty one."""
+    last = next((row for row in reversed(rows) if row["event"] == "StepDone"), {})
+    return {key: last.get(key, 0) for key in ("step", "tokens", "seconds")}
 
 
 def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,13 +137,26 @@ def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def keep_snapshots(run: Path, folder: Path, wanted: Sequence[int] | None) -> None:
-    """Those of a run's snapshots that are wanted, all where nothing is said; the last one is the model itself."""
-    there = list_snapshots(run / "snapshots")[:-1]
-    chosen = [(step, path) for step, path in there if wanted is None or step in wanted]
+def keep_snapshots(parts: Sequence[Path], starts: Sequence[int], folder: Path, recipe: dict[str, Any]) -> None:
+    """Those snapshots of a run, and of its stages, that are wanted, all where nothing is said; the last is the model.
+
+    `starts` are the steps that had been made when a stage began.
+    """
+    wanted = recipe.get("snapshots")
+    there = {
+        start + step: path
+        for part, start in zip(parts, starts, strict=True)
+        for step, path in list_snapshots(part / "snapshots")
+    }
+    chosen = [(step, path) for step, path in sorted(there.items())[:-1] if wanted is None or step in wanted]
     if chosen:
         (folder / "snapshots").mkdir()
-        shutil.copy(run / "snapshots" / LENGTHS, folder / "snapshots")
+        lengths = {
+            start + int(step): length
+            for part, start in zip(parts, starts, strict=True)
+            for step, length in json.loads((part / "snapshots" / LENGTHS).read_text(encoding="utf-8")).items()
+        }
+        (folder / "snapshots" / LENGTHS).write_text(json.dumps(lengths), encoding="utf-8")
     for step, path in chosen:
         state = {name: tensor.half() for name, tensor in read_tensors(snapshot_files(path)).items()}
         plan = split_torch_state_dict_into_shards(state, max_shard_size=MOST_BYTES)

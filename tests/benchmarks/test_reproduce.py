@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,28 @@ def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_e
     assert str(tmp_path) not in card
     assert "library_name: sentence-transformers" in card
     assert "MRR, held out" in (tmp_path / "vectors" / "curves.svg").read_text(encoding="utf-8")
+
+
+def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: Path) -> None:
+    first = [*RECIPE["command"][:6], "10", *RECIPE["command"][7:]]
+    second = ["pretrain", "--corpus", "sample:tiny-town", "--init-from", "{stage-1}", "--batch-size", "4"]
+    second += ["--steps", "5", "--seq-len", "64", "--short-seq-len", "0", "--causal-share", "0"]
+    recipe = RECIPE | {"earlier": [first], "command": second, "snapshots": [0, 5, 10, 12]}
+    train(recipe, tmp_path / "run", ["--threads", "1"])
+    pack("little", recipe, tmp_path / "run", tmp_path / "little")
+    past = open_snapshots(tmp_path / "little")
+    assert past.steps() == (0, 5, 10, 12, 15)
+    assert [past.open(step).trained_length for step in (5, 12, 15)] == [32, 64, 64]
+    stage = open_snapshots(tmp_path / "stage-1").open(10).model.state_dict()
+    assert all(torch.equal(stage[name], tensor) for name, tensor in past.open(10).model.state_dict().items())
+    lines = (tmp_path / "little" / "training.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["event"] == "StepDone"]
+    assert {1, 10, 11, 15} <= {row["step"] for row in rows}
+    for key in ("step", "tokens", "seconds"):
+        assert all(later[key] > row[key] for row, later in pairwise(rows))
+    card = (tmp_path / "little" / "README.md").read_text(encoding="utf-8")
+    assert "- Stage 1: 10 steps" in card
+    assert "--init-from stage-1 " in card
 
 
 def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
