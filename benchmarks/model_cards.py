@@ -88,8 +88,8 @@ def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
 
 def _typed(words: Sequence[str]) -> str:
     """A command as a person types it, where the data is at hand."""
-    shown = (word.replace("{data}/", "").replace("{pairs}", "pairs.jsonl") for word in words)
-    return shlex.join(word.strip("{}") for word in shown)
+    files = {"{pairs}": "pairs.jsonl", "{questions}": "questions.json", "{wiki2015}": "wiki2015.txt"}
+    return shlex.join(files.get(word, word.replace("{data}/", "")).strip("{}") for word in words)
 
 
 def plural(count: int, word: str) -> str:

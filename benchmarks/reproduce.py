@@ -9,6 +9,7 @@ Another machine gives other last digits: new scores stand beside old ones. `--ke
 
 import argparse
 import json
+import lzma
 import math
 import re
 import shutil
@@ -41,8 +42,20 @@ from bertviz_lab.training.runs.run_folder import read_config, read_log, read_sta
 MOST_BYTES = 9_000_000  # of a file that ships
 _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
 _POINTS = 250  # training points that are kept of a log
+
+
+def unpack_wiki2015(path: Path) -> None:
+    """The articles of wiki2015 as a text."""
+    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz") as packed, path.open("wb") as text:
+        shutil.copyfileobj(packed, text)
+
+
 #: Training data that is made out of published data beside the run: the word of a recipe, its file, who writes it.
-_MADE = (("{pairs}", "pairs.jsonl", write_pairs), ("{questions}", "questions.json", write_questions))
+_MADE = (
+    ("{pairs}", "pairs.jsonl", write_pairs),
+    ("{questions}", "questions.json", write_questions),
+    ("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
+)
 _STAGE = re.compile(r"\{(stage-\d+)\}")
 
 

@@ -17,9 +17,11 @@ _SAMPLES = {
     "multilabel": "guest-book",
     "regression": "paraphrases",
     "tokens": "entities:held-out",
-    "qa": "town-questions:held-out",
+    "qa": "questions",
     "embeddings": "same-event",
 }
+#: Those of Tiny Town for a model whose vocabulary is so small that it can only know the words of Tiny Town.
+_TOWN_SAMPLE, _TOWN_VOCABULARY = "town-questions:held-out", 1_000
 _LOOKED_AT = 2_000  # examples of a run
 _MARK = re.compile(r" (?=[.,;:!?](?: |$))")
 _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
@@ -42,7 +44,8 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     if run_folder is not None:
         examples = read_examples(run_folder / "examples" / "held_out.jsonl", most=_LOOKED_AT)
     else:
-        examples = read_task([sample_path(_SAMPLES[task])], task).examples
+        of_town = task == "qa" and checkpoint.config.vocab_size <= _TOWN_VOCABULARY
+        examples = read_task([sample_path(_TOWN_SAMPLE if of_town else _SAMPLES[task])], task).examples
     texts = [texts_of_example(example) for example in examples]
     if task == "tokens":  # words that were set apart, as a person would write them
         texts = [(_MARK.sub("", a), b) for a, b in texts]
