@@ -3,5 +3,6 @@
 In reading order: `loop` (the training loop), `schedule` (learning rate), `optim` (AdamW, Muon, parameter groups),
 `hardware` (device, precision, processes, gradient clipping), `metric_window` (metrics between two reports, divergence),
 `sharding` (FSDP2), `compilation` (torch.compile), `clock` (training time, stop requests), `memory` (the memory
-estimate), `throughput` (tokens per second, measured).
+estimate), `throughput` (tokens per second, measured), `longer_positions` (position embeddings beyond the trained
+length).
 """

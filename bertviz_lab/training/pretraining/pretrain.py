@@ -27,6 +27,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import load_training_state, read_training_state
 from bertviz_lab.training.loop.compilation import compile_layers
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
+from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
@@ -113,6 +114,9 @@ def pretrain(
     require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
     torch.manual_seed(config.seed + hardware.rank)
     raw_model = build_model(config, objective, model_config, start)
+    known = start.trained_length if start and not saved else None
+    if known and config.seq_len > known and extend_positions(raw_model, known, config.seq_len):
+        notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
     distillation = None
     if teacher:
         if start is None and start_from_teacher(raw_model, model_config, teacher):
