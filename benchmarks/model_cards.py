@@ -51,9 +51,10 @@ def card_of(
             *(f"- {line}" for line in recipe["data"]),
             *_stages(recipe, run),
             f"- {_work(rows, run)}",
+            *_average(recipe),
             f"- Command: `python -m bertviz_lab {_typed(recipe['command'])}`",
-            f"- `make reproduce MODEL={name}` does all of this again; `training.jsonl` is the run's own log, with "
-            "every score and some of the training points",
+            f"- `make reproduce MODEL={name}` reproduces all of this; `training.jsonl` is the log of the run, with "
+            "every evaluation and some of the training points",
             f"- {datetime.now(UTC):%Y-%m-%d}, commit {machine()['commit']}, torch {torch.__version__}",
             "",
             "![Training curves](curves.svg)",
@@ -84,6 +85,16 @@ def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
         rows, _ = read_log(folder)
         yield f"- Stage {number + 1}: {_work(rows, folder)}"
         yield f"- Command of stage {number + 1}: `python -m bertviz_lab {_typed(command)}`"
+
+
+def _average(recipe: dict[str, Any]) -> Iterable[str]:
+    """Of which models the one that ships is the mean."""
+    if shares := recipe.get("average"):
+        yield (
+            f"- Its weights are the mean of those at the end of the {len(shares)} stages, which count "
+            f"{', '.join(f'{share:.0%}' for share in shares)} (a model soup, Wortsman et al. 2022); the shares were "
+            "chosen by texts held out of the training data"
+        )
 
 
 def _typed(words: Sequence[str]) -> str:

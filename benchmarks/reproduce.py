@@ -8,6 +8,7 @@ Another machine gives other last digits: new scores stand beside old ones. `--ke
 """
 
 import argparse
+import copy
 import json
 import lzma
 import math
@@ -20,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from huggingface_hub import split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
@@ -30,6 +32,7 @@ from benchmarks.task_datasets import folder as data_folder
 from benchmarks.unanswerable_questions import write_questions
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
+from bertviz_lab.interpret import probe
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
@@ -90,12 +93,14 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "recipe.json").write_text(json.dumps(recipe, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    trained = replace(load_checkpoint(run / "model"), card="")
+    parts = [*stage_folders(recipe, run), run] if isinstance(read_config(run), PretrainConfig) else [run]
+    trained = replace(averaged([part / "model" for part in parts], recipe.get("average")), card="")
     if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
         trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
-    parts = [*stage_folders(recipe, run), run] if isinstance(read_config(run), PretrainConfig) else [run]
     logs = [probed(read_log(part)[0], part) for part in parts]
+    if recipe.get("average"):
+        logs[-1] = with_probes(logs[-1], load_checkpoint(folder))
     kept = thinned(joined(logs))
     keep_snapshots(parts, [_end(joined(logs[:place]))["step"] for place in range(len(parts))], folder, recipe)
     lines = [json.dumps(row, ensure_ascii=False) for row in kept]
@@ -107,6 +112,26 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     return scores
 
 
+@torch.no_grad()
+def averaged(folders: Sequence[Path], shares: Sequence[float] | None) -> Checkpoint:
+    """The last of these models, or the weighted mean of all (model soups, Wortsman et al. 2022).
+
+    Of its position embeddings a model counts as far as it was trained.
+    """
+    if not shares:
+        return load_checkpoint(folders[-1])
+    models = [load_checkpoint(folder) for folder in folders]
+    states = [copy.deepcopy(checkpoint.model.state_dict()) for checkpoint in models]
+    for name, tensor in models[-1].model.state_dict().items():
+        of_rows = torch.tensor(shares).repeat(len(tensor), 1)  # (rows, models)
+        if name.endswith("embeddings.position.weight"):
+            for place, checkpoint in enumerate(models):
+                of_rows[checkpoint.trained_length or len(tensor) :, place] = 0
+        of_rows /= of_rows.sum(1, keepdim=True)
+        tensor.copy_(torch.einsum("rm,mr...->r...", of_rows, torch.stack([state[name] for state in states])))
+    return models[-1]
+
+
 def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
     """The log of a pretraining with the probes of snapshots that were not asked at the time."""
     config = read_config(run)
@@ -114,6 +139,15 @@ def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
         probes_for(config.corpus, Tokenizer.load(run / "tokenizer")) if isinstance(config, PretrainConfig) else None
     )
     return backfill_probes(rows, open_snapshots(run), probes) if probes else rows
+
+
+def with_probes(rows: Sequence[dict[str, Any]], checkpoint: Checkpoint) -> list[dict[str, Any]]:
+    """The log of a run that ends with the probes of this model, where it has any."""
+    asked = [place for place, row in enumerate(rows) if row["event"] == "ProbesDone"]
+    if not asked:
+        return list(rows)
+    last = rows[asked[-1]] | {"right": probe(checkpoint).right}
+    return [*rows[: asked[-1]], last, *rows[asked[-1] + 1 :]]
 
 
 def joined(logs: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -184,10 +218,7 @@ def score(checkpoint: Checkpoint, recipe: dict[str, Any]) -> dict[str, list[dict
     for about in recipe["scores"]:
         data = filled(about["data"])
         if about["task"] == "pretraining":
-            found[about["title"]] = [
-                evaluate_text(checkpoint, data, "mlm", seed=seed) | evaluate_text(checkpoint, data, "nsp", seed=seed)
-                for seed in _DRAWS
-            ]
+            found[about["title"]] = [evaluate_text(checkpoint, data, "mlm+nsp", seed=seed) for seed in _DRAWS]
         else:
             found[about["title"]] = [evaluate_task(checkpoint, data, about["task"], **about.get("reading", {}))]
     return found

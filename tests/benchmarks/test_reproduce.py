@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 import torch
 
 from benchmarks import reproduce
-from benchmarks.reproduce import beside, pack, score, thinned, train
+from benchmarks.reproduce import averaged, beside, pack, score, thinned, train
 from bertviz_lab import load_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_config
+from tests.little import little_checkpoint
 
 RECIPE: dict[str, Any] = {
     "command": [
@@ -143,6 +146,27 @@ def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: P
     card = (tmp_path / "little" / "README.md").read_text(encoding="utf-8")
     assert "- Stage 1: 10 steps" in card
     assert "--init-from stage-1 " in card
+
+
+def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positions(tmp_path: Path) -> None:
+    models = [replace(little_checkpoint(seed), trained_length=length) for seed, length in ((1, 24), (2, 48), (3, 64))]
+    folders = [save_checkpoint(model, tmp_path / str(place)) for place, model in enumerate(models)]
+    shares = (0.2, 0.3, 0.5)
+    found = averaged(folders, shares)
+    assert found.trained_length == 64
+    states = [model.model.state_dict() for model in models]
+    for name, tensor in found.model.state_dict().items():
+        rows = torch.tensor([shares] * len(tensor))
+        if name.endswith("embeddings.position.weight"):
+            rows[24:, 0], rows[48:, 1] = 0, 0
+            assert torch.equal(tensor[48:], states[2][name][48:])
+        wanted = sum(
+            (rows[:, place] / rows.sum(1)).view(-1, *[1] * (tensor.dim() - 1)) * state[name]
+            for place, state in enumerate(states)
+        )
+        assert torch.allclose(tensor, wanted, atol=1e-6), name  # type: ignore[arg-type]
+    last = averaged(folders, None).model.state_dict()
+    assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.items())
 
 
 def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:

@@ -129,16 +129,17 @@ def evaluate_text(
 ) -> dict[str, float]:
     """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
-    `seq_len` is 128 where none is given, or fewer if the model was trained on fewer.
+    `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
+    the model was trained on fewer.
     Raises `InputError` when the model lacks the head, or the text has no second document for `nsp`.
     """
     model = checkpoint.model
-    needed = BertForMaskedLM if task == "mlm" else BertForNextSentencePrediction
+    needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):
         raise InputError(f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}.")
     with tempfile.TemporaryDirectory() as folder:
         corpus = TokenizedCorpus.write(read_documents(paths, max_bytes=math.inf), checkpoint.tokenizer, Path(folder))
-        if task == "nsp" and corpus.documents < 2:
+        if "nsp" in task and corpus.documents < 2:
             raise InputError("The text is one document; random next sentences need at least two.")
         data = PretrainingData(
             documents=corpus.select(np.arange(corpus.documents)),
@@ -155,4 +156,4 @@ def evaluate_text(
         hardware = choose_hardware("fp32", checkpoint.config)
         model = copy.deepcopy(model).to(hardware.device)  # others may be using this one where it is
         scores = evaluate_pretraining(model, eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000)), hardware)
-    return {name: value for name, value in scores.items() if name.startswith(task)}
+    return {name: value for name, value in scores.items() if name.startswith(tuple(task.split("+")))}
