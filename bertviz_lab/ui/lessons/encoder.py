@@ -133,11 +133,12 @@ ENCODER = (
             Choice("With the attention mask not at all; without it, it does."),
         ),
         claim=claims.padding,
-        cases="texts: with the mask the probability stays the same to five digits; without, it changes by over a tenth",
+        cases="texts: with the mask all probabilities stay the same; without it, over a twentieth of the probability "
+        "moves to other tokens",
         reveal=(
             "“{word}” has {alone} by itself, {masked} with padding and mask, and {unmasked} with padding and without "
-            "the mask. The scores of padding become minus infinity before the softmax, so that their weights are "
-            "0 and the others still sum to 1.",
+            "the mask: {moved} of all probability moved to other tokens. The scores of padding become minus infinity "
+            "before the softmax, so that their weights are 0 and the others still sum to 1.",
             "Padding costs time all the same. That is why batches are often made of texts of similar length.",
         ),
         proof=(

@@ -118,27 +118,32 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     checkpoint = session.models.open(lesson.model)
     tokenizer = checkpoint.tokenizer
 
-    def probabilities(text: str, word: str) -> tuple[float, float, float]:
+    def probabilities(text: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         inputs = encode_inputs(checkpoint, text)
         (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
         filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
         real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))
         runs = ((inputs.input_ids, inputs.attention_mask), (filled, real), (filled, torch.ones_like(real)))
         alone, masked, unmasked = (
-            float(_mlm_probabilities(checkpoint, ids, attention_mask)[mask, tokenizer.id(word)])
-            for ids, attention_mask in runs
+            _mlm_probabilities(checkpoint, ids, attention_mask)[mask] for ids, attention_mask in runs
         )
         return alone, masked, unmasked
 
-    measured = [probabilities(text, word) for text, word in RIGHT_CONTEXT]
-    held = [abs(masked - alone) < 1e-5 and abs(unmasked - alone) > 0.1 * alone for alone, masked, unmasked in measured]
-    alone, masked, unmasked = measured[0]
-    numbers = {"word": RIGHT_CONTEXT[0][1], "alone": percent(alone), "masked": percent(masked),
-               "unmasked": percent(unmasked)}  # fmt: skip
+    def moved(before: torch.Tensor, after: torch.Tensor) -> float:
+        """How much of the probability moves to other tokens (total variation distance)."""
+        return float((after - before).clamp(min=0).sum())
+
+    measured = [probabilities(text) for text, _ in RIGHT_CONTEXT]
+    shares = [(moved(alone, masked), moved(alone, unmasked)) for alone, masked, unmasked in measured]
+    held = [with_mask < 1e-5 and without > 0.05 for with_mask, without in shares]
+    word = RIGHT_CONTEXT[0][1]
+    alone, masked, unmasked = (float(found[tokenizer.id(word)]) for found in measured[0])
+    numbers = {"word": word, "alone": percent(alone), "masked": percent(masked), "unmasked": percent(unmasked),
+               "moved": percent(shares[0][1])}  # fmt: skip
     names = Message("by itself"), Message("padded, with the mask"), Message("padded, without")
     bars = percent_bars(list(zip(names, (alone, masked, unmasked), strict=True)))
-    moved = abs(unmasked - alone) > 0.1 * alone
-    answer = only_choice(abs(masked - alone) > 1e-5, not moved, held[0])
+    with_mask, without = shares[0]
+    answer = only_choice(with_mask > 1e-5, without < 0.05, held[0])
     return Finding(answer, numbers, bars, *count_held(held))
 
 
