@@ -21,9 +21,10 @@ def extend_positions(model: nn.Module, known: int, length: int) -> bool:
     """
     extended = False
     for module in model.modules():
-        table = module.position if isinstance(module, Embeddings) else None
-        if table is not None and table.weight.any() and known >= _FEWEST:
-            rows = table.weight[module.offset : module.offset + length]
+        if not isinstance(module, Embeddings) or module.position is None or known < _FEWEST:
+            continue
+        rows = module.position.weight[module.offset : module.offset + length]
+        if rows.any():
             rows[known:] = continued(rows[_EDGE : known - _EDGE].double(), len(rows) - known + _EDGE)[_EDGE:].to(rows)
             extended = True
     return extended
