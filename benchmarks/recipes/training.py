@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, paramet
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
+from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.optim import build_optimizers
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
@@ -86,7 +88,9 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
     peak = config.learning_rate or default_learning_rate(model_config)
     optimizers = build_optimizers(model, config, peak)
     done = 0.0
-    curriculum = Curriculum(changed(stages(config, data.training), variant.changes), lambda: done)
+    on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
+    plan = changed(stages(config, data.training), variant.changes)
+    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer)
     with tempfile.TemporaryDirectory() as folder, closing(curriculum):
         task = PretrainingTask(
             model,

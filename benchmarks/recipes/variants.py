@@ -16,6 +16,7 @@ class Variant:
     settings: dict[str, Any] = field(default_factory=dict)
     shape: tuple[int, int, int] | None = None  # layers, hidden size, heads, where no preset has them
     schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
+    continues_positions: bool = False  # where sequences become longer; random before, as when the sweep began
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
     #: From these fractions of the run on: "seq_len", "batch" (times the settings'), "mask_probability". A longer
     #: sequence comes in smaller batches, so that a step has as many tokens.
@@ -37,6 +38,7 @@ VARIANTS = (
     Variant("twice the learning rate", "learning rate", {"learning_rate": 4e-3}),
     Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}),
     Variant("128 tokens throughout", "sequence length", {"short_seq_len": 0}),
+    Variant("position embeddings continued", "sequence length", continues_positions=True),
     Variant("4 x 128", "shape", shape=(4, 128, 2)),
     Variant("V 30,522", "vocabulary", {"vocab_size": 30522}),
     Variant("warm-up, constant, decay (WSD)", "schedule", schedule="wsd"),

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.model.embeddings import Embeddings
+from bertviz_lab.training.loop.sharding import shard_like, whole
 
 _VARIANCE = 0.9  # of the trained vectors, which the axes that are rotated explain
 _EDGE = 2  # positions at each end of a text, where [CLS] and [SEP] stand, which differ from those within
@@ -23,9 +24,12 @@ def extend_positions(model: nn.Module, known: int, length: int) -> bool:
     for module in model.modules():
         if not isinstance(module, Embeddings) or module.position is None or known < _FEWEST:
             continue
-        rows = module.position.weight[module.offset : module.offset + length]
+        table = whole(module.position.weight).clone()
+        rows = table[module.offset : module.offset + length]
         if rows.any():
-            rows[known:] = continued(rows[_EDGE : known - _EDGE].double(), len(rows) - known + _EDGE)[_EDGE:].to(rows)
+            trained_LD = rows[_EDGE : known - _EDGE].cpu().double()
+            rows[known:] = continued(trained_LD, len(rows) - known + _EDGE)[_EDGE:].to(rows)
+            module.position.weight.copy_(shard_like(table, module.position.weight))
             extended = True
     return extended
 

@@ -64,7 +64,8 @@ class Curriculum(Iterator[PretrainingBatch]):
 
     The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
     dropped. Whoever iterates calls `close` in the end. With a `reader` the text is streamed: a stage takes up the chunk
-    that the one before it was at.
+    that the one before it was at. `on_longer` is called with the lengths before and after, when a stage has longer
+    examples than the one before.
     """
 
     def __init__(
@@ -73,8 +74,9 @@ class Curriculum(Iterator[PretrainingBatch]):
         fraction_done: Callable[[], float],
         position: DataPosition | None = None,
         reader: ChunkReader | None = None,
+        on_longer: Callable[[int, int], object] = lambda before, after: None,
     ):
-        self._stages, self._fraction_done, self._reader = stages, fraction_done, reader
+        self._stages, self._fraction_done, self._reader, self._on_longer = stages, fraction_done, reader, on_longer
         position = position or DataPosition()
         self._stage = position.stage
         self._stream = self._open(position.epoch, position.number)
@@ -109,9 +111,12 @@ class Curriculum(Iterator[PretrainingBatch]):
 
     def __next__(self) -> PretrainingBatch:
         while self._stage < len(self._stages) - 1 and self._fraction_done() >= self._stages[self._stage].until:
+            before = self._stages[self._stage].data.seq_len
             self._stage += 1
             self._stream.close()
             self._stream = self._open(self._stream.epoch if self._reader else 0, 0)
+            if (after := self._stages[self._stage].data.seq_len) > before:
+                self._on_longer(before, after)
         return next(self._stream)
 
     def close(self) -> None:

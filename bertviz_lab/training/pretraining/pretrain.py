@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -147,7 +148,13 @@ def pretrain(
     reader = None
     if config.streaming:
         reader = ChunkReader(prepared_stream(config, folder), tokenizer, position.epoch, position.place)
-    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position, reader)
+    curriculum = Curriculum(
+        stages(config, data.training),
+        lambda: plan.fraction_done(progress),
+        position,
+        reader,
+        on_longer=partial(extend_positions, raw_model),
+    )
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.
     probes = probes_for(config.corpus, tokenizer) if config.probes and objective != "rtd" else None
