@@ -26,6 +26,7 @@ from huggingface_hub import split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
 from benchmarks.embedding_pairs import write_pairs
+from benchmarks.held_out_sentences import write_phrases, write_sentences
 from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
@@ -58,6 +59,8 @@ _MADE = (
     ("{pairs}", "pairs.jsonl", write_pairs),
     ("{questions}", "questions.json", write_questions),
     ("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
+    ("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
+    ("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
 )
 _STAGE = re.compile(r"\{(stage-\d+)\}")
 
