@@ -5,6 +5,7 @@ import shlex
 import statistics
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def card_of(
             *recipe.get("before_scores", []),
             *_tables(scores),
             *_probes(rows),
-            *_chosen(run, rows),
+            *_chosen(run, rows, chosen_by_scored=_is_scored(recipe)),
             "",
             "## Limits",
             "",
@@ -99,7 +100,13 @@ def _average(recipe: dict[str, Any]) -> Iterable[str]:
 
 def _typed(words: Sequence[str]) -> str:
     """A command as a person types it, where the data is at hand."""
-    files = {"{pairs}": "pairs.jsonl", "{questions}": "questions.json", "{wiki2015}": "wiki2015.txt"}
+    files = {
+        "{pairs}": "pairs.jsonl",
+        "{questions}": "questions.json",
+        "{wiki2015}": "wiki2015.txt",
+        "{sst2_phrases}": "sst2-phrases.tsv",
+        "{sst2_sentences}": "sst2-held-out.tsv",
+    }
     return shlex.join(files.get(word, word.replace("{data}/", "")).strip("{}") for word in words)
 
 
@@ -127,15 +134,24 @@ def _trials(run: Path) -> tuple[str, list[dict[str, Any]]]:
     return report.get("metric", ""), report.get("trials", [])
 
 
-def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
+def _is_scored(recipe: dict[str, Any]) -> bool:
+    """Whether a recipe chooses its model by what the card scores it on."""
+    command, scored = recipe["command"], {word for about in recipe["scores"] for word in about["data"]}
+    return any(option == "--eval" and word in scored for option, word in pairwise(command))
+
+
+def _chosen(run: Path, rows: Sequence[dict[str, Any]], chosen_by_scored: bool) -> list[str]:
     """How a fine-tuned model was chosen, and what each of several trainings came to that differ in their seed."""
     metric, trials = _trials(run)
     if not trials:
         return []
     count = sum(row["event"] == "EvalDone" for row in rows)
-    told = ["", f"These are validation scores: the best of {count} models was chosen by them, so they are optimistic."]
-    if not read_config(run).eval:  # what is scored here, chose nothing
-        told = ["", f"The best of {count} models was chosen by examples held out of the training data; these were not."]
+    told = ["", f"The best of {count} models was chosen by examples held out of the training data; these were not."]
+    if chosen_by_scored:
+        told = [
+            "",
+            f"These are validation scores: the best of {count} models was chosen by them, so they are optimistic.",
+        ]
     found = [trial["scores"][metric] for trial in trials]
     if len(found) < 2:
         return told
@@ -143,8 +159,8 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
     spread = f"mean {statistics.fmean(found):.1%}, standard deviation {statistics.stdev(found):.1%}"
     seed = max(trials, key=lambda trial: trial["scores"][metric])["seed"]
     told.append(
-        f"{len(found)} trials that differ only in the seed scored {metric.replace('_', ' ')} {each} ({spread}); "
-        f"that with seed {seed} ships."
+        f"On those, {len(found)} trials that differ only in the seed scored {metric.replace('_', ' ')} {each} "
+        f"({spread}); that with seed {seed} ships."
     )
     return told
 

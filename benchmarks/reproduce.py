@@ -190,20 +190,17 @@ def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def keep_snapshots(parts: Sequence[Path], starts: Sequence[int], folder: Path, recipe: dict[str, Any]) -> None:
     """Those snapshots of a run, and of its stages, that are wanted, all where nothing is said; the last is the model.
 
-    `starts` are the steps that had been made when a stage began.
+    `starts` are the steps that had been made when a stage began: where one ends and the next begins, that of its end.
     """
     wanted = recipe.get("snapshots")
-    there = {
-        start + step: path
-        for part, start in zip(parts, starts, strict=True)
-        for step, path in list_snapshots(part / "snapshots")
-    }
+    stages = [*zip(parts, starts, strict=True)][::-1]
+    there = {start + step: path for part, start in stages for step, path in list_snapshots(part / "snapshots")}
     chosen = [(step, path) for step, path in sorted(there.items())[:-1] if wanted is None or step in wanted]
     if chosen:
         (folder / "snapshots").mkdir()
         lengths = {
             start + int(step): length
-            for part, start in zip(parts, starts, strict=True)
+            for part, start in stages
             for step, length in json.loads((part / "snapshots" / LENGTHS).read_text(encoding="utf-8")).items()
         }
         (folder / "snapshots" / LENGTHS).write_text(json.dumps(lengths), encoding="utf-8")

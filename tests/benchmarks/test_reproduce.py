@@ -183,8 +183,14 @@ def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp
     report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
     told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
     card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
-    assert f"2 trials that differ only in the seed scored {report['metric'].replace('_', ' ')} {told}" in card
+    assert f"On those, 2 trials that differ only in the seed scored {report['metric'].replace('_', ' ')} {told}" in card
     assert "The best of 4 models was chosen by examples held out of the training data; these were not" in card
+    assert "validation scores" not in card
+    biased = recipe | {"command": [*recipe["command"], "--eval", "sample:topics"]}
+    pack("topics", biased, tmp_path / "run", tmp_path / "topics")
+    assert "These are validation scores: the best of 4" in (tmp_path / "topics" / "README.md").read_text(
+        encoding="utf-8"
+    )
     best = max(report["trials"], key=lambda trial: trial["scores"][report["metric"]])
     assert f"that with seed {best['seed']} ships" in card
     assert "2 trainings, together 8 steps" in card
