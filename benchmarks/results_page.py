@@ -16,6 +16,7 @@ _ORDER = (
     "time_to_quality",
     "recipe_sweep",
     "task_scores",
+    "glue",
     "finetuning",
     "distillation",
     "tiny_town",

@@ -1,0 +1,69 @@
+"""A shipped model on GLUE, beside the published scores of a BERT of its shape: `evaluate --suite glue`.
+
+BERT-Mini (Turc et al. 2019, from the table of its release) has the layers and the hidden size of wiki-mini, was trained
+on 3.3 billion words and is scored on GLUE's test sets, whose labels are not public; here are the dev sets, and of MRPC
+the test set as Microsoft published it. Called again with the same `--out`, it goes on where it stopped.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import arguments, markdown, report
+from benchmarks.task_datasets import folder
+from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
+from bertviz_lab.training.runs.console import format_event
+
+BERT_MINI = {
+    "cola": {"mcc": 0.0},
+    "sst2": {"accuracy": 85.9},
+    "mrpc": {"f1": 81.1, "accuracy": 71.8},
+    "stsb": {"spearman": 73.3, "pearson": 75.4},
+    "rte": {"accuracy": 57.9},
+}
+
+
+def table(result: dict[str, Any]) -> str:
+    return markdown(
+        ["task", "examples", "split", "score", result["model"], "majority baseline", "BERT-Mini, GLUE's test set"],
+        _rows(result["tasks"]),
+    )
+
+
+def _rows(tasks: dict[str, Any]) -> Iterator[list[str]]:
+    for name, splits in tasks.items():
+        for split, row in splits.items():
+            for place, (metric, mean) in enumerate(row["mean"].items()):
+                first = place == 0
+                spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
+                yield [
+                    name if first else "",
+                    f"{row['examples']['train']:,} / {row['examples'][split]:,}" if first else "",
+                    split if first else "",
+                    metric,
+                    f"{100 * mean:.1f}{spread}",
+                    f"{100 * row['baselines'][metric]:.1f}",
+                    str(BERT_MINI.get(name, {}).get(metric, "")),
+                ]
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--model", default="wiki-mini")
+    parser.add_argument("--out", type=Path, help="folder of the runs; runs/glue-MODEL")
+    parser.add_argument("--only", nargs="+", choices=list(BERT_MINI), default=list(BERT_MINI), help="these tasks")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    out = given.out or Path("runs") / f"glue-{given.model}"
+    planned, _ = plan_glue(given.model, folder(), out, range(given.seeds), {"threads": given.threads})
+    runs = [run for run in planned if run.files.task.name in given.only]
+    for run, event in run_glue(runs, out):
+        for line in format_event(event).splitlines():
+            print(f"{run.name}: {line}", file=sys.stderr)
+    report("glue", {"model": given.model, **glue_results(runs)}, table)
+
+
+if __name__ == "__main__":
+    main()
