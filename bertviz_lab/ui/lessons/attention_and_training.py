@@ -163,14 +163,14 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example="",
-        question="sentiment-mini was fine-tuned on labelled reviews and went through them five times. What did the "
+        question="sentiment-mini was fine-tuned on labelled reviews and went through them three times. What did the "
         "loss on the held-out reviews do?",
         choices=(
             Choice("It fell at first and rose later, while the training loss went on falling."),
             Choice(
                 "It fell to the end, like the training loss, only more slowly.",
                 "So it was in Tiny Town, where other tokens are masked in each pass. Here the same examples with the "
-                "same labels came five times, and were learnt by heart.",
+                "same labels came three times, and were learnt by heart.",
             ),
             Choice(
                 "It stayed where it began: held-out reviews are not learnt from.",
@@ -182,7 +182,7 @@ ATTENTION_AND_TRAINING = (
         reveal=(
             "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, "
             "while the training loss had gone from {then} to {end}. That is overfitting. The held-out accuracy "
-            "meanwhile went from {accuracy_then} to {accuracy_last}: the model does not err more often, but it is too "
+            "meanwhile went from {accuracy_then} to {accuracy_last}: the model errs about as often, but it is too "
             "confident where it errs. The lab keeps the checkpoint with the best held-out score, here the accuracy.",
             "Pretraining needs no labels, but it has targets, taken from the text itself: the selected tokens (MLM), "
             "whether B follows A (NSP), and, in the recipe of this lab, at first the next token as well (causal-LM "

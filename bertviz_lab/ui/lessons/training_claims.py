@@ -190,7 +190,7 @@ class _Overfitting:
     @property
     def holds(self) -> bool:
         """Whether the held-out loss fell and rose again while the training loss fell."""
-        return self.first > self.lowest < self.last / 1.05 and self.training_last < self.training_then
+        return self.first > self.lowest < self.last / 1.02 and self.training_last < self.training_then
 
 
 def _overfitting(steps: Sequence[Mapping[str, Any]], evaluations: Sequence[Mapping[str, Any]]) -> _Overfitting:
