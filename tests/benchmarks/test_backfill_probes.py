@@ -1,5 +1,7 @@
 """What a model could do, asked of its snapshots: what the run itself tells, at the same places."""
 
+import pytest
+
 from benchmarks.backfill_probes import backfill_probes
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
@@ -8,6 +10,7 @@ from tests.training.pretraining.test_probe_scorer import town_run
 from tests.training.support import finish
 
 
+@pytest.mark.thorough
 def test_a_log_that_does_not_tell_is_completed_from_the_snapshots(tmp_path, monkeypatch):
     monkeypatch.setattr("bertviz_lab.training.loop.clock._PROBE_HEAD_START", 1e6)  # at every snapshot, however slow
     (tmp_path / "run").mkdir()

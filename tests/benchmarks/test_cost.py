@@ -23,6 +23,7 @@ def test_the_largest_error_is_a_share_of_the_measured_value() -> None:
     assert 0 < max(errors) < 0.1  # every point counts by its share, so that the small ones are not lost
 
 
+@pytest.mark.thorough
 def test_preparing_a_text_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost.os, "environ", cost.os.environ | {"BERTVIZ_LAB_CACHE": "none"})
     measured = cost.in_process("preparation", 0.2)

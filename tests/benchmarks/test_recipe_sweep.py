@@ -209,6 +209,7 @@ def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
     assert text.index(better.name) < text.index("the base") < text.index(tie.name)
 
 
+@pytest.mark.thorough
 def test_a_finished_run_is_a_line_and_is_not_run_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = tmp_path / "data" / "wiki_en"
     texts.mkdir(parents=True)

@@ -102,6 +102,7 @@ def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
     assert "| held out | accuracy | 0.5000 | 0.5000 |" in text
 
 
+@pytest.mark.thorough
 def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_earlier(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     told = ("The cat sat on the mat.", "A dog ran.", "Rain fell.", "He reads a book.", "She sang.", "It was late.")

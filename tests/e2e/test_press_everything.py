@@ -180,7 +180,7 @@ def test_everything_in_a_workspace_can_be_pressed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", FEW)
+@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kind", UPLOADS)
 def test_everything_about_an_uploaded_file_can_be_pressed(
     page: Page,

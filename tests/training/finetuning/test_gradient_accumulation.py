@@ -28,6 +28,7 @@ for folder, (body, steps) in json.loads(Path(sys.argv[1]).read_text()).items():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     # Five rows a step and one in the last of an epoch: the second process then has none.
     balanced = {"classification": "balanced", "tokens": "balanced"}

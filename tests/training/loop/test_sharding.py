@@ -42,6 +42,7 @@ def test_the_losses_the_model_and_the_moments_are_those_of_one_process(text, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_was_saved_opens_like_any_other_and_resumes_in_any_number_of_processes(text, tmp_path, sharded):
     launch({**CONFIG, "corpus": text}, tmp_path / "run", 2)
     checkpoint = load_checkpoint(tmp_path / "run" / "model")
