@@ -190,8 +190,8 @@ def build_model(run: Setup, trial: Trial) -> nn.Module:
         same_labels = (before.labels, before.problem_type) == (run.model_config.labels, run.model_config.problem_type)
         same_task = same_labels and isinstance(run.start.model, type(model))
         load_state(model, {name: t for name, t in known.items() if same_task or not name.startswith(_HEADS)})
-        if (trained := run.start.trained_length) and run.trained_length > trained:
-            extend_positions(model, trained, run.trained_length)
+        if run.start.trained_length:
+            extend_positions(model, run.start.trained_length, run.trained_length)
     if run.data.task == "multilabel" and not same_task:
         start_at_label_frequencies(model.get_submodule("classifier"), run.train)  # type: ignore[arg-type]
     if run.target_scaler and same_task:  # the head that was loaded predicts the original unit

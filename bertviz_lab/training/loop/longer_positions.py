@@ -20,9 +20,11 @@ def extend_positions(model: nn.Module, known: int, length: int) -> bool:
     their neighbours, so that heads that look to a neighbour find it. Copies of the trained vectors would not do:
     such heads then find several neighbours.
     """
+    if not _FEWEST <= known < length:
+        return False
     extended = False
     for module in model.modules():
-        if not isinstance(module, Embeddings) or module.position is None or known < _FEWEST:
+        if not isinstance(module, Embeddings) or module.position is None:
             continue
         table = whole(module.position.weight).clone()
         rows = table[module.offset : module.offset + length]
@@ -42,8 +44,8 @@ def continued(trained_LD: Tensor, more: int) -> Tensor:
     axes_KD = axes_KD[: int((explained < _VARIANCE).sum()) + 1]
     trained_LK = (trained_LD - mean_D) @ axes_KD.T
     left_KK, _, right_KK = torch.linalg.svd(trained_LK[:-1].T @ trained_LK[1:])
-    rotation_KK, now_K, found = left_KK @ right_KK, trained_LK[-1], []
+    rotation_KK, next_K, further_LK = left_KK @ right_KK, trained_LK[-1], []
     for _ in range(more):
-        now_K = now_K @ rotation_KK
-        found.append(now_K)
-    return mean_D + torch.stack(found) @ axes_KD
+        next_K = next_K @ rotation_KK
+        further_LK.append(next_K)
+    return mean_D + torch.stack(further_LK) @ axes_KD

@@ -152,18 +152,16 @@ def require_teacher(teacher: Checkpoint, tokenizer: Tokenizer, seq_len: int) -> 
         raise InputError(f"The teacher {teacher.name} reads at most {most} tokens; lower --seq-len to that.")
 
 
-def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoint) -> bool:
-    """Take over the embeddings, the heads and evenly spaced layers where the widths are equal (DistilBERT).
-
-    Returns whether they were.
-    """
-    theirs = teacher.config
+def can_start_from(config: BertConfig, teacher: Checkpoint) -> bool:
+    """Whether a student of these settings has the teacher's widths, and no more layers."""
     same = ("hidden_size", "intermediate_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
-    if any(getattr(config, name) != getattr(theirs, name) for name in same) or config.share_layers:
-        return False
-    if config.num_hidden_layers > theirs.num_hidden_layers:
-        return False
-    last = theirs.num_hidden_layers - 1
+    equal = all(getattr(config, name) == getattr(teacher.config, name) for name in same)
+    return equal and not config.share_layers and config.num_hidden_layers <= teacher.config.num_hidden_layers
+
+
+def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoint) -> None:
+    """Take over the embeddings, the heads and evenly spaced layers (DistilBERT), where `can_start_from` says so."""
+    last = teacher.config.num_hidden_layers - 1
     steps = max(1, config.num_hidden_layers - 1)
     taken = {round(layer * last / steps): layer for layer in range(config.num_hidden_layers)}
     state = {}
@@ -176,4 +174,3 @@ def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoi
         if int(number) in taken:
             state[f"{before}{separator}{taken[int(number)]}.{rest}"] = tensor
     load_state(student, state)
-    return True

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -35,7 +34,12 @@ from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
-from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher, start_from_teacher
+from bertviz_lab.training.pretraining.distillation import (
+    Distillation,
+    can_start_from,
+    require_teacher,
+    start_from_teacher,
+)
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
@@ -116,11 +120,14 @@ def pretrain(
     torch.manual_seed(config.seed + hardware.rank)
     raw_model = build_model(config, objective, model_config, start)
     known = start.trained_length if start and not saved else None
-    if known and config.seq_len > known and extend_positions(raw_model, known, config.seq_len):
+    if known and extend_positions(raw_model, known, config.seq_len):
         notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
-    distillation = None
+    distillation, taken_over = None, 0  # position embeddings that a student has from its teacher
     if teacher:
-        if start is None and start_from_teacher(raw_model, model_config, teacher):
+        if not config.init_from and can_start_from(model_config, teacher):
+            taken_over = teacher.trained_length or teacher.config.max_position_embeddings
+        if start is None and taken_over:
+            start_from_teacher(raw_model, model_config, teacher)
             notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")
         distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
@@ -153,7 +160,7 @@ def pretrain(
         lambda: plan.fraction_done(progress),
         position,
         reader,
-        on_longer=partial(extend_positions, raw_model),
+        on_longer=lambda before, after: extend_positions(raw_model, max(before, taken_over), after),
     )
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.

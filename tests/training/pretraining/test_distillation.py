@@ -1,5 +1,7 @@
 """Distillation: the losses of the papers, exact resume, and teachers that cannot teach."""
 
+import dataclasses
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,8 +11,10 @@ from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputErr
 from bertviz_lab.__main__ import main
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
+from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.pretraining.distillation import (
     Distillation,
+    can_start_from,
     cosine_loss,
     relation_loss,
     soft_target_loss,
@@ -137,7 +141,8 @@ def test_resume_is_exact(corpus, teacher, tmp_path, method):
 def test_a_student_of_the_same_width_begins_with_evenly_spaced_layers_of_its_teacher():
     teacher = little_checkpoint(seed=3, kind=BertForMaskedLM, num_hidden_layers=5)
     student = little_checkpoint(seed=4, kind=BertForMaskedLM, num_hidden_layers=3)
-    assert start_from_teacher(student.model, student.config, teacher)
+    assert can_start_from(student.config, teacher)
+    start_from_teacher(student.model, student.config, teacher)
     for own, theirs in ((0, 0), (1, 2), (2, 4)):
         ours = student.model.bert.encoder.layers[own].state_dict()
         assert all(
@@ -146,7 +151,31 @@ def test_a_student_of_the_same_width_begins_with_evenly_spaced_layers_of_its_tea
         )
     assert torch.equal(student.model.bert.embeddings.word.weight, teacher.model.bert.embeddings.word.weight)
     narrow = little_checkpoint(kind=BertForMaskedLM, hidden_size=16)
-    assert not start_from_teacher(narrow.model, narrow.config, teacher)
+    assert not can_start_from(narrow.config, teacher)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_positions_that_the_teacher_has_trained_are_kept_when_the_sequences_become_longer(
+    corpus, tmp_path, monkeypatch, resumed
+):
+    shape = {"intermediate_size": 128, "max_position_embeddings": 512, "num_hidden_layers": 3}
+    wide = dataclasses.replace(little_checkpoint(kind=BertForMaskedLM, **shape), trained_length=24)
+    path = save_checkpoint(wide, tmp_path / "wide")
+    extended = []
+
+    def extend(model: nn.Module, known: int, length: int) -> bool:
+        before = model.bert.embeddings.position.weight.clone()
+        found = extend_positions(model, known, length)
+        changed = (before != model.bert.embeddings.position.weight).any(1).nonzero().flatten()
+        extended.append((known, length, changed.tolist()))
+        return found
+
+    monkeypatch.setattr("bertviz_lab.training.pretraining.pretrain.extend_positions", extend)
+    run = student_run(corpus, path, short_seq_len=16, short_share=0.5, seq_len=40)
+    if resumed:
+        finish(run, tmp_path / "run", should_stop=after(2))
+    finish(run, tmp_path / "run", resume=resumed)
+    assert extended == [(24, 40, list(range(24, 40)))]
 
 
 def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, tmp_path):
