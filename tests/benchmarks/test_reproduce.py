@@ -153,10 +153,10 @@ def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positi
     models = [replace(little_checkpoint(seed), trained_length=length) for seed, length in ((1, 24), (2, 48), (3, 64))]
     folders = [save_checkpoint(model, tmp_path / str(place)) for place, model in enumerate(models)]
     shares = (0.2, 0.3, 0.5)
-    found = averaged(folders, shares)
-    assert found.trained_length == 64
+    soup = averaged(folders, shares)
+    assert soup.trained_length == 64
     states = [model.model.state_dict() for model in models]
-    for name, tensor in found.model.state_dict().items():
+    for name, tensor in soup.model.state_dict().items():
         rows = torch.tensor([shares] * len(tensor))
         if name.endswith("embeddings.position.weight"):
             rows[24:, 0], rows[48:, 1] = 0, 0

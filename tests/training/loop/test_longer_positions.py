@@ -28,10 +28,10 @@ def waves(positions: int, hidden: int, seed: int = 0) -> torch.Tensor:
 
 def test_waves_go_on() -> None:
     whole, known = waves(512, 32), 128
-    found = continued(whole[:known], 512 - known)
-    off = (found - whole[known:]).norm(dim=1) / (whole - whole.mean(0)).norm(dim=1).mean()
+    further = continued(whole[:known], 512 - known)
+    off = (further - whole[known:]).norm(dim=1) / (whole - whole.mean(0)).norm(dim=1).mean()
     assert off[:64].max() < 0.35, "the first of them almost exactly"
-    steps = [(part[1:] - part[:-1]).norm(dim=1).mean() for part in (whole[:known], found)]
+    steps = [(part[1:] - part[:-1]).norm(dim=1).mean() for part in (whole[:known], further)]
     assert math.isclose(*steps, rel_tol=0.1), "neighbours are as far from each other as before"
 
 
@@ -40,8 +40,8 @@ def test_neighbours_are_found_by_what_finds_them_among_trained_positions(noise: 
     clean = waves(128, 32)
     trained = clean + noise * torch.randn(clean.shape, generator=torch.Generator().manual_seed(1))
     to_next = torch.linalg.lstsq(trained[:-1], trained[1:]).solution  # a head that looks to the next position
-    found = continued(trained, 200)
-    nearest = torch.cdist(found[:-1] @ to_next, found).argmin(1)
+    further = continued(trained, 200)
+    nearest = torch.cdist(further[:-1] @ to_next, further).argmin(1)
     assert (nearest == torch.arange(1, 200)).double().mean() > 0.95
 
 
@@ -118,7 +118,7 @@ def test_fine_tuning_on_longer_texts_begins_with_them(text, tmp_path):
     start = load_checkpoint(tmp_path / "first" / "model")
     rows = "".join(f"{n} {'the cat sat on the mat ' * 9}\t{n % 2}\n" for n in range(40))
     (tmp_path / "long.tsv").write_text(f"text\tlabel\n{rows}")
-    found = {}
+    tables = {}
     for length in (24, 40):
         config = FinetuneConfig(
             train=(str(tmp_path / "long.tsv"),), model=str(start.path), max_length=length, eval_share=0.3
@@ -126,6 +126,6 @@ def test_fine_tuning_on_longer_texts_begins_with_them(text, tmp_path):
         _, data = load_task_splits(config)
         setup = Setup.prepared(config, data, start, tmp_path)
         (trial,) = trials_of(config, 1e-3)
-        found[length] = build_model(setup, trial).bert.embeddings.position.weight
-    changed = (found[24] != found[40]).any(1).nonzero().flatten()
+        tables[length] = build_model(setup, trial).bert.embeddings.position.weight
+    changed = (tables[24] != tables[40]).any(1).nonzero().flatten()
     assert changed.tolist() == list(range(24, 40))

@@ -70,14 +70,14 @@ def test_a_stage_that_is_over_leaves_no_thread_and_no_batch_of_it_behind(tokeniz
 
 def test_it_tells_once_of_longer_examples(tokenizer):
     config, done, told = settings(causal_share=0.2, short_seq_len=8, short_share=0.5), [0.0], []
-    found = stages(config, small_data(tokenizer, batch_size=2))
+    plan = stages(config, small_data(tokenizer, batch_size=2))
     for position in (None, DataPosition(2)):
         with closing(
-            Curriculum(found, lambda: done[0], position, on_longer=lambda *lengths: told.append(lengths))
+            Curriculum(plan, lambda: done[0], position, on_longer=lambda *lengths: told.append(lengths))
         ) as curriculum:
             for done[0] in (0.0, 0.3, 0.6, 0.9):
                 next(curriculum)
-    assert told == [(8, found[-1].data.seq_len)], "nothing is told by a run that is resumed after it"
+    assert told == [(8, plan[-1].data.seq_len)], "nothing is told by a run that is resumed after it"
 
 
 def test_it_goes_on_at_its_position(tokenizer):
