@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from benchmarks.machine import machine, markdown
+from benchmarks.made_data import MADE
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config, read_log
 
@@ -100,13 +101,7 @@ def _average(recipe: dict[str, Any]) -> Iterable[str]:
 
 def _typed(words: Sequence[str]) -> str:
     """A command as a person types it, where the data is at hand."""
-    files = {
-        "{pairs}": "pairs.jsonl",
-        "{questions}": "questions.json",
-        "{wiki2015}": "wiki2015.txt",
-        "{sst2_phrases}": "sst2-phrases.tsv",
-        "{sst2_sentences}": "sst2-held-out.tsv",
-    }
+    files = {made.word: made.file for made in MADE}
     return shlex.join(files.get(word, word.replace("{data}/", "")).strip("{}") for word in words)
 
 

@@ -10,7 +10,6 @@ Another machine gives other last digits: new scores stand beside old ones. `--ke
 import argparse
 import copy
 import json
-import lzma
 import math
 import re
 import shutil
@@ -25,12 +24,10 @@ import torch
 from huggingface_hub import split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
-from benchmarks.embedding_pairs import write_pairs
-from benchmarks.held_out_sentences import write_phrases, write_sentences
 from benchmarks.machine import markdown
+from benchmarks.made_data import MADE
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import write_questions
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.interpret import probe
@@ -48,26 +45,12 @@ _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
 _POINTS = 250  # training points that are kept of a log
 
 
-def unpack_wiki2015(path: Path) -> None:
-    """The articles of wiki2015 as a text."""
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz") as packed, path.open("wb") as text:
-        shutil.copyfileobj(packed, text)
-
-
-#: Training data that is made out of published data beside the run: the word of a recipe, its file, who writes it.
-_MADE = (
-    ("{pairs}", "pairs.jsonl", write_pairs),
-    ("{questions}", "questions.json", write_questions),
-    ("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
-    ("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
-    ("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
-)
 _STAGE = re.compile(r"\{(stage-\d+)\}")
 
 
 def filled(words: Sequence[str], out: Path = Path()) -> list[str]:
     """A recipe's words with what is on this machine: published data, and under `out` made data and models of stages."""
-    on_machine = {"{data}": str(data_folder())} | {word: str(out / file) for word, file, _ in _MADE}
+    on_machine = {"{data}": str(data_folder())} | {made.word: str(out / made.file) for made in MADE}
     return [_STAGE.sub(lambda match: str(out / match[1] / "model"), _replaced(word, on_machine)) for word in words]
 
 
@@ -80,9 +63,9 @@ def _replaced(word: str, by: Mapping[str, str]) -> str:
 def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
     """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
     commands = [*recipe.get("earlier", []), recipe["command"]]
-    for word, file, write in _MADE:
-        if any(word in command for command in commands) and not (run.parent / file).is_file():
-            write(run.parent / file)
+    for made in MADE:
+        if any(made.word in command for command in commands) and not (run.parent / made.file).is_file():
+            made.write(run.parent / made.file)
     for command, folder in zip(commands, [*stage_folders(recipe, run), run], strict=True):
         if (folder / "state.json").is_file() and read_state(folder).status == "finished":
             continue

@@ -86,13 +86,14 @@ class PassageIndex:
 
 def _paragraphs(source: str) -> list[dict[str, Any]]:
     """The passages of a source that are not among those that are scored on later."""
-    tested = {normal(text) for text in _tested_passages()}
+    tested = {normal(text) for text in tested_passages()}
     body = json.loads((data_folder() / source).read_text(encoding="utf-8"))
     paragraphs = [paragraph for article in body["data"] for paragraph in article["paragraphs"]]
     return [paragraph for paragraph in paragraphs if normal(paragraph["context"]) not in tested]
 
 
-def _tested_passages() -> Iterator[str]:
+def tested_passages() -> Iterator[str]:
+    """The passages of the questions that are scored on."""
     body = json.loads((data_folder() / "squad2_half_dev" / "dev-v2.0.json").read_text(encoding="utf-8"))
     for article in body["data"]:
         for paragraph in article["paragraphs"]:

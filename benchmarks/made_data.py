@@ -1,0 +1,38 @@
+"""Training data that is made out of published data beside a run: the words of a recipe that stand for it."""
+
+import lzma
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cloze_questions import write_cloze_questions
+from benchmarks.embedding_pairs import write_pairs
+from benchmarks.held_out_sentences import write_phrases, write_sentences
+from benchmarks.task_datasets import folder as data_folder
+from benchmarks.unanswerable_questions import write_questions
+
+
+@dataclass(frozen=True)
+class MadeData:
+    """A file that a recipe trains on."""
+
+    word: str  # of a recipe's command
+    file: str
+    write: Callable[[Path], object]
+
+
+def unpack_wiki2015(path: Path) -> None:
+    """The articles of wiki2015 as a text."""
+    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz") as packed, path.open("wb") as text:
+        shutil.copyfileobj(packed, text)
+
+
+MADE = (
+    MadeData("{pairs}", "pairs.jsonl", write_pairs),
+    MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
+    MadeData("{questions}", "questions.json", write_questions),
+    MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
+    MadeData("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
+    MadeData("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
+)
