@@ -3,6 +3,7 @@
 import math
 import statistics
 import tempfile
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytorch_optimizer
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from benchmarks.corpus import Text, tokenized, tokenizer_folder
@@ -25,7 +27,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 from bertviz_lab.training.loop.longer_positions import extend_positions
-from bertviz_lab.training.loop.optim import build_optimizers
+from bertviz_lab.training.loop.optim import build_optimizers, parameter_groups
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
@@ -34,6 +36,7 @@ from bertviz_lab.training.pretraining.setup import build_data, build_model, buil
 
 EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
+_KEPT_EVERY = 0.01  # of the run: how far apart the latest weights are whose mean is taken
 _DECAY_FROM = 0.8  # of the run, where a constant rate begins to fall
 
 
@@ -86,7 +89,7 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
     torch.manual_seed(seed)
     model = build_model(config, data.objective, model_config, None)
     peak = config.learning_rate or default_learning_rate(model_config)
-    optimizers = build_optimizers(model, config, peak)
+    optimizers = optimizers_of(variant, model, config, peak)
     done = 0.0
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
     plan = changed(stages(config, data.training), variant.changes)
@@ -105,6 +108,7 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
             distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
         )
         average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
+        latest: deque[dict[str, Tensor]] = deque(maxlen=variant.latest)
         clock = Clock(ReferenceStep(precision))
         steps = tokens = 0
         while done < 1.0:
@@ -115,7 +119,11 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
             steps, tokens = steps + 1, tokens + batch.real_tokens
             if variant.averaging and steps % _AVERAGED_EVERY == 0:
                 average.update_parameters(model)
-            done = clock.read() / seconds
+            before, done = done, clock.read() / seconds
+            if variant.latest and int(done / _KEPT_EVERY) > int(before / _KEPT_EVERY):
+                latest.append({name: value.clone() for name, value in model.state_dict().items()})
+        if latest:
+            model.load_state_dict({name: mean_of([weights[name] for weights in latest]) for name in latest[0]})
     return TrainedModel(
         model=(average.module if variant.averaging else task.kept_model).eval(),
         tokenizer=tokenizer,
@@ -127,12 +135,27 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
     )
 
 
+def mean_of(values: Sequence[Tensor]) -> Tensor:
+    """The mean of tensors of one shape; of such as hold no weights, the last."""
+    return torch.stack(list(values)).mean(0) if values[0].is_floating_point() else values[-1]
+
+
 def configuration(variant: Variant, text: Text, seed: int, precision: str) -> PretrainConfig:
     """A variant's settings; but for a student, which has its teacher's, with a vocabulary learnt from the text."""
     settings = {"recipe": "lab"} | SHARED | variant.settings
     if "teacher" not in settings:
         settings["tokenizer"] = str(tokenizer_folder(text.train, settings.get("vocab_size", 8192)))
     return PretrainConfig.of_recipe(corpus=(str(text.train),), threads=1, seed=seed, precision=precision, **settings)
+
+
+def optimizers_of(
+    variant: Variant, model: nn.Module, config: PretrainConfig, learning_rate: float
+) -> list[torch.optim.Optimizer]:
+    """The lab's, or one of pytorch-optimizer for all parameters, with the lab's groups and weight decay."""
+    if not variant.optimizer:
+        return build_optimizers(model, config, learning_rate)
+    groups = parameter_groups(model, config.weight_decay)
+    return [getattr(pytorch_optimizer, variant.optimizer)(groups, lr=learning_rate, **variant.optimizer_options)]
 
 
 def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, float]]]) -> tuple[Stage, ...]:

@@ -16,8 +16,11 @@ class Variant:
     settings: dict[str, Any] = field(default_factory=dict)
     shape: tuple[int, int, int] | None = None  # layers, hidden size, heads, where no preset has them
     schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
-    continues_positions: bool = False  # where sequences become longer; random before, as when the sweep began
+    continues_positions: bool = True  # where sequences become longer, as the lab does; else positions begin at random
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
+    latest: int = 0  # the model is the mean of so many sets of weights, 1% of the run apart, as in LAWA; 0 is none
+    optimizer: str = ""  # one of pytorch-optimizer in place of the lab's, with the options that follow
+    optimizer_options: dict[str, Any] = field(default_factory=dict)
     #: From these fractions of the run on: "seq_len", "batch" (times the settings'), "mask_probability". A longer
     #: sequence comes in smaller batches, so that a step has as many tokens.
     changes: tuple[tuple[float, dict[str, float]], ...] = ()
@@ -38,7 +41,7 @@ VARIANTS = (
     Variant("twice the learning rate", "learning rate", {"learning_rate": 4e-3}),
     Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}),
     Variant("128 tokens throughout", "sequence length", {"short_seq_len": 0}),
-    Variant("position embeddings continued", "sequence length", continues_positions=True),
+    Variant("positions beyond 32 begin at random", "sequence length", continues_positions=False),
     Variant("4 x 128", "shape", shape=(4, 128, 2)),
     Variant("V 30,522", "vocabulary", {"vocab_size": 30522}),
     Variant("warm-up, constant, decay (WSD)", "schedule", schedule="wsd"),
@@ -69,6 +72,14 @@ VARIANTS = (
     Variant("batch of 8", "batch size", {"batch_size": 8}),
     Variant("weight averaging (EMA), WSD", "averaging", schedule="wsd", averaging=0.98),
     Variant("whole-word masking", "masking", {"whole_word": True}),
+    Variant("Lion", "optimizer", {"learning_rate": 4e-4}, optimizer="Lion"),
+    Variant("SOAP", "optimizer", optimizer="SOAP", optimizer_options={"max_precondition_dim": 512}),
+    Variant("mean of the latest weights (LAWA)", "averaging", latest=6),
+    Variant("mean of the latest weights (LAWA), WSD", "averaging", schedule="wsd", latest=6),
+    Variant("disentangled attention (DeBERTa)", "architecture", {"family": "deberta-v2"}),
+    Variant("pre-norm, RoPE and GeGLU (ModernBERT)", "architecture", {"family": "modernbert"}),
+    Variant("span masking", "masking", {"span_masking": True}),
+    Variant("30% masked, twice the learning rate", "together", {"mask_probability": 0.3, "learning_rate": 4e-3}),
     Variant("[MASK] only, no random tokens", "masking", {"mask_split": "100/0/0"}),
     Variant("dropout 0.1", "regularisation", {"dropout": 0.1}),
     Variant("weight decay 0.1", "regularisation", {"weight_decay": 0.1}),

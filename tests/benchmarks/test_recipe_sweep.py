@@ -16,9 +16,10 @@ from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.clock import NOMINAL, Clock
 from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import SCHEDULES, changed, configuration
+from benchmarks.recipes.training import SCHEDULES, changed, configuration, mean_of, optimizers_of
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from bertviz_lab import Tokenizer
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
@@ -192,6 +193,26 @@ def test_every_variant_has_valid_settings(variant: Variant, tmp_path: Any, monke
     config = configuration(variant, Text("text", tmp_path / "train.txt", tmp_path / "valid.txt"), 1, "fp32")
     assert (config.seed, config.threads) == (1, 1)
     assert variant.schedule in SCHEDULES
+
+
+def test_the_mean_of_weights_leaves_counters_as_they_are() -> None:
+    assert mean_of([torch.tensor([1.0, 4.0]), torch.tensor([3.0, 0.0])]).tolist() == [2.0, 2.0]
+    assert mean_of([torch.tensor(3), torch.tensor(7)]).item() == 7
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.optimizer], ids=lambda variant: variant.name)
+def test_another_optimizer_trains_every_parameter_at_the_rate_that_is_asked_for(variant: Variant) -> None:
+    model = little_checkpoint(kind=BertForMaskedLM).model
+    (optimizer,) = optimizers_of(variant, model, PretrainConfig(corpus=("text",)), 1e-3)
+    assert {id(p) for group in optimizer.param_groups for p in group["params"]} == set(map(id, model.parameters()))
+    assert {group["lr"] for group in optimizer.param_groups} == {1e-3}
+    before = [parameter.clone() for parameter in model.parameters()]
+    for _ in range(3):  # SOAP's first step only prepares
+        ids = torch.randint(5, 20, (2, 8))
+        model(ids, labels=ids).loss.backward()
+        optimizer.step()
+    moved = [not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True) if b.grad is not None]
+    assert all(moved)
 
 
 def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
