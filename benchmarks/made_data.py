@@ -10,7 +10,7 @@ from benchmarks.cloze_questions import write_cloze_questions
 from benchmarks.embedding_pairs import write_pairs
 from benchmarks.held_out_sentences import write_phrases, write_sentences
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import write_questions
+from benchmarks.unanswerable_questions import write_questions, write_short_questions
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ def unpack_wiki2015(path: Path) -> None:
 MADE = (
     MadeData("{pairs}", "pairs.jsonl", write_pairs),
     MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
+    MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
     MadeData("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),

@@ -7,6 +7,8 @@ and Gardner 2018, section 3.2, are found).
 
 import json
 import math
+import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ SOURCES = (
     "squad_train_subset/train.json",
 )
 _EVERY = 2  # every so manieth question is asked again where it has no answer
+_AROUND = 70  # words of a short passage
 
 
 def write_questions(path: Path) -> tuple[int, int]:
@@ -33,6 +36,33 @@ def write_questions(path: Path) -> tuple[int, int]:
     path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
     asked = [q["is_impossible"] for article in articles for p in article["paragraphs"] for q in p["qas"]]
     return asked.count(False), asked.count(True)
+
+
+def write_short_questions(path: Path) -> int:
+    """Write those with an answer, on some words around it, in the format of SQuAD; returns how many there are."""
+    rng = random.Random(0)
+    articles = []
+    for source in SOURCES:
+        for place, paragraph in enumerate(_paragraphs(source)):
+            short = [around_answer(paragraph["context"], q, rng) for q in paragraph["qas"] if q["answers"]]
+            articles.append({"title": f"{source} {place}", "paragraphs": short})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"version": "1.1", "data": articles}, ensure_ascii=False, indent=0), encoding="utf-8")
+    return sum(len(article["paragraphs"]) for article in articles)
+
+
+def around_answer(passage: str, question: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The question on its answer's neighbourhood: `_AROUND` words, more or fewer of them before the answer."""
+    answer = question["answers"][0]
+    first, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
+    words = [match.span() for match in re.finditer(r"\S+", passage)]
+    of_answer = [place for place, (start, stop) in enumerate(words) if start < end and stop > first]
+    room = max(0, _AROUND - len(of_answer))
+    begin = max(0, min(of_answer[0] - rng.randint(0, room), len(words) - _AROUND))
+    last = min(len(words), max(of_answer[-1] + 1, begin + _AROUND)) - 1
+    cut = words[begin][0]
+    asked = {**question, "answers": [{"text": answer["text"], "answer_start": first - cut}]}
+    return {"context": passage[cut : words[last][1]], "qas": [asked]}
 
 
 def with_unanswerable(paragraphs: Sequence[dict[str, Any]], title: str) -> list[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """A question without an answer is one that another passage answers, asked of a near passage that does not."""
 
 import json
+import random
 
 import pytest
 
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import SOURCES, PassageIndex, with_unanswerable
+from benchmarks.unanswerable_questions import SOURCES, PassageIndex, around_answer, with_unanswerable
 
 RIVERS = "The Elbe is a river of Bohemia. It flows to Hamburg."
 OTHER_RIVERS = "The Danube is a river that flows to the sea."
@@ -49,6 +50,27 @@ def test_every_second_question_is_asked_again_elsewhere_without_an_answer() -> N
     assert all(not q["answers"] for a in articles for q in a["paragraphs"][0]["qas"] if q["is_impossible"])
     ids = [q["id"] for a in articles for q in a["paragraphs"][0]["qas"]]
     assert len(ids) == len(set(ids)) == 5
+
+
+@pytest.mark.parametrize("words", [1, 20, 70, 71, 200])
+def test_a_short_passage_holds_the_answer_where_it_says(words: int) -> None:
+    passage = "  ".join(f"word{number}," for number in range(words))
+    rng = random.Random(0)
+    for number in {0, words // 2, words - 1}:
+        answer = {"text": f"word{number}", "answer_start": passage.index(f"word{number},")}
+        for _ in range(20):
+            short = around_answer(passage, {"id": "1", "question": "?", "answers": [answer]}, rng)
+            (moved,) = short["qas"][0]["answers"]
+            assert short["context"][moved["answer_start"] :].startswith(f"word{number},")
+            assert short["context"] in passage
+            assert len(short["context"].split()) == min(words, 70)
+
+
+def test_an_answer_longer_than_a_short_passage_is_kept_whole() -> None:
+    passage = " ".join(map(str, range(200)))
+    answer = {"text": " ".join(map(str, range(20, 120))), "answer_start": passage.index(" 20 ") + 1}
+    short = around_answer(passage, {"id": "1", "question": "?", "answers": [answer]}, random.Random(0))
+    assert answer["text"] in short["context"]
 
 
 @pytest.mark.parametrize("source", SOURCES)
