@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from benchmarks.machine import machine, markdown
-from benchmarks.made_data import MADE
+from benchmarks.training_data.made_data import MADE
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config, read_log
 

@@ -25,9 +25,9 @@ from huggingface_hub import split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
 from benchmarks.machine import markdown
-from benchmarks.made_data import MADE
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.training_data.made_data import MADE
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.interpret import probe

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from benchmarks.cloze_questions import ask, cloze_questions
-from benchmarks.embedding_pairs import normal
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.training_data.cloze_questions import ask, cloze_questions
+from benchmarks.training_data.embedding_pairs import normal
 
 SENTENCES = (
     "The old bridge of the small town was finished by masons from Prague in 1357.",

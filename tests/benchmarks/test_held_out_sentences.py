@@ -1,6 +1,6 @@
 """Whole sentences are held out of SST-2's phrases, with every phrase that is a part of one."""
 
-from benchmarks.held_out_sentences import whole, without_parts
+from benchmarks.training_data.held_out_sentences import whole, without_parts
 
 SENTENCES = ["a film that is never dull , and often moving .", "dull , and often dull ."]
 PARTS = ["a film", "that is never dull", "never dull , and often moving", "dull , and often", "and often dull ."]
@@ -22,7 +22,7 @@ def test_a_phrase_across_two_sentences_is_a_part_of_none():
 
 
 def test_the_published_phrases_are_split_into_the_known_number_of_sentences(shared_data, tmp_path):
-    from benchmarks.held_out_sentences import write_phrases, write_sentences
+    from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 
     write_phrases(tmp_path / "phrases.tsv")
     write_sentences(tmp_path / "sentences.tsv")

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import SOURCES, PassageIndex, around_answer, with_unanswerable
+from benchmarks.training_data.unanswerable_questions import SOURCES, PassageIndex, around_answer, with_unanswerable
 
 RIVERS = "The Elbe is a river of Bohemia. It flows to Hamburg."
 OTHER_RIVERS = "The Danube is a river that flows to the sea."

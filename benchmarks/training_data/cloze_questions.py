@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.embedding_pairs import normal
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import tested_passages
+from benchmarks.training_data.embedding_pairs import normal
+from benchmarks.training_data.unanswerable_questions import tested_passages
 from bertviz_lab.data.corpora.sentences import split_sentences
 
 _QUESTIONS = 60_000

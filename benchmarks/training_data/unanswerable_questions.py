@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.embedding_pairs import normal
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.training_data.embedding_pairs import normal
 from bertviz_lab.metrics.squad import normalize_answer
 
 #: SQuAD 1.1 of other texts (Miller et al. 2020), and a part of SQuAD's own training set.

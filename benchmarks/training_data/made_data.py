@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.cloze_questions import write_cloze_questions
-from benchmarks.embedding_pairs import write_pairs
-from benchmarks.held_out_sentences import write_phrases, write_sentences
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.unanswerable_questions import write_questions, write_short_questions
+from benchmarks.training_data.cloze_questions import write_cloze_questions
+from benchmarks.training_data.embedding_pairs import write_pairs
+from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
+from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
 @dataclass(frozen=True)
