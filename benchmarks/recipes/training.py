@@ -21,6 +21,7 @@ from benchmarks.recipes.clock import Clock, ReferenceStep
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
@@ -88,6 +89,8 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
     hardware = choose_hardware(precision, model_config, threads=1)
     torch.manual_seed(seed)
     model = build_model(config, data.objective, model_config, None)
+    if variant.sinusoidal_positions:
+        begin_with_sines(model, variant.sinusoidal_positions)
     peak = config.learning_rate or default_learning_rate(model_config)
     optimizers = optimizers_of(variant, model, config, peak)
     done = 0.0
@@ -133,6 +136,16 @@ def train(variant: Variant, text: Text, seconds: float, seed: int, precision: st
         cpu_seconds=clock.cpu_seconds,
         reference_seconds=statistics.median(clock.timings),
     )
+
+
+@torch.no_grad()
+def begin_with_sines(model: nn.Module, deviation: float) -> None:
+    """Give learned position embeddings sines and cosines to begin with (Vaswani et al. 2017, section 3.5)."""
+    for embeddings in (module for module in model.modules() if isinstance(module, Embeddings)):
+        positions_LD = embeddings.position.weight
+        length, size = positions_LD.shape
+        angles = torch.arange(length)[:, None] * 10_000 ** (-torch.arange(0, size, 2) / size)
+        positions_LD.copy_(deviation * math.sqrt(2) * torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
 
 
 def mean_of(values: Sequence[Tensor]) -> Tensor:

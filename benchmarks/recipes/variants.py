@@ -17,6 +17,7 @@ class Variant:
     shape: tuple[int, int, int] | None = None  # layers, hidden size, heads, where no preset has them
     schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
     continues_positions: bool = True  # where sequences become longer, as the lab does; else positions begin at random
+    sinusoidal_positions: float = 0.0  # standard deviation of position embeddings that begin as sines; 0: random
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
     latest: int = 0  # the model is the mean of so many sets of weights, 1% of the run apart, as in LAWA; 0 is none
     optimizer: str = ""  # one of pytorch-optimizer in place of the lab's, with the options that follow
@@ -33,6 +34,7 @@ VARIANTS = (
     BASE,
     Variant("no causal warm-up", "causal warm-up", {"causal_share": 0.0}),
     Variant("causal for half of the run", "causal warm-up", {"causal_share": 0.5}),
+    Variant("causal for 15% of the run", "causal warm-up", {"causal_share": 0.15}),
     Variant("AdamW", "optimizer", {"optimizer": "adamw"}),
     Variant("V 16,384", "vocabulary", {"vocab_size": 16384}),
     Variant("MLM only, no sentence pairs", "objective", {"objective": "mlm"}),
@@ -42,6 +44,7 @@ VARIANTS = (
     Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}),
     Variant("128 tokens throughout", "sequence length", {"short_seq_len": 0}),
     Variant("positions beyond 32 begin at random", "sequence length", continues_positions=False),
+    Variant("sinusoidal positions at the start", "positions", sinusoidal_positions=0.05),
     Variant("4 x 128", "shape", shape=(4, 128, 2)),
     Variant("V 30,522", "vocabulary", {"vocab_size": 30522}),
     Variant("warm-up, constant, decay (WSD)", "schedule", schedule="wsd"),

@@ -16,7 +16,7 @@ from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.clock import NOMINAL, Clock
 from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import SCHEDULES, changed, configuration, mean_of, optimizers_of
+from benchmarks.recipes.training import SCHEDULES, begin_with_sines, changed, configuration, mean_of, optimizers_of
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import PretrainConfig
@@ -250,3 +250,15 @@ def test_a_finished_run_is_a_line_and_is_not_run_again(tmp_path: Any, monkeypatc
     sweep(SETTING, [])
     assert finished(SETTING) == runs
     assert finished(SETTING | {"seconds": 1.0}) == []
+
+
+def test_positions_that_begin_as_sines_are_alike_where_they_are_near() -> None:
+    model = little_checkpoint(kind=BertForMaskedLM).model
+    begin_with_sines(model, 0.05)
+    (positions,) = [weight.detach() for name, weight in model.named_parameters() if "position" in name]
+    assert positions.pow(2).mean().sqrt() == pytest.approx(0.05, rel=1e-3)
+    similarity = positions @ positions.T
+    for offset in (0, 1, 5):  # depends on how far apart two are alone
+        diagonal = similarity.diagonal(offset)
+        assert torch.allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-5)
+    assert similarity[3, 3] > similarity[3, 4] > similarity[3, 8]
