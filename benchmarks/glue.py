@@ -6,12 +6,13 @@ the test set as Microsoft published it. Called again with the same `--out`, it g
 """
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import arguments, markdown, report
+from benchmarks.model_cards import plural
 from benchmarks.task_datasets import folder
+from bertviz_lab.task_commands import suite_rows
 from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
 from bertviz_lab.training.runs.console import format_event
 
@@ -25,27 +26,11 @@ BERT_MINI = {
 
 
 def table(result: dict[str, Any]) -> str:
-    return markdown(
-        ["task", "examples", "split", "score", result["model"], "majority baseline", "BERT-Mini, GLUE's test set"],
-        _rows(result["tasks"]),
-    )
-
-
-def _rows(tasks: dict[str, Any]) -> Iterator[list[str]]:
-    for name, splits in tasks.items():
-        for split, row in splits.items():
-            for place, (metric, mean) in enumerate(row["mean"].items()):
-                first = place == 0
-                spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
-                yield [
-                    name if first else "",
-                    f"{row['examples']['train']:,} / {row['examples'][split]:,}" if first else "",
-                    split if first else "",
-                    metric,
-                    f"{100 * mean:.1f}{spread}",
-                    f"{100 * row['baselines'][metric]:.1f}",
-                    str(BERT_MINI.get(name, {}).get(metric, "")),
-                ]
+    seeds = sorted({seed for splits in result["tasks"].values() for row in splits.values() for seed in row["seeds"]})
+    about = f"Fine-tuned with the default settings; {plural(len(seeds), 'seed')}: {', '.join(map(str, seeds))}."
+    heading = ["task", "split", "examples", "score", result["model"], "majority baseline", "BERT-Mini, GLUE's test set"]
+    rows = [[*row, str(BERT_MINI.get(row[0], {}).get(row[3], ""))] for row in suite_rows(result)]
+    return f"{about}\n\n{markdown(heading, rows)}"
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import argparse
 import io
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,19 +84,29 @@ def _evaluate_suite(options: argparse.Namespace) -> Result:
 
 def suite_table(results: dict[str, Any]) -> str:
     """The results of a suite in hundredths: mean and standard deviation over seeds, and the majority baseline."""
-    rows = [("task", "split", "examples", "metric", "score", "majority")]
-    for task, splits in results["tasks"].items():
-        for split, row in splits.items():
-            for metric, mean in row["mean"].items():
-                spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
-                examples = f"{row['examples']['train']:,} / {row['examples'][split]:,}"
-                scores = f"{100 * mean:.1f}{spread}", f"{100 * row['baselines'][metric]:.1f}"
-                rows.append((task, split, examples, metric, *scores))
+    rows = [("task", "split", "examples", "metric", "score", "majority"), *suite_rows(results)]
     if results["average"] is not None:
         rows.append((f"average of {len(results['tasks'])}", "", "", "", f"{100 * results['average']:.1f}", ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([*lines, *(f"{name} is not finished." for name in results["unfinished"])])
+
+
+def suite_rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """Of each score its task, split, examples, metric, value and majority baseline."""
+    for task, splits in results["tasks"].items():
+        for split, row in splits.items():
+            for metric, mean in row["mean"].items():
+                spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
+                examples = f"{row['examples']['train']:,} / {row['examples'][split]:,}"
+                yield (
+                    task,
+                    split,
+                    examples,
+                    metric,
+                    f"{100 * mean:.1f}{spread}",
+                    f"{100 * row['baselines'][metric]:.1f}",
+                )
 
 
 def predict_command(options: argparse.Namespace) -> Result:
