@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytorch_optimizer
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -167,6 +166,8 @@ def optimizers_of(
     """The lab's, or one of pytorch-optimizer for all parameters, with the lab's groups and weight decay."""
     if not variant.optimizer:
         return build_optimizers(model, config, learning_rate)
+    import pytorch_optimizer  # takes seconds, and few recipes need it
+
     groups = parameter_groups(model, config.weight_decay)
     return [getattr(pytorch_optimizer, variant.optimizer)(groups, lr=learning_rate, **variant.optimizer_options)]
 
