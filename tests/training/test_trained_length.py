@@ -150,6 +150,7 @@ def test_the_command_line_warns_on_stderr(tmp_path, capsys):
 def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card():
     lengths = {name: load_checkpoint(name) for name in shipped_models()}
     assert {name: c.trained_length for name, c in lengths.items()} == {
+        "answers-mini": 384,
         "answers-town": 99,
         "embed-mini": 128,
         "emotions-mini": 128,

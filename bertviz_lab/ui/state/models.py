@@ -29,7 +29,7 @@ RANDOM = "random"
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
 _ORDER = (
     *("wiki-mini", "wiki-tiny", "tiny-town", "tiny-town-mask-only"),
-    *("sentiment-mini", "emotions-mini", "entities-mini", "answers-town", "embed-mini"),
+    *("sentiment-mini", "emotions-mini", "entities-mini", "answers-mini", "answers-town", "embed-mini"),
 )
 
 _TRIAL_SECONDS = 20.0  # of computing, for a stranger's tokenizer to split texts of the worst shapes

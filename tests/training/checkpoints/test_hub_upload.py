@@ -113,7 +113,9 @@ def test_the_card_carries_the_measured_scores_as_metadata() -> None:
     assert "## Validation scores on dev.tsv" in card.text
 
 
-@pytest.mark.parametrize("name", ["sentiment-mini", "wiki-mini", "entities-mini", "embed-mini", "emotions-mini"])
+@pytest.mark.parametrize(
+    "name", ["sentiment-mini", "wiki-mini", "entities-mini", "embed-mini", "emotions-mini", "answers-mini"]
+)
 def test_the_cards_of_shipped_models_have_scores_that_the_hub_can_read(name: str) -> None:
     checkpoint = load_checkpoint(name)
     scores = scores_of(checkpoint.card)

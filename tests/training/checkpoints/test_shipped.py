@@ -71,6 +71,7 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
         pytest.param(
             "emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv"), marks=pytest.mark.thorough
         ),
+        pytest.param("answers-mini", "qa", ("squad2_half_dev/dev-v2.0.json",), marks=pytest.mark.thorough),
     ],
 )
 def test_evaluating_on_published_data_repeats_the_card(
@@ -107,6 +108,18 @@ def test_emotions_mini_finds_plain_emotions() -> None:
         ("I am so sorry for what I did.", "remorse"),
     ):
         assert wanted in classify(checkpoint, text).predicted
+
+
+def test_answers_mini_answers_the_labs_questions_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("answers-mini")
+    found = evaluate_task(checkpoint, [sample_path("questions")], "qa")
+    told = re.search(
+        r"(\d+) questions about made-up passages .*? F1 is (\d+)% .*?notices (\d+)% of those without",
+        " ".join(checkpoint.card.split()),
+    )
+    assert told is not None
+    shares = (found["has_answer_f1"], found["no_answer_accuracy"])
+    assert [int(figure) for figure in told.groups()] == [367, *(round(100 * share) for share in shares)]
 
 
 def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
