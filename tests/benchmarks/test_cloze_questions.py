@@ -22,10 +22,10 @@ def questions(sentences: tuple[str, ...] = SENTENCES, count: int = 300) -> list[
 
 
 def test_every_answer_stands_where_it_is_said_to_stand() -> None:
-    found = questions()
-    assert len(found) > 200
-    assert all(passage[start:].startswith(answer) for passage, _, answer, start in found)
-    assert {"1357", "16"} < {answer for _, _, answer, _ in found}, "numbers are asked for"
+    asked = questions()
+    assert len(asked) > 200
+    assert all(passage[start:].startswith(answer) for passage, _, answer, start in asked)
+    assert {"1357", "16"} < {answer for _, _, answer, _ in asked}, "numbers are asked for"
 
 
 def test_the_answer_has_left_the_question_and_a_question_word_is_there() -> None:

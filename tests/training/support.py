@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import load_file
 
@@ -17,6 +18,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import Event, RunStarted
 from tests.model.support import Kind, build, small_config
@@ -128,3 +130,18 @@ def checkpoint_of(kind: Kind, tokenizer: Tokenizer, **changes) -> Checkpoint:
 def rewrite_config(folder: Path, **changes) -> None:
     body = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(body | changes))
+
+
+def record_extensions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, list[int]]]:
+    """What `pretrain` asks of `extend_positions` from now on: trained and new length, the positions that changed."""
+    extensions = []
+
+    def extend(model: torch.nn.Module, known: int, length: int) -> bool:
+        before = model.bert.embeddings.position.weight.clone()
+        extended = extend_positions(model, known, length)
+        changed = (before != model.bert.embeddings.position.weight).any(1).nonzero().flatten()
+        extensions.append((known, length, changed.tolist()))
+        return extended
+
+    monkeypatch.setattr("bertviz_lab.training.pretraining.pretrain.extend_positions", extend)
+    return extensions

@@ -112,13 +112,13 @@ def test_emotions_mini_finds_plain_emotions() -> None:
 
 def test_answers_mini_answers_the_labs_questions_as_its_card_says() -> None:
     checkpoint = load_checkpoint("answers-mini")
-    found = evaluate_task(checkpoint, [sample_path("questions")], "qa")
+    scores = evaluate_task(checkpoint, [sample_path("questions")], "qa")
     told = re.search(
         r"(\d+) questions about made-up passages .*? F1 is (\d+)% .*?notices (\d+)% of those without",
         " ".join(checkpoint.card.split()),
     )
     assert told is not None
-    shares = (found["has_answer_f1"], found["no_answer_accuracy"])
+    shares = (scores["has_answer_f1"], scores["no_answer_accuracy"])
     assert [int(figure) for figure in told.groups()] == [367, *(round(100 * share) for share in shares)]
 
 

@@ -15,7 +15,7 @@ from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.training.loop.longer_positions import continued, extend_positions
 from bertviz_lab.training.loop.optim import ablate_embeddings
 from tests.little import little_checkpoint
-from tests.training.support import after, finish, identical, short_run, started, weights
+from tests.training.support import after, finish, identical, record_extensions, short_run, started, weights
 
 
 def waves(positions: int, hidden: int, seed: int = 0) -> torch.Tensor:
@@ -95,21 +95,13 @@ def test_a_run_on_longer_sequences_begins_with_them_and_a_resumed_one_keeps_what
 def test_positions_that_short_sequences_do_not_train_begin_with_them_when_the_sequences_become_longer(
     text, tmp_path, monkeypatch
 ):
-    config, asked = short_run(text, short_seq_len=16, short_share=0.5, seq_len=32), []
-
-    def extend(model: torch.nn.Module, known: int, length: int) -> bool:
-        before = model.bert.embeddings.position.weight.clone()
-        extended = extend_positions(model, known, length)
-        changed = (before != model.bert.embeddings.position.weight).any(1).nonzero().flatten()
-        asked.append((known, length, changed.tolist()))
-        return extended
-
-    monkeypatch.setattr("bertviz_lab.training.pretraining.pretrain.extend_positions", extend)
+    config = short_run(text, short_seq_len=16, short_share=0.5, seq_len=32)
+    extensions = record_extensions(monkeypatch)
     finish(config, tmp_path / "whole")
-    assert asked == [(16, 32, list(range(16, 32)))]
+    assert extensions == [(16, 32, list(range(16, 32)))]
     finish(config, tmp_path / "halves", should_stop=after(9))
     finish(config, tmp_path / "halves", resume=True)
-    assert len(asked) == 2, "once in each run"
+    assert len(extensions) == 2, "once in each run"
     assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
 
 

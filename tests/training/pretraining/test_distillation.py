@@ -11,7 +11,6 @@ from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputErr
 from bertviz_lab.__main__ import main
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
-from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.pretraining.distillation import (
     Distillation,
     can_start_from,
@@ -22,7 +21,7 @@ from bertviz_lab.training.pretraining.distillation import (
 )
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.little import little_checkpoint, little_text
-from tests.training.support import after, finish, identical, short_run, weights
+from tests.training.support import after, finish, identical, record_extensions, short_run, weights
 
 METHODS = ("soft-targets", "relations")
 
@@ -161,21 +160,12 @@ def test_positions_that_the_teacher_has_trained_are_kept_when_the_sequences_beco
     shape = {"intermediate_size": 128, "max_position_embeddings": 512, "num_hidden_layers": 3}
     wide = dataclasses.replace(little_checkpoint(kind=BertForMaskedLM, **shape), trained_length=24)
     path = save_checkpoint(wide, tmp_path / "wide")
-    extended = []
-
-    def extend(model: nn.Module, known: int, length: int) -> bool:
-        before = model.bert.embeddings.position.weight.clone()
-        found = extend_positions(model, known, length)
-        changed = (before != model.bert.embeddings.position.weight).any(1).nonzero().flatten()
-        extended.append((known, length, changed.tolist()))
-        return found
-
-    monkeypatch.setattr("bertviz_lab.training.pretraining.pretrain.extend_positions", extend)
+    extensions = record_extensions(monkeypatch)
     run = student_run(corpus, path, short_seq_len=16, short_share=0.5, seq_len=40)
     if resumed:
         finish(run, tmp_path / "run", should_stop=after(2))
     finish(run, tmp_path / "run", resume=resumed)
-    assert extended == [(24, 40, list(range(24, 40)))]
+    assert extensions == [(24, 40, list(range(24, 40)))]
 
 
 def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, tmp_path):
