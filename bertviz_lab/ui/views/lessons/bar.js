@@ -32,8 +32,9 @@ page.on('open', (opened) => {
   takeFocus();
 });
 
-/** This line is in sight only when the other workspace is: then the focus, which the lesson's button had, comes here. */
-function takeFocus(tries = 40) {
+/** This line is in sight only when the other workspace is: then the focus comes here, if it is still where it was. */
+function takeFocus(before = document.activeElement) {
   root.focus({ preventScroll: true });
-  if (document.activeElement !== root && tries) setTimeout(takeFocus, 50, tries - 1);
+  const now = document.activeElement;
+  if (now !== root && !root.hidden && [before, document.body].includes(now)) setTimeout(takeFocus, 50, before);
 }
