@@ -65,7 +65,7 @@ class Curriculum(Iterator[PretrainingBatch]):
     The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
     dropped. Whoever iterates calls `close` in the end. With a `reader` the text is streamed: a stage takes up the chunk
     that the one before it was at. `on_longer` is called with the lengths before and after, when a stage has longer
-    examples than the one before.
+    examples than the one before, and by `look_ahead`.
     """
 
     def __init__(
@@ -108,6 +108,12 @@ class Curriculum(Iterator[PretrainingBatch]):
     def is_causal(self) -> bool:
         """Whether most batches of the present stage are for next-token prediction, and few are masked."""
         return self._stages[self._stage].data.causal
+
+    def look_ahead(self) -> None:
+        """Call `on_longer` for the longest examples that are to come: the model is about to be given some."""
+        now, longest = (self._stages[stage].data.seq_len for stage in (self._stage, -1))
+        if self._fraction_done() > 0 and longest > now:
+            self._on_longer(now, longest)
 
     def __next__(self) -> PretrainingBatch:
         while self._stage < len(self._stages) - 1 and self._fraction_done() >= self._stages[self._stage].until:

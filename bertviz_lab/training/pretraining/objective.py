@@ -114,6 +114,7 @@ class PretrainingTask:
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Scores on held-out text: on a little while the model trains, on as much as a decision needs at the end."""
+        self.curriculum.look_ahead()
         batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
         if isinstance(self.model, GeneratorAndDiscriminator):
             return evaluate_replaced_tokens(model, batches, self.hardware)
@@ -130,6 +131,7 @@ class PretrainingTask:
             position = asdict(self.curriculum.position)
             save_training_state(fresh, progress, tensors, self.hardware, position=position)
 
+        self.curriculum.look_ahead()
         if self.hardware.is_main or self.hardware.is_sharded:
             checkpoint, tensors = self.checkpoint(), optimizer_tensors(self.optimizers)
         path = self.checkpoints.folder / f"step-{progress.step:08d}"
@@ -139,6 +141,7 @@ class PretrainingTask:
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
+        self.curriculum.look_ahead()
         model = self.hardware.whole_model(self.kept_model)
         return self.snapshots.save(
             model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
@@ -147,6 +150,7 @@ class PretrainingTask:
     def probe(self, progress: Progress) -> ProbesDone | None:
         if self.probe_scorer is None:
             return None
+        self.curriculum.look_ahead()
         # One process asks; the others would find the same.
         model = self.hardware.whole_model(self.model)
         right = probe_accuracy(self.probe_scorer.score(model)) if self.hardware.is_main else {}

@@ -80,6 +80,17 @@ def test_it_tells_once_of_longer_examples(tokenizer):
     assert told == [(8, plan[-1].data.seq_len)], "nothing is told by a run that is resumed after it"
 
 
+def test_looking_ahead_it_tells_of_longer_examples_that_are_to_come(tokenizer):
+    config, done, told = settings(causal_share=0.2, short_seq_len=8, short_share=0.5), [0.0], []
+    plan = stages(config, small_data(tokenizer, batch_size=2))
+    with closing(Curriculum(plan, lambda: done[0], on_longer=lambda *lengths: told.append(lengths))) as curriculum:
+        for done[0] in (0.0, 0.1, 0.3, 0.6):
+            next(curriculum)
+            told.clear()
+            curriculum.look_ahead()
+            assert told == ([(8, plan[-1].data.seq_len)] if 0 < done[0] < 0.5 else [])
+
+
 def test_it_goes_on_at_its_position(tokenizer):
     config, done = settings(causal_share=0.5), [0.0]
     found = stages(config, small_data(tokenizer))
