@@ -29,6 +29,7 @@ LEFT_OUT = re.compile(
 )
 #: How many of things that are alike are pressed in a window of that width; a narrow one has the same things.
 FEW = {1280: 6, 400: 2}
+WIDTHS = [1280, pytest.param(400, marks=pytest.mark.thorough)]
 REMOVES = re.compile(r"^(Clear|Remove)\b")  # what was uploaded
 
 
@@ -153,7 +154,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", FEW)
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("space", SPACES)
 def test_everything_in_a_workspace_can_be_pressed(
     page: Page,
@@ -180,7 +181,7 @@ def test_everything_in_a_workspace_can_be_pressed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", UPLOADS)
 def test_everything_about_an_uploaded_file_can_be_pressed(
     page: Page,
