@@ -26,7 +26,7 @@ from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_m
 from bertviz_lab.training.loop.optim import build_optimizers
 
 SEQ_LEN = 128
-SETTINGS = PretrainConfig(corpus=("any",))  # of a default run
+SETTINGS = PretrainConfig(corpus=("any",), mask_probability=0.15)  # of a default run, but for its 30% masked
 _READY = 64  # batches that transformers goes through again and again
 
 

@@ -231,6 +231,11 @@ def test_the_papers_recipe_is_the_papers():
     assert paper.causal_share == 0.0
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_only_the_labs_own_recipe_masks_more_than_the_paper(name):
+    assert PretrainConfig.of_recipe(name, corpus=("a",)).mask_probability == (0.3 if name == "lab" else 0.15)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -23,6 +23,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "batch_size": 256,
         "gradient_accumulation_steps": 8,
         "masking": "static",
+        "mask_probability": 0.15,
         "dropout": 0.1,
         "learning_rate": 1e-4,
         "warmup": 0.01,
@@ -40,15 +41,16 @@ RECIPES: dict[str, dict[str, Any]] = {
         "batch_size": 256,
         "gradient_accumulation_steps": 8,
         "short_seq_probability": 0.0,
+        "mask_probability": 0.15,
         "dropout": 0.1,
         "learning_rate": 6e-4,
         "warmup": 0.048,
         "adam_beta2": 0.98,
     },
     # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
-    "distil": {"objective": "mlm", "causal_share": 0.0},
+    "distil": {"objective": "mlm", "causal_share": 0.0, "mask_probability": 0.15},
     # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
-    "electra": {"family": "electra", "objective": "rtd", "causal_share": 0.0},
+    "electra": {"family": "electra", "objective": "rtd", "causal_share": 0.0, "mask_probability": 0.15},
 }
 
 
@@ -129,7 +131,9 @@ class PretrainConfig(TrainingConfig):
         low=0.0,
         high=0.9,
     )
-    mask_probability: float = option(0.15, "Fraction of the tokens selected for prediction", low=0.01, high=0.9)
+    mask_probability: float = option(
+        0.3, "Fraction of the tokens selected for prediction (the paper: 0.15)", low=0.01, high=0.9
+    )
     masking: str = option(
         "dynamic",
         "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",

@@ -203,7 +203,7 @@ HELP = {
     "lowercase": "An uncased model: fewer distinct words to learn.",
     "causal_share": "At first the model predicts each next token from those before it; 0 trains MLM from the first "
     "step.",
-    "mask_probability": "Fraction of the tokens selected for prediction.",
+    "mask_probability": "Fraction of the tokens selected for prediction. The paper: 0.15.",
     "masking": "Dynamic draws new masks each epoch (RoBERTa); static repeats ten sets (Google's code).",
     "mask_split": "Percent of the selected tokens. The paper: 80/10/10.",
     "whole_word": "Mask all subwords of a word together.",
