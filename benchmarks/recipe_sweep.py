@@ -1,6 +1,7 @@
 """Pretraining recipes at equal cost on one thread: what beats the lab's recipe, what loses, what is a tie.
 
-    python -m benchmarks.recipe_sweep --seconds 90
+    python -m benchmarks.recipe_sweep --seconds 90s
+    python -m benchmarks.recipe_sweep --preset mini --seconds 300s --only "30% masked"
     python -m benchmarks.recipe_sweep --table --keep
 
 The first call runs the variants of `benchmarks/recipes/variants.py` one after another: three seeds of the base, one of
@@ -36,9 +37,21 @@ _BASE_SEEDS, _LEADERS, _LEADERS_SEEDS = 3, 6, 2
 
 def finished(setting: dict[str, Any]) -> list[dict[str, Any]]:
     """The runs that are kept of this setting, of variants that are still the same."""
+    return [run for run in kept_runs() if run["setting"] == setting]
+
+
+def kept_runs() -> list[dict[str, Any]]:
+    """Those of all settings."""
     lines = RUNS.read_text(encoding="utf-8").splitlines() if RUNS.is_file() else []
     known = [as_json(variant) for variant in VARIANTS]
-    return [run for run in map(json.loads, lines) if run["setting"] == setting and run["variant"] in known]
+    return [run for run in map(json.loads, lines) if run["variant"] in known]
+
+
+def comparisons() -> list[dict[str, Any]]:
+    """A summary of each setting, the longest list of recipes first."""
+    settings = {json.dumps(run["setting"]): run["setting"] for run in kept_runs()}
+    sweeps = [summarised(finished(setting)) for setting in settings.values()]
+    return sorted(sweeps, key=lambda sweep: -len(sweep["variants"]))
 
 
 def as_json(variant: Variant) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def pending(runs: Sequence[dict[str, Any]], variants: Sequence[Variant] = VARIAN
 def run_one(variant: Variant, seed: int, setting: dict[str, Any]) -> dict[str, Any]:
     """Train and score a variant."""
     text, at = find_text(), machine()
-    trained = train(variant, text, setting["seconds"], seed, setting["precision"])
+    trained = train(variant, text, seed, setting)
     model, tokenizer = trained.model, trained.tokenizer
     predicts = isinstance(model, (BertForPreTraining, BertForMaskedLM))
     bits = bits_per_character(model, tokenizer, held_out_passages(text.valid)) if predicts else None
@@ -113,18 +126,20 @@ def sweep(setting: dict[str, Any], names: Sequence[str]) -> None:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--seconds", default="90s", help="how long each is trained, by the clock of recipes/clock.py")
+    parser.add_argument("--preset", default="tiny", help="model size of all")
     parser.add_argument("--precision", choices=("bf16", "fp32"), default="bf16", help="floating-point precision of all")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these variants, beside the base")
     parser.add_argument("--table", action="store_true", help="compare the runs that are kept")
     given = parser.parse_args()
+    if given.table:
+        report("recipe_sweep", {"sweeps": comparisons(), "unigram_baseline": unigram_baseline()}, table)
+        return
     setting = {
         "text": find_text().name,
+        "preset": given.preset,
         "seconds": parse_duration(given.seconds),
         "precision": given.precision,
     }
-    if given.table:
-        report("recipe_sweep", summarised(finished(setting)) | {"unigram_baseline": unigram_baseline()}, table)
-        return
     torch.set_num_threads(1)
     sweep(setting, given.only)
 

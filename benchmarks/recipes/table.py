@@ -68,18 +68,11 @@ def summarised(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The variants from the best to the worst."""
-    setting, noise = result["setting"], result["noise"]
-    reference, loads, cpu = result["reference_seconds"], result["loads"], result["cpu_seconds"]
+    """How recipes are compared, then each comparison."""
     about = (
-        f"Tiny models on {setting['text']}, {setting['seconds']:g} s each on one thread, in {setting['precision']}; "
-        f"{len(result['variants'])} of {result['planned']} recipes have been run. One thing differs from the lab's "
-        "recipe at a time and nothing is tuned anew for it, the learning rate included. Seconds are CPU seconds, so "
-        "waiting for a busy core does not count, and are weighed by a fixed training step that is timed every second "
-        "of a run: it took "
-        f"{1e3 * reference['min']:.0f} / **{1e3 * reference['median']:.0f}** / {1e3 * reference['max']:.0f} ms (min / "
-        f"median / max over runs), so that the runs had {cpu['min']:.0f} / **{cpu['median']:.0f}** / {cpu['max']:.0f} "
-        f"plain CPU seconds, at loads of {loads['min']:g} to {loads['max']:g}; commits {', '.join(result['commits'])}."
+        "One thing differs from the lab's recipe at a time and nothing is tuned anew for it, the learning rate "
+        "included; where a recipe says nothing else, it masks 15% of the tokens. Seconds are CPU seconds, so waiting "
+        "for a busy core does not count, and are weighed by a fixed training step that is timed every second of a run."
     )
     scored = (
         "Bits per character are what 15% of the words of held-out passages cost, masked together, a word's tokens "
@@ -88,12 +81,27 @@ def table(result: dict[str, Any]) -> str:
         f"cost {result['unigram_baseline']:.3f} bits per character: a recipe near that is still on the plateau at the "
         "start of a training, and what is best there need not be best in an hour."
     )
+    return "\n\n".join([about, scored, *map(_comparison, result["sweeps"])])
+
+
+def _comparison(sweep: dict[str, Any]) -> str:
+    """The variants of one setting, from the best to the worst."""
+    setting, noise = sweep["setting"], sweep["noise"]
+    reference, loads, cpu = sweep["reference_seconds"], sweep["loads"], sweep["cpu_seconds"]
+    about = (
+        f"**{setting['preset']} models** on {setting['text']}, {setting['seconds']:g} s each on one thread, in "
+        f"{setting['precision']}; {len(sweep['variants'])} of {sweep['planned']} recipes have been run. The fixed step "
+        f"took {1e3 * reference['min']:.0f} / **{1e3 * reference['median']:.0f}** / {1e3 * reference['max']:.0f} ms "
+        f"(min / median / max over runs), so that the runs had {cpu['min']:.0f} / **{cpu['median']:.0f}** / "
+        f"{cpu['max']:.0f} plain CPU seconds, at loads of {loads['min']:g} to {loads['max']:g}; commits "
+        f"{', '.join(sweep['commits'])}. "
+    )
     if noise is None:
-        scored += " No recipe has a second seed yet, so nothing is known of the noise."
+        about += "No recipe has a second seed yet, so nothing is known of the noise."
     else:
-        scored += (
-            f" Over seeds bits per character vary by a standard deviation of {noise:.4f} "
-            f"({result['degrees_of_freedom']} degrees of freedom): a difference smaller than the one beside it is a "
+        about += (
+            f"Over seeds bits per character vary by a standard deviation of {noise:.4f} "
+            f"({sweep['degrees_of_freedom']} degrees of freedom): a difference smaller than the one beside it is a "
             "tie (95%; of twenty recipes that change nothing, one would be called otherwise)."
         )
     rows = [
@@ -109,10 +117,10 @@ def table(result: dict[str, Any]) -> str:
             row["verdict"],
             "" if math.isnan(row["sentiment"]) else f"{row['sentiment']:.1%}",
         ]
-        for row in result["variants"]
+        for row in sweep["variants"]
     ]
     heading = ["recipe", "seeds", "steps", "tokens", "parameters", "bits per character", "difference", "tie below"]
-    return "\n\n".join([about, scored, markdown([*heading, "verdict", "SST-2"], rows)])
+    return f"{about}\n\n{markdown([*heading, 'verdict', 'SST-2'], rows)}"
 
 
 def _verdict(difference: float, band: float | None) -> str:

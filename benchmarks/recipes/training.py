@@ -73,9 +73,10 @@ class TrainedModel:
     reference_seconds: float  # CPU seconds of the clock's fixed step, the median of the run
 
 
-def train(variant: Variant, text: Text, seconds: float, seed: int, precision: str) -> TrainedModel:
-    """Train a variant for `seconds` of the clock; tokenizing the text is not counted."""
-    config = configuration(variant, text, seed, precision)
+def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> TrainedModel:
+    """Train a variant for the setting's seconds of the clock; tokenizing the text is not counted."""
+    config = configuration(variant, text, seed, setting)
+    seconds, precision = setting["seconds"], config.precision
     teacher = load_checkpoint(config.teacher) if config.teacher else None
     tokenizer = teacher.tokenizer if teacher else Tokenizer.load(config.tokenizer)
     data = build_data(config, tokenizer, _tokenized(text, tokenizer))
@@ -152,12 +153,12 @@ def mean_of(values: Sequence[Tensor]) -> Tensor:
     return torch.stack(list(values)).mean(0) if values[0].is_floating_point() else values[-1]
 
 
-def configuration(variant: Variant, text: Text, seed: int, precision: str) -> PretrainConfig:
+def configuration(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> PretrainConfig:
     """A variant's settings; but for a student, which has its teacher's, with a vocabulary learnt from the text."""
-    settings = {"recipe": "lab"} | SHARED | variant.settings
+    settings = SHARED | {name: setting[name] for name in ("preset", "precision")} | variant.settings
     if "teacher" not in settings:
         settings["tokenizer"] = str(tokenizer_folder(text.train, settings.get("vocab_size", 8192)))
-    return PretrainConfig.of_recipe(corpus=(str(text.train),), threads=1, seed=seed, precision=precision, **settings)
+    return PretrainConfig.of_recipe(corpus=(str(text.train),), threads=1, seed=seed, **settings)
 
 
 def optimizers_of(

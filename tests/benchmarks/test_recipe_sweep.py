@@ -26,7 +26,7 @@ from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.training.pretraining.curriculum import Stage
 from tests.little import little_checkpoint, little_text, little_tokenizer
 
-SETTING = {"text": "wiki_en", "seconds": 0.2, "precision": "fp32"}
+SETTING = {"text": "wiki_en", "preset": "tiny", "seconds": 0.2, "precision": "fp32"}
 PASSAGES = [passage.replace("\n", " ") for passage in little_text(6).split("\n\n")]
 
 
@@ -190,8 +190,10 @@ def test_names_of_variants_are_unique_and_each_differs_from_the_base() -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_every_variant_has_valid_settings(variant: Variant, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.recipes.training.tokenizer_folder", lambda path, size: tmp_path)
-    config = configuration(variant, Text("text", tmp_path / "train.txt", tmp_path / "valid.txt"), 1, "fp32")
-    assert (config.seed, config.threads) == (1, 1)
+    config = configuration(variant, Text("text", tmp_path / "train.txt", tmp_path / "valid.txt"), 1, SETTING)
+    assert (config.seed, config.threads, config.precision) == (1, 1, "fp32")
+    assert config.preset == variant.settings.get("preset", "tiny")
+    assert config.mask_probability == variant.settings.get("mask_probability", 0.15)
     assert variant.schedule in SCHEDULES
 
 
@@ -219,13 +221,13 @@ def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
     better, tie, other = VARIANTS[1:4]
     runs = [line(BASE, seed, bits) for seed, bits in enumerate((2.00, 2.01, 2.02))]
     runs += [line(better, 0, 1.8), line(tie, 0, 2.03), line(other, 0, None)]
-    result = summarised(runs) | {"unigram_baseline": 2.5}
+    result = summarised(runs)
     assert result["noise"] == pytest.approx(0.01)
     verdicts = {row["name"]: row["verdict"] for row in result["variants"]}
     assert verdicts == {BASE.name: "", better.name: "better", tie.name: "tie", other.name: "no MLM"}
     (row,) = (row for row in result["variants"] if row["name"] == tie.name)
     assert row["band"] == pytest.approx(4.303 * 0.01 * math.sqrt(1 + 1 / 3), rel=1e-3)  # t, 2 degrees of freedom, 95%
-    text = table(json.loads(json.dumps(result)))
+    text = table(json.loads(json.dumps({"sweeps": [result], "unigram_baseline": 2.5})))
     assert "| better | 70.0% |" in text
     assert text.index(better.name) < text.index("the base") < text.index(tie.name)
 
@@ -250,6 +252,18 @@ def test_a_finished_run_is_a_line_and_is_not_run_again(tmp_path: Any, monkeypatc
     sweep(SETTING, [])
     assert finished(SETTING) == runs
     assert finished(SETTING | {"seconds": 1.0}) == []
+
+
+def test_every_setting_has_a_comparison_of_its_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe_sweep, "RUNS", tmp_path / "runs.jsonl")
+    few = [line(BASE, 0, 2.0) | {"setting": SETTING | {"preset": "mini"}}]
+    many = [line(BASE, 0, 2.5), line(VARIANTS[1], 0, 2.4), line(replace(BASE, name="a former one"), 0, 2.3)]
+    recipe_sweep.RUNS.write_text("".join(json.dumps(run) + "\n" for run in few + many), encoding="utf-8")
+    sweeps = recipe_sweep.comparisons()
+    assert [sweep["setting"]["preset"] for sweep in sweeps] == ["tiny", "mini"]
+    assert [len(sweep["variants"]) for sweep in sweeps] == [2, 1]
+    text = table({"sweeps": sweeps, "unigram_baseline": 3.0})
+    assert text.index("**tiny models**") < text.index("**mini models**")
 
 
 def test_positions_that_begin_as_sines_are_alike_where_they_are_near() -> None:
