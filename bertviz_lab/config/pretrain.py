@@ -11,7 +11,8 @@ from bertviz_lab.errors import InputError
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
-    # What measured best for minutes on small machines: benchmarks/README.md has the figures.
+    # What measured best for minutes on small machines: benchmarks/README.md has the figures. For masking more than 15%
+    # see Wettig et al. 2022.
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {
