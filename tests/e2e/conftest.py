@@ -7,7 +7,6 @@ import pytest
 
 from bertviz_lab.ui.state.app_state import AppState
 
-
 _FINDINGS: dict[tuple[Any, ...], Any] = {}
 
 
