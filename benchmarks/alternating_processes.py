@@ -26,7 +26,8 @@ from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_m
 from bertviz_lab.training.loop.optim import build_optimizers
 
 SEQ_LEN = 128
-SETTINGS = PretrainConfig(corpus=("any",), mask_probability=0.15)  # of a default run, but for its 30% masked
+# A default run, with the 15% masked of the other side.
+SETTINGS = PretrainConfig(corpus=("any",), mask_probability=0.15)
 _READY = 64  # batches that transformers goes through again and again
 
 

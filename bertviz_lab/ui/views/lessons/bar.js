@@ -2,8 +2,7 @@
 
 const root = element.querySelector('.lab');
 root.classList.add('callout');
-root.setAttribute('role', 'region');
-Object.assign(root, { lang: LANGUAGE, tabIndex: -1, hidden: true }); // the focus comes here with the place
+Object.assign(root, { role: 'region', lang: LANGUAGE, tabIndex: -1, hidden: true }); // the focus comes here with the place
 let place = {};
 const [title, text] = [h('b', { class: 'title' }), h('span', { class: 'words' })];
 const skip = h('button', { type: 'button', class: 'plain', onclick: goToPlace }, gettext('To the panel'));
