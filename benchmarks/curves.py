@@ -12,8 +12,8 @@ _OFF = 0.05  # this far above the plateau's accuracy a model has left it
 
 def compare(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """The lab's runs beside the best of the others, all of the same setting."""
-    if len({json.dumps([run["setting"], run["text"]]) for run in runs}) > 1:
-        raise SystemExit("These curves are of different settings; compare those of one.")
+    if len({json.dumps([run["setting"], run["text"], run["machine"]["processor"]]) for run in runs}) > 1:
+        raise SystemExit("These curves are of different settings or processors; compare those of one.")
     theirs = [run for run in runs if run["side"] == "hf"]
     ours = [run for run in runs if run["side"] == "lab"]
     if not theirs or not ours:

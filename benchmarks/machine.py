@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import resource
 import statistics
 import subprocess
@@ -19,11 +20,13 @@ RESULTS = Path(__file__).parent / "results"
 
 def machine() -> dict[str, Any]:
     """Processor, cores, Python, torch, date and commit."""
-    name = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
+    cpuinfo, told = Path("/proc/cpuinfo"), {}
     if cpuinfo.is_file():
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
+        first, _, _ = cpuinfo.read_text(encoding="utf-8").partition("\n\n")
+        told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    name = told.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" in told:  # generations share a name in virtual machines, and differ twofold in bf16
+        name += f", family {told['cpu family']}, model {told['model']}"
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     return {
         "processor": name,
@@ -41,19 +44,26 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument("--beside", action="store_true", help="with --keep: beside that of another processor")
     return parser
 
 
 def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]], str] | None = None) -> None:
     """Print a result, as its table unless `--json` is given, and keep it where `--keep` is given."""
-    told = [word for word in sys.argv[1:] if word not in ("--keep", "--json")]
+    told = [word for word in sys.argv[1:] if word not in ("--keep", "--beside", "--json")]
     command = " ".join([f"python -m benchmarks.{name}", *told])
     body = {"name": name, "command": command, "machine": machine(), **results}
     text = json.dumps(body, indent=2)
     print(text if table is None or "--json" in sys.argv else table(body))
     if "--keep" in sys.argv:
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        stem = f"{name}-{slug(body['machine']['processor'])}" if "--beside" in sys.argv else name
+        (RESULTS / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def slug(processor: str) -> str:
+    """A processor's name as files have it."""
+    return "-".join(re.findall(r"\w+", processor.lower()))
 
 
 def peak_memory() -> int:

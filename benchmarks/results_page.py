@@ -48,23 +48,30 @@ How figures are taken:
 """
 
 
-def section(result: dict[str, Any]) -> str:
-    """One claim: what was measured, its table, and where."""
-    module = importlib.import_module(f"benchmarks.{result['name']}")
+def section(results: list[dict[str, Any]]) -> str:
+    """One claim: what was measured, and for each processor its table and where it was taken."""
+    name = results[0]["name"]
+    module = importlib.import_module(f"benchmarks.{name}")
     claim = (module.__doc__ or "").splitlines()[0].rstrip(".:")
+    heading = f"## {name.replace('_', ' ').capitalize()}\n\n{claim}.\n\n"
+    return heading + "\n".join(_taken(result, module.table(result), alone=len(results) == 1) for result in results)
+
+
+def _taken(result: dict[str, Any], table: str, alone: bool) -> str:
+    """A table under its processor's name, unless it is the only one, and its command, machine, date and commit."""
     command = result.get("command", f"python -m benchmarks.{result['name']}")
     at = result["machine"]
     machine = f"{at['processor']}, {at['cores']} cores, load {at['load_before']:g}, torch {at['torch']}"
-    heading = result["name"].replace("_", " ").capitalize()
-    where = f"`{command}` on {machine}; {at['date']}, commit {at['commit']}."
-    return f"## {heading}\n\n{claim}.\n\n{module.table(result)}\n\n{where}\n"
+    heading = "" if alone else f"### {at['processor']}\n\n"
+    return f"{heading}{table}\n\n`{command}` on {machine}; {at['date']}, commit {at['commit']}.\n"
 
 
 def page(results: list[dict[str, Any]]) -> str:
     """The whole page, in the order that a reader wants to know."""
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
-    ordered = sorted(results, key=lambda result: (ranks.get(result["name"], len(ranks)), result["name"]))
-    return "\n".join([_INTRODUCTION, *map(section, ordered)])
+    names = sorted({result["name"] for result in results}, key=lambda name: (ranks.get(name, len(ranks)), name))
+    sections = [section([result for result in results if result["name"] == name]) for name in names]
+    return "\n".join([_INTRODUCTION, *sections])
 
 
 def main() -> None:

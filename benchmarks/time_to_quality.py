@@ -32,7 +32,7 @@ from torch import nn
 from benchmarks.corpus import Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
 from benchmarks.curves import compare, table
 from benchmarks.hf_reference import huggingface_config
-from benchmarks.machine import RESULTS, arguments, machine, report
+from benchmarks.machine import RESULTS, arguments, machine, report, slug
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
@@ -46,7 +46,7 @@ from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, ev
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import CheckpointSaved, RunStarted, StepDone
 
-CURVES = RESULTS / "time_to_quality"
+CURVES = RESULTS / "time_to_quality" / slug(machine()["processor"])
 SEQ_LEN, BATCH_SIZE, WARMUP = 128, 32, 0.06
 _EVERYTHING = 10**12  # characters
 _PREDICTIONS = 12_000  # held-out tokens that are predicted: accuracies are good to about 0.3 points
@@ -244,8 +244,8 @@ def main() -> None:
         "--set", default="{}", help="settings of the lab to change, as JSON: to try what a recipe gains"
     )
     parser.add_argument("--precision", default="auto", help="number format of both sides; auto tries")
-    parser.add_argument("--out", type=Path, help="file for the curve; by default in benchmarks/results/time_to_quality")
-    parser.add_argument("--table", nargs="*", type=Path, help="compare these curves; by default all that are kept")
+    parser.add_argument("--out", type=Path, help="file for the curve; by default in a folder of this processor")
+    parser.add_argument("--table", nargs="*", type=Path, help="compare these curves; by default this processor's")
     given = parser.parse_args()
     if given.table is not None:
         paths = given.table or sorted(CURVES.glob("*.json"))
