@@ -45,6 +45,8 @@ How figures are taken:
 - Quality is measured on held-out text, under the same masks for all.
 - Each section names its command, processor and commit. `load` is the machine's load average when the result was written
   (1 per busy core).
+- Virtual machines give processors of several generations one name. Family and model tell them apart; where a section
+  names none, they were not recorded. A claim measured on two of them has a table for each.
 """
 
 

@@ -39,6 +39,12 @@ def test_curves_of_different_settings_are_not_compared() -> None:
         compare([run("a", "hf", FLAT), run("b", "lab", STEEP[:-1])])
 
 
+def test_curves_of_different_processors_are_not_compared() -> None:
+    elsewhere = run("b", "lab", STEEP) | {"machine": {"processor": "another"}}
+    with pytest.raises(SystemExit, match="processors"):
+        compare([run("a", "hf", FLAT), elsewhere])
+
+
 def test_the_table_names_every_run_and_says_what_was_not_reached() -> None:
     text = table(compare([run("theirs", "hf", FLAT), run("ours", "lab", STEEP)]))
     assert "| ours (bf16) | 5 | 4.000 | 40.0% | 10 s | 20 s |" in text

@@ -1,6 +1,9 @@
 import json
+from pathlib import Path
 
-from benchmarks.machine import RESULTS, markdown, spread
+import pytest
+
+from benchmarks.machine import RESULTS, machine, markdown, report, slug, spread
 from benchmarks.results_page import PAGE, page
 
 
@@ -24,3 +27,33 @@ def test_a_table_has_a_line_for_its_heading_and_one_for_each_row() -> None:
 
 def test_a_spread_is_smallest_middle_largest() -> None:
     assert spread([3.0, 1.0, 2.0]) == {"min": 1.0, "median": 2.0, "max": 3.0}
+
+
+def test_a_claim_measured_on_two_processors_has_a_table_for_each() -> None:
+    at = {"cores": 2, "load_before": 0.5, "torch": "2", "date": "2030-01-01", "commit": "abc"}
+    results = [
+        {"name": "parity", "machine": at | {"processor": name}, "largest_difference": {"BertModel": {"outputs": error}}}
+        for name, error in (("A chip", 1e-6), ("Another", 2e-6))
+    ]
+    text = page(results)
+    assert text.count("## Parity\n") == 1
+    first, second = text.split("### Another\n")
+    assert "### A chip\n" in first
+    assert "| BertModel | 1e-06 |" in first
+    assert "| BertModel | 2e-06 |" in second
+
+
+def test_a_result_is_kept_beside_that_of_another_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.machine.RESULTS", tmp_path)
+    for options in (["--keep"], ["--keep", "--beside", "--now"]):
+        monkeypatch.setattr("sys.argv", ["parity", *options])
+        report("parity", {"largest_difference": {}})
+    processor = machine()["processor"]
+    assert {path.name for path in tmp_path.iterdir()} == {"parity.json", f"parity-{slug(processor)}.json"}
+    kept = json.loads((tmp_path / f"parity-{slug(processor)}.json").read_text(encoding="utf-8"))
+    assert kept["command"] == "python -m benchmarks.parity --now"
+    assert kept["machine"]["processor"] == processor
+
+
+def test_a_processors_name_suits_a_file() -> None:
+    assert slug("AMD EPYC, family 25, model 17") == "amd-epyc-family-25-model-17"
