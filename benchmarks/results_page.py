@@ -72,6 +72,7 @@ def page(results: list[dict[str, Any]]) -> str:
     """The whole page, in the order that a reader wants to know."""
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     names = sorted({result["name"] for result in results}, key=lambda name: (ranks.get(name, len(ranks)), name))
+    results = sorted(results, key=lambda result: result["machine"]["processor"])
     sections = [section([result for result in results if result["name"] == name]) for name in names]
     return "\n".join([_INTRODUCTION, *sections])
 
