@@ -49,6 +49,7 @@ def test_the_table_names_every_run_and_says_what_was_not_reached() -> None:
     text = table(compare([run("theirs", "hf", FLAT), run("ours", "lab", STEEP)]))
     assert "| ours (bf16) | 5 | 4.000 | 40.0% | 10 s | 20 s |" in text
     assert "not in time" in text
+    assert "The only transformers run is theirs" in text
 
 
 def test_thinning_keeps_both_ends() -> None:
