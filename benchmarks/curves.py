@@ -97,8 +97,9 @@ def table(result: dict[str, Any]) -> str:
     loss, theirs = result["lab_mlm_loss"], sum(run["side"] == "hf" for run in result["runs"])
     summary = (
         f"{setting['preset']}, V {setting['vocab_size']:,}, {result['text']}, {setting['seconds']:g} s each. "
-        f"The {'best' if theirs > 1 else 'only'} transformers run is {result['best_hf']}; the lab ends at a held-out loss of {loss['min']:.3f} / "
-        f"**{loss['median']:.3f}** / {loss['max']:.3f} (min / median / max over seeds)"
+        f"The {'best' if theirs > 1 else 'only'} transformers run is {result['best_hf']}; "
+        f"the lab ends at a held-out loss of {loss['min']:.3f} / **{loss['median']:.3f}** / {loss['max']:.3f} "
+        "(min / median / max over seeds)"
     )
     if share:
         times_ = f"{share['min']:.0%} / **{share['median']:.0%}** / {share['max']:.0%}"
