@@ -29,6 +29,9 @@ _ORDER = (
     "hostile",
 )
 
+#: Headings that are no sentence-case form of the script's name.
+_HEADINGS = {"glue": "GLUE"}
+
 _INTRODUCTION = """\
 # Benchmarks
 
@@ -55,7 +58,7 @@ def section(results: list[dict[str, Any]]) -> str:
     name = results[0]["name"]
     module = importlib.import_module(f"benchmarks.{name}")
     claim = (module.__doc__ or "").splitlines()[0].rstrip(".:")
-    heading = f"## {name.replace('_', ' ').capitalize()}\n\n{claim}.\n\n"
+    heading = f"## {_HEADINGS.get(name) or name.replace('_', ' ').capitalize()}\n\n{claim}.\n\n"
     return heading + "\n".join(_taken(result, module.table(result), alone=len(results) == 1) for result in results)
 
 

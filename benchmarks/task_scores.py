@@ -26,7 +26,7 @@ SEEDS = 3
 
 def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     """Scores of all seeds, from the model and from random weights, and of the majority baseline."""
-    found: dict[str, Any] = {"title": TASKS[name].title, "model": model, "settings": TASKS[name].settings}
+    scored: dict[str, Any] = {"title": TASKS[name].title, "model": model, "settings": TASKS[name].settings}
     for side, options in (("pretrained", {"model": model}), ("random", {"model": "random", "like": model})):
         scores: dict[str, list[float]] = {metric: [] for metric in TASKS[name].metrics}
         for seed in range(SEEDS):
@@ -47,42 +47,45 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
                 guess = majority_baselines(data.train, data.test, data.task, data.labels)
             for metric, values in scores.items():
                 values.append(body["test"]["scores"][metric])
-        found["split"] = body["test"]["split"]
-        found["examples"] = body["examples"]
-        found["guess"] = {metric: guess.get(metric) for metric in TASKS[name].metrics}
-        found[side] = scores
+        scored["examples"] = body["examples"]
+        scored["guess"] = {metric: guess.get(metric) for metric in TASKS[name].metrics}
+        scored[side] = scores
         print(name, side, scores, file=sys.stderr, flush=True)
-    return found
+    return scored
 
 
 def table(result: dict[str, Any]) -> str:
-    return markdown(
-        ["task", "examples", "split", "score", "pretrained", "random weights", "majority baseline"],
+    (model,) = {scored["model"] for scored in result["tasks"].values()}
+    rows = markdown(
+        ["task", "examples", "score", "pretrained", "random weights", "majority baseline"],
         _rows(result["tasks"]),
     )
+    about = (
+        f"The model is {model}; random weights are of its shape, with its vocabulary. Mean and standard deviation over "
+        f"{SEEDS} seeds, in hundredths."
+    )
+    return f"{about}\n\n{rows}"
 
 
 def _rows(tasks: dict[str, Any]) -> Iterable[list[str]]:
-    for name, found in tasks.items():
+    for name, scored in tasks.items():
         for place, metric in enumerate(TASKS[name].metrics):
             first = place == 0
-            guess = found["guess"].get(metric)
+            guess = scored["guess"].get(metric)
             yield [
-                found["title"] if first else "",
-                _counts(found) if first else "",
-                # Results kept from before there was a test split are of the examples that chose the model.
-                found.get("split", "validation") if first else "",
+                scored["title"] if first else "",
+                _counts(scored) if first else "",
                 metric.replace("_", " "),
-                _mean(found["pretrained"][metric]),
-                _mean(found["random"][metric]),
+                _mean(scored["pretrained"][metric]),
+                _mean(scored["random"][metric]),
                 "" if guess is None else f"{100 * guess:.1f}",
             ]
 
 
-def _counts(found: dict[str, Any]) -> str:
-    """Examples that are trained on, and of the split that is scored."""
-    examples = found["examples"]
-    return f"{examples['train']:,} / {examples['test' if found.get('split') == 'test' else 'held_out']:,}"
+def _counts(scored: dict[str, Any]) -> str:
+    """Examples that are trained on, and those that are scored."""
+    examples = scored["examples"]
+    return f"{examples['train']:,} / {examples['test']:,}"
 
 
 def _mean(values: list[float]) -> str:
@@ -93,16 +96,16 @@ def _mean(values: list[float]) -> str:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS))
-    parser.add_argument("--model", default="wiki-tiny")
+    parser.add_argument("--model", default="wiki-mini")
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     if not (folder() / "sst2_glue").is_dir():
         sys.exit(f"{folder()} has no labelled data: name its folder in BERTVIZ_LAB_DATA")
     kept = RESULTS / "task_scores.json"
     for name in options.only:
-        found = measure(name, options.model, options.threads)
+        scored = measure(name, options.model, options.threads)
         tasks = json.loads(kept.read_text(encoding="utf-8"))["tasks"] if kept.is_file() else {}
-        tasks[name] = found
+        tasks[name] = scored
         report("task_scores", {"tasks": {name: tasks[name] for name in TASKS if name in tasks}}, table)
 
 
