@@ -1,6 +1,7 @@
 """Every benchmark imports, and every command that a document names exists."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def test_every_benchmark_imports_and_says_what_it_measures(name: str) -> None:
 def test_the_list_of_benchmarks_names_each_with_its_claim(capsys: pytest.CaptureFixture[str]) -> None:
     main()
     lines = capsys.readouterr().out.splitlines()
-    assert {path.stem for path in (BENCHMARKS / "results").glob("*.json")} <= {
+    results = (BENCHMARKS / "results").glob("*.json")  # one of another processor has the same benchmark's name in it
+    assert {json.loads(path.read_text(encoding="utf-8"))["name"] for path in results} <= {
         re.findall(r"benchmarks\.(\w+)", line)[0] for line in lines
     }
     assert all(len(line.split(maxsplit=3)) == 4 for line in lines)
