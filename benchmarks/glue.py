@@ -35,7 +35,9 @@ GOALS = {
 
 def table(result: dict[str, Any]) -> str:
     seeds = sorted({seed for splits in result["tasks"].values() for row in splits.values() for seed in row["seeds"]})
-    about = f"Fine-tuned with the default settings; {plural(len(seeds), 'seed')}: {', '.join(map(str, seeds))}."
+    chosen = "of three learning rates the best on a held-out tenth of train, " if result["grid"] == "rates" else ""
+    seeds_ = f"{plural(len(seeds), 'seed')}: {', '.join(map(str, seeds))}"
+    about = f"Fine-tuned with the default settings, {chosen}{seeds_}."
     heading = ["task", "split", "examples", "score", result["model"], "majority baseline"]
     heading += ["BERT-Mini, GLUE's test set", "goal"]
     rows = [[*row, *(of.get(row[0], {}).get(row[3], "") for of in (BERT_MINI, GOALS))] for row in suite_rows(result)]
@@ -48,15 +50,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the runs; runs/glue-MODEL")
     parser.add_argument("--only", nargs="+", choices=list(BERT_MINI), default=list(BERT_MINI), help="these tasks")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--grid", default="none", help="as of a fine-tuning: rates chooses among three learning rates")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     out = given.out or Path("runs") / f"glue-{given.model}"
-    planned, _ = plan_glue(given.model, folder(), out, range(given.seeds), {"threads": given.threads})
+    planned, _ = plan_glue(
+        given.model, folder(), out, range(given.seeds), {"threads": given.threads, "grid": given.grid}
+    )
     runs = [run for run in planned if run.files.task.name in given.only]
     for run, event in run_glue(runs, out):
         for line in format_event(event).splitlines():
             print(f"{run.name}: {line}", file=sys.stderr)
-    report("glue", {"model": given.model, **glue_results(runs)}, table)
+    report("glue", {"model": given.model, "grid": given.grid, **glue_results(runs)}, table)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddin
 #: How labelled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
 #: What may be set for the runs of a suite of tasks.
-SUITE_SETTINGS = ("epochs", "batch_size", "learning_rate", "max_train_examples", "precision", "threads")
+SUITE_SETTINGS = ("epochs", "batch_size", "learning_rate", "grid", "max_train_examples", "precision", "threads")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
 #: Metrics for model selection; which are available depends on the task.
@@ -21,7 +21,9 @@ METRIC_NAMES = (
     *("pearson", "spearman", "exact_match", "mrr", "recall_at_1", "recall_at_10"),
 )
 
-#: name -> (learning rates, batch sizes, epochs): all combinations are tried.
+#: The grid "rates" tries the learning rate of a run times these, with the run's batch size and epochs.
+RATE_FACTORS = (1.0, 0.5, 0.25)
+#: name -> (learning rates, batch sizes, epochs) of the others: all combinations are tried.
 GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
     # Devlin et al. 2018, appendix A.3.
     "paper": ((5e-5, 3e-5, 2e-5), (16, 32), (2, 3, 4)),
@@ -54,7 +56,9 @@ class FinetuneConfig(TrainingConfig):
     seeds: int = option(1, "Number of random seeds to train with, to see the variance", low=1, high=100)
     random_baseline: bool = option(False, "Also train the same model from random weights, as a baseline")
     grid: str = option(
-        "none", "Hyperparameter search: train every setting of a grid and keep the best", choices=("none", *GRIDS)
+        "none",
+        "Hyperparameter search: train every setting of a grid and keep the best",
+        choices=("none", "rates", *GRIDS),
     )
 
     text_a: str = option("", "Column of the text; inferred if empty")

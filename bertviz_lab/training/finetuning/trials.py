@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.config.finetune import GRIDS, RANDOM
+from bertviz_lab.config.finetune import GRIDS, RANDOM, RATE_FACTORS
 from bertviz_lab.training.loop.loop import Progress
 from bertviz_lab.training.runs.events import Event, StepDone
 
@@ -27,7 +27,9 @@ class Trial:
 def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]:
     """All trials of a run in their order; `learning_rate` is what the model's size suggests."""
     rate = config.learning_rate or learning_rate
-    rates, sizes, epochs = GRIDS.get(config.grid, ((rate,), (config.batch_size,), (config.epochs,)))
+    factors = RATE_FACTORS if config.grid == "rates" else (1.0,)
+    as_set = tuple(factor * rate for factor in factors), (config.batch_size,), (config.epochs,)
+    rates, sizes, epochs = GRIDS.get(config.grid, as_set)
     seeds = range(config.seed, config.seed + config.seeds)
     trials = []
     for cell, seed in itertools.product(itertools.product(rates, sizes, epochs), seeds):

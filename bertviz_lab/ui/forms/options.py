@@ -188,7 +188,7 @@ HELP = {
     "metric": "The checkpoint with the best score is kept.",
     "evals_per_epoch": "How often the held-out set is evaluated.",
     "patience": "Evaluations without improvement before stopping; 0 is off.",
-    "grid": "Grid search: 18 trials as in the paper, or 6 (small).",
+    "grid": "Grid search: 3 learning rates, 6 trials (small), or 18 (paper).",
     "recipe": "Each sets the options below, which can still be changed.",
     "preset": "Layers x hidden size. A larger model learns more and trains more slowly.",
     "init_from": "Continue pretraining a model that already knows English; with the recipe DistilBERT, the teacher.",

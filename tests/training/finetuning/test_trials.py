@@ -32,6 +32,13 @@ def test_a_grid_tries_every_combination_once_for_each_seed(grid):
     assert len({trial.name for trial in trials}) == len(trials), "no two are called the same"
 
 
+def test_a_search_of_the_rate_leaves_batch_size_and_epochs_as_they_are_set():
+    trials = trials_of(settings(grid="rates", batch_size=8, epochs=2), 4e-4)
+    assert [trial.learning_rate for trial in trials] == [4e-4, 2e-4, 1e-4]
+    assert {(trial.batch_size, trial.epochs) for trial in trials} == {(8, 2)}
+    assert trials_of(settings(grid="rates", learning_rate=1e-3), 4e-4)[0].learning_rate == 1e-3
+
+
 def test_random_weights_come_last_and_once():
     trials = trials_of(settings(seeds=2, random_baseline=True), 1e-4)
     assert [trial.random for trial in trials] == [False, False, True]
