@@ -57,7 +57,7 @@ _DEV = {"dev": frozenset({"dev"})}
 _MNLI = {name: frozenset({"dev", name}) for name in ("matched", "mismatched")}
 
 GLUE = (
-    GlueTask("cola", "CoLA", ("mcc",), 5, _DEV),
+    GlueTask("cola", "CoLA", ("mcc",), 10, _DEV),
     GlueTask("sst2", "SST-2", ("accuracy",), 3, _DEV),
     # The corpus as Microsoft published it has no dev set, but its test set is labelled.
     GlueTask("mrpc", "MRPC", ("f1", "accuracy"), 5, _DEV | {"test": frozenset({"test"})}),
