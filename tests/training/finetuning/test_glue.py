@@ -136,6 +136,16 @@ def test_a_run_with_other_settings_is_not_taken_for_this_one(model, data, tmp_pa
         finish(plan(model, data, out, epochs=3), out)
 
 
+def test_of_several_learning_rates_the_best_on_the_held_out_examples_is_scored(model, data, tmp_path: Path) -> None:
+    run, *_ = plan(model, data, tmp_path / "out", grid="rates")
+    finish([run], tmp_path / "out")
+    trials = json.loads((run.folder / "report.json").read_text())["trials"]
+    assert [trial["learning_rate"] for trial in trials] == [2e-3, 1e-3, 5e-4]
+    best = max(trials, key=lambda trial: trial["scores"]["mcc"])  # the first of those that are equally good
+    assert f"peak rate {best['learning_rate']:g}, " in (run.folder / "model" / "README.md").read_text()
+    assert run.scores["dev"]["examples"]["dev"] == 12
+
+
 def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_path: Path) -> None:
     plan(model, data, tmp_path / "out")
     other = str(little_folder(tmp_path / "other", seed=1))
