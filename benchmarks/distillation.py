@@ -28,7 +28,16 @@ TEACHER = "wiki-mini"
 #: What each is trained with besides what all share.
 ARMS: dict[str, tuple[str, ...]] = {
     "teacher": ("--recipe", "distil", "--teacher", TEACHER),
-    "no teacher": ("--objective", "mlm", "--causal-share", "0", "--tokenizer", str(SHIPPED / TEACHER)),
+    "no teacher": (
+        "--objective",
+        "mlm",
+        "--causal-share",
+        "0",
+        "--mask-probability",
+        "0.15",
+        "--tokenizer",
+        str(SHIPPED / TEACHER),
+    ),
     "lab": ("--objective", "mlm", "--tokenizer", str(SHIPPED / TEACHER)),
 }
 _DRAWS = (0,)  # seeds of the masks

@@ -19,7 +19,7 @@ TRANSFER = (
         "labels, and then fine-tuned again and again, each time on the few labelled examples of one task.",
         look=(Step("The curves of a fine-tuning: how many steps?", Place("run", settings={"id": REVIEWS})),),
         example="",
-        question="Pretraining wiki-mini took hours on one processor core. How long did one fine-tuning of it on film "
+        question="Pretraining wiki-mini took hours on two processor cores. How long did one fine-tuning of it on film "
         "reviews take?",
         choices=(
             Choice("Less than a tenth of that."),
