@@ -145,6 +145,7 @@ def choose_hardware(
 ) -> Hardware:
     """The GPU if there is one, else the CPU.
 
+    With precision "auto" all processes have to call this, for the main one chooses; otherwise one may do so alone.
     Precision "auto" is bf16 where the GPU computes in it (Ampere and later; older ones only emulate it, slowly), else
     fp16; on a CPU, bf16 where it measures faster, else fp32.
     """
@@ -159,7 +160,7 @@ def choose_hardware(
             precision = "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
         else:
             precision = "bf16" if bf16_is_faster(config) else "fp32"
-    precision = broadcast_object(accelerator, precision)
+        precision = broadcast_object(accelerator, precision)
     if precision == "fp16" and is_sharded(accelerator):
         raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with --precision.")
     scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")

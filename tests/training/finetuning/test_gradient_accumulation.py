@@ -36,7 +36,14 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     configs = {task: files.config(task, class_weights=balanced.get(task, "none"), **options) for task in TASKS}
     frozen = replace(configs["classification"], freeze_layers=1)
     jobs = {task: (config, 10_000) for task, config in configs.items()}
-    jobs |= {"frozen": (frozen, 10_000), "between": (configs["qa"], 9), "middle": (configs["qa"], 5)}
+    # The main process scores the test set alone, while the other waits for the scores.
+    tested = replace(configs["classification"], test=(files.held("classification"),))
+    jobs |= {
+        "tested": (tested, 10_000),
+        "frozen": (frozen, 10_000),
+        "between": (configs["qa"], 9),
+        "middle": (configs["qa"], 5),
+    }
     write_json(
         tmp_path / "jobs.json", {str(tmp_path / name): (config.to_dict(), n) for name, (config, n) in jobs.items()}
     )
@@ -65,6 +72,8 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
         for ours, theirs in zip(*(body["trials"] for body in reports), strict=True):
             assert (ours["step"], ours["tokens"]) == (theirs["step"], theirs["tokens"])
             assert ours["scores"] == pytest.approx(theirs["scores"], abs=1e-3)
+    report = json.loads((tmp_path / "tested" / "report.json").read_text())
+    assert report["test"]["scores"]["accuracy"] == pytest.approx(report["scores"]["accuracy"])
     before, after = weights(Path(files.model)), weights(latest_checkpoint(tmp_path / "frozen"))
     still = {name for name in before if name.startswith(("bert.embeddings.", "bert.encoder.layer.0."))}
     assert identical({name: before[name] for name in still}, {name: after[name] for name in still})

@@ -30,6 +30,15 @@ def test_automatic_precision_on_a_cpu_is_the_faster_one(pays, monkeypatch):
     assert choose_hardware("auto", CONFIG, threads=1).precision == ("bf16" if pays else "fp32")
 
 
+@pytest.mark.parametrize("precision", ["auto", "fp32"])
+def test_processes_agree_on_a_precision_only_where_one_has_to_be_chosen(monkeypatch, precision):
+    asked = []
+    monkeypatch.setattr(hardware, "bf16_is_faster", lambda config: False)
+    monkeypatch.setattr(hardware, "broadcast_object", lambda accelerator, value: asked.append(value) or value)
+    choose_hardware(precision, CONFIG, threads=1)
+    assert asked == (["fp32"] if precision == "auto" else [])
+
+
 def test_the_measurement_ends_in_time():
     assert hardware.bf16_is_faster(CONFIG, tries=2) in (True, False)
 
