@@ -244,6 +244,10 @@ def test_only_the_labs_own_recipe_masks_more_than_the_paper(name):
             {"batch_size": 4, "gradient_accumulation_steps": 8},
             "--gradient-accumulation-steps 8 is more than the batch size, 4",
         ),
+        *(
+            ({"short_seq_len": length}, f"--short-seq-len is {length}: choose at least 8 tokens, or 0")
+            for length in (1, 7)
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, message):
@@ -281,7 +285,7 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
             "--task must be one of auto, classification, multilabel, regression, tokens, qa, embeddings, not 'ner'",
         ),
         ({"metric": "acuracy"}, "did you mean accuracy?"),
-        ({"grid": "large"}, "--grid must be one of none, paper, small"),
+        ({"grid": "large"}, "--grid must be one of none, rates, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
         (
             {"gradient_accumulation_steps": 33},

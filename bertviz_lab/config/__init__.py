@@ -4,7 +4,7 @@ from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_
 from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, IGNORE_INDEX, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
-from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
+from bertviz_lab.config.pretrain import RECIPES, SHORTEST_SEQUENCE, PretrainConfig
 from bertviz_lab.config.shipped import SHIPPED
 
 #: The settings of a run, whatever it does.
@@ -23,6 +23,7 @@ __all__ = [
     "PRESETS",
     "RECIPES",
     "SHIPPED",
+    "SHORTEST_SEQUENCE",
     "Ablation",
     "BertConfig",
     "FinetuneConfig",

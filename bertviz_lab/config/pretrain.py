@@ -9,6 +9,8 @@ from bertviz_lab.config.options import option, parse_duration
 from bertviz_lab.config.training import TrainingConfig
 from bertviz_lab.errors import InputError
 
+SHORTEST_SEQUENCE = 8  # tokens, with a word or two of each sentence
+
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
     # What measured best for minutes on small machines: benchmarks/README.md has the figures. For masking more than 15%
@@ -120,7 +122,7 @@ class PretrainConfig(TrainingConfig):
         1000, "With --streaming: how many of the first documents are held out", low=2, high=100_000
     )
     text_field: str = option("", "Column or field of a table that holds the text; inferred if empty")
-    seq_len: int = option(128, "Max sequence length in tokens", low=8, high=512)
+    seq_len: int = option(128, "Max sequence length in tokens", low=SHORTEST_SEQUENCE, high=512)
     short_seq_len: int = option(
         32, "Sequence length of the first part of a run; 0 uses --seq-len throughout", low=0, high=512
     )
@@ -197,6 +199,11 @@ class PretrainConfig(TrainingConfig):
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         if self.teacher and self.tokenizer:
             raise InputError("--teacher brings its tokenizer; leave --tokenizer out.")
+        if 0 < self.short_seq_len < SHORTEST_SEQUENCE:
+            raise InputError(
+                f"--short-seq-len is {self.short_seq_len}: choose at least {SHORTEST_SEQUENCE} tokens, or 0 for "
+                "the same length throughout."
+            )
         if self.streaming:
             self._check_streaming()
         width = PRESETS[self.preset][1]

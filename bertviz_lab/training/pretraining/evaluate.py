@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.config import IGNORE_INDEX, SHORTEST_SEQUENCE
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
@@ -131,8 +131,11 @@ def evaluate_text(
 
     `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
     the model was trained on fewer.
-    Raises `InputError` when the model lacks the head, or the text has no second document for `nsp`.
+    Raises `InputError` when the model lacks the head, the text has no second document for `nsp`, or `seq_len` leaves no
+    room.
     """
+    if seq_len is not None and seq_len < SHORTEST_SEQUENCE:
+        raise InputError(f"A length of {seq_len} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
     model = checkpoint.model
     needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):

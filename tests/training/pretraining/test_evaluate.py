@@ -159,3 +159,6 @@ def test_what_cannot_be_scored_is_refused(tokenizer, tmp_path):
     model = build(PRETRAINING)
     with pytest.raises(InputError, match="at least two"):
         evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], "nsp")
+    for length in (-1, 0, 7):
+        with pytest.raises(InputError, match=f"A length of {length} tokens is too short; choose at least 8"):
+            evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], "mlm", seq_len=length)
