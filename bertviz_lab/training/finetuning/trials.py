@@ -33,7 +33,7 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
     seeds = range(config.seed, config.seed + config.seeds)
     trials = []
     for cell, seed in itertools.product(itertools.product(rates, sizes, epochs), seeds):
-        parts = [f"rate {cell[0]:.0e}, {cell[1]} a step, {cell[2]} epochs"] if config.grid != "none" else []
+        parts = [f"rate {cell[0]:.2g}, {cell[1]} a step, {cell[2]} epochs"] if config.grid != "none" else []
         parts += [f"seed {seed}"] if config.seeds > 1 else []
         trials.append(Trial(", ".join(parts), seed, *cell))
     if config.random_baseline and config.model != RANDOM:

@@ -13,8 +13,8 @@ Four things are in memory at the worst moment of a step, the start of the backwa
    matrices of (tokens x tokens) in fp32 for every head. The last layer computes most of this for the predicted
    positions only. With gradient checkpointing only the input of every layer is kept, and all of one layer at a time.
 4. The logits: for every predicted position one number for every token of the vocabulary, and its gradient. On a GPU
-   also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not one in seven: then this
-   is the largest item.
+   also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not the masked ones alone:
+   then this is the largest item.
 
 Distillation adds the teacher's weights and its forward pass, replaced-token detection all of the generator's.
 
@@ -30,6 +30,7 @@ import psutil
 import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.pretraining.masking import MaskingRule
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, local_processes
@@ -93,7 +94,7 @@ def estimate_memory(
     causal_warmup = settings.causal_share > 0 and not (settings.init_from or settings.teacher)
     predicted = rows * (settings.seq_len - 1 if causal_warmup else masked)
     if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
-        predicted, masked = rows * settings.seq_len, 0
+        predicted = rows * settings.seq_len
     logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
     # (all but the logits, logits) at the three moments of which one is the peak
     backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, logits)
@@ -101,9 +102,10 @@ def estimate_memory(
     if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
         gathered = 4 * (weights // model.num_hidden_layers + table)
         persistent, update = persistent // processes + gathered, (4 * weights // processes, 0)
-    # An evaluation keeps one layer at a time.
+    # An evaluation keeps one layer at a time, and masks by the paper's rule whatever the run's is.
     forward = 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
-    scoring = (forward, EVAL_BATCH_SIZE * masked * model.vocab_size)
+    scored = 0 if settings.replaces_tokens else round(MaskingRule.probability * settings.seq_len)
+    scoring = (forward, EVAL_BATCH_SIZE * scored * model.vocab_size)
     eval_bytes = 16 if half else 12  # bytes per logit
     train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
     peaks = ((backward, train_bytes), (update, 0), (scoring, eval_bytes))

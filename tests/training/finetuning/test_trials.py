@@ -69,10 +69,10 @@ def test_events_of_a_trial_count_on_from_those_before(event, moved):
 def test_trials_that_differ_in_their_seed_alone_are_summed_up():
     alike = {"learning_rate": 1e-3, "batch_size": 8, "epochs": 2, "random": False}
     rows = [
-        {**alike, "seed": seed, "name": f"rate 1e-03, seed {seed}", "scores": {"accuracy": accuracy, "loss": 1.0}}
+        {**alike, "seed": seed, "name": f"rate 0.001, seed {seed}", "scores": {"accuracy": accuracy, "loss": 1.0}}
         for seed, accuracy in enumerate((0.5, 0.7))
     ]
     (family,) = seed_statistics([*rows, {**alike, "seed": 0, "random": True, "name": "random weights", "scores": {}}])
-    assert (family["name"], family["count"]) == ("rate 1e-03", 2)
+    assert (family["name"], family["count"]) == ("rate 0.001", 2)
     assert family["mean"] == pytest.approx({"accuracy": 0.6, "loss": 1.0})
     assert family["deviation"] == pytest.approx({"accuracy": 0.02**0.5, "loss": 0.0})

@@ -51,7 +51,7 @@ def test_layers_that_are_one_are_counted_once():
         {"seq_len": 256},
         {"causal_share": 0.4},
         {"dropout": 0.1},
-        {"mask_probability": 0.4},
+        {"mask_probability": 0.6},
     ],
 )
 def test_what_asks_for_more_needs_more(changes):

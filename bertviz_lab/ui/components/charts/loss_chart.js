@@ -36,7 +36,7 @@ const knobs = h('div', { class: 'bar knobs' },
   }));
 const legend = h('p', { class: 'quiet small legend' });
 const why = h('p', { class: 'quiet small why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
-  + 'before it. In causal LM every token gives a training signal, in MLM only one in seven. The model learns '
+  + 'before it. In causal LM every token gives a training signal, in MLM only the masked ones do. The model learns '
   + 'faster, and when it switches to bidirectional MLM the MLM loss drops suddenly.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
 const numbers = makeDataTable(() => tableOf(entriesOf(log, NEWEST), panels));
