@@ -27,7 +27,7 @@ from benchmarks.recipes.scores import (
 )
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.training import EVERYTHING, train
-from benchmarks.recipes.variants import BASE, VARIANTS, Variant
+from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 
@@ -108,7 +108,7 @@ def unigram_baseline() -> float:
 
 def sweep(setting: dict[str, Any], names: Sequence[str]) -> None:
     """Run what is missing, until nothing is."""
-    variants = [variant for variant in VARIANTS if not names or variant.name in names or variant is BASE]
+    variants = [v for v in suited(setting["preset"], VARIANTS) if not names or v.name in names or v is BASE]
     while (todo := next(pending(finished(setting), variants), None)) is not None:
         variant, seed = todo
         run = run_one(variant, seed, setting)

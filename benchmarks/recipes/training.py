@@ -91,7 +91,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     model = build_model(config, data.objective, model_config, None)
     if variant.sinusoidal_positions:
         begin_with_sines(model, variant.sinusoidal_positions)
-    peak = config.learning_rate or default_learning_rate(model_config)
+    peak = variant.rate * (config.learning_rate or default_learning_rate(model_config))
     optimizers = optimizers_of(variant, model, config, peak)
     done = 0.0
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None

@@ -1,5 +1,6 @@
 """The recipes that are compared: the lab's own, and others that differ from it in one thing each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ class Variant:
     name: str
     question: str  # what it is about: the variants of one question stand together in the table
     settings: dict[str, Any] = field(default_factory=dict)
+    rate: float = 1.0  # of the learning rate that the lab has for the size of the model
+    only: str = ""  # the model size that it is meant for, where it is not all
     shape: tuple[int, int, int] | None = None  # layers, hidden size, heads, where no preset has them
     schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
     continues_positions: bool = True  # where sequences become longer, as the lab does; else positions begin at random
@@ -40,12 +43,12 @@ VARIANTS = (
     Variant("MLM only, no sentence pairs", "objective", {"objective": "mlm"}),
     Variant("30% masked", "masking", {"mask_probability": 0.3}),
     Variant("batch of 32", "batch size", {"batch_size": 32}),
-    Variant("twice the learning rate", "learning rate", {"learning_rate": 4e-3}),
-    Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}),
+    Variant("twice the learning rate", "learning rate", rate=2.0),
+    Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}, only="tiny"),
     Variant("128 tokens throughout", "sequence length", {"short_seq_len": 0}),
     Variant("positions beyond 32 begin at random", "sequence length", continues_positions=False),
     Variant("sinusoidal positions at the start", "positions", sinusoidal_positions=0.05),
-    Variant("4 x 128", "shape", shape=(4, 128, 2)),
+    Variant("4 x 128", "shape", only="tiny", shape=(4, 128, 2)),
     Variant("V 30,522", "vocabulary", {"vocab_size": 30522}),
     Variant("warm-up, constant, decay (WSD)", "schedule", schedule="wsd"),
     Variant("V 4,096", "vocabulary", {"vocab_size": 4096}),
@@ -59,31 +62,36 @@ VARIANTS = (
             (0.75, {"mask_probability": 0.15}),
         ),
     ),
-    Variant("4 x 96", "shape", {"learning_rate": 2e-3}, shape=(4, 96, 3)),
-    Variant("1 x 192", "shape", {"learning_rate": 2e-3}, shape=(1, 192, 3)),
+    Variant("4 x 96", "shape", {"learning_rate": 2e-3}, only="tiny", shape=(4, 96, 3)),
+    Variant("1 x 192", "shape", {"learning_rate": 2e-3}, only="tiny", shape=(1, 192, 3)),
     Variant(
         "batch of 8, 16, 32", "batch size", changes=((0.0, {"batch": 0.5}), (0.33, {"batch": 1}), (0.67, {"batch": 2}))
     ),
     Variant("replaced-token detection (RTD)", "objective", {"recipe": "electra"}),
     Variant("32, 128, then 512 tokens for a tenth", "sequence length", changes=((0.9, {"seq_len": 512}),)),
     Variant("weight averaging (EMA)", "averaging", averaging=0.98),
-    Variant("half the learning rate", "learning rate", {"learning_rate": 1e-3}),
+    Variant("half the learning rate", "learning rate", rate=0.5),
     Variant("sentence order (SOP)", "objective", {"objective": "mlm+sop"}),
     Variant("40% masked", "masking", {"mask_probability": 0.4}),
     Variant("32 tokens for 70%", "sequence length", {"short_share": 0.7}),
-    Variant("4 x 256", "shape", {"preset": "mini"}),
+    Variant("4 x 256", "shape", {"preset": "mini"}, only="tiny"),
     Variant("batch of 8", "batch size", {"batch_size": 8}),
     Variant("weight averaging (EMA), WSD", "averaging", schedule="wsd", averaging=0.98),
     Variant("whole-word masking", "masking", {"whole_word": True}),
-    Variant("Lion", "optimizer", {"learning_rate": 4e-4}, optimizer="Lion"),
+    Variant("Lion", "optimizer", rate=0.2, optimizer="Lion"),
     Variant("SOAP", "optimizer", optimizer="SOAP", optimizer_options={"max_precondition_dim": 512}),
     Variant("mean of the latest weights (LAWA)", "averaging", latest=6),
     Variant("mean of the latest weights (LAWA), WSD", "averaging", schedule="wsd", latest=6),
     Variant("disentangled attention (DeBERTa)", "architecture", {"family": "deberta-v2"}),
     Variant("pre-norm, RoPE and GeGLU (ModernBERT)", "architecture", {"family": "modernbert"}),
     Variant("span masking", "masking", {"span_masking": True}),
-    Variant("30% masked, twice the learning rate", "together", {"mask_probability": 0.3, "learning_rate": 4e-3}),
+    Variant("30% masked, twice the learning rate", "together", {"mask_probability": 0.3}, rate=2.0),
     Variant("[MASK] only, no random tokens", "masking", {"mask_split": "100/0/0"}),
     Variant("dropout 0.1", "regularisation", {"dropout": 0.1}),
     Variant("weight decay 0.1", "regularisation", {"weight_decay": 0.1}),
 )
+
+
+def suited(preset: str, variants: Sequence[Variant] = VARIANTS) -> tuple[Variant, ...]:
+    """The variants for a model size."""
+    return tuple(variant for variant in variants if variant.only in ("", preset))

@@ -17,7 +17,7 @@ from benchmarks.recipes.clock import NOMINAL, Clock
 from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.training import SCHEDULES, begin_with_sines, changed, configuration, mean_of, optimizers_of
-from benchmarks.recipes.variants import BASE, VARIANTS, Variant
+from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
@@ -230,6 +230,25 @@ def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
     text = table(json.loads(json.dumps({"sweeps": [result], "unigram_baseline": 2.5})))
     assert "| better | 70.0% |" in text
     assert text.index(better.name) < text.index("the base") < text.index(tie.name)
+
+
+def test_the_seed_by_which_a_recipe_led_does_not_count_for_it() -> None:
+    lucky, led, alone = VARIANTS[1:4]
+    runs = [line(BASE, seed, bits) for seed, bits in enumerate((2.00, 2.01, 2.02))]
+    runs += [line(lucky, 0, 1.8), line(lucky, 1, 2.01), line(led, 0, 1.5), line(led, 1, 1.6), line(led, 2, 1.7)]
+    rows = {row["name"]: row for row in summarised([*runs, line(alone, 0, 1.9)])["variants"]}
+    assert rows[lucky.name]["seeds"] == [1]
+    assert rows[lucky.name]["bits_per_character"] == 2.01
+    assert rows[led.name]["difference"] == pytest.approx(1.65 - 2.01)
+    assert rows[alone.name]["seeds"] == [0]
+    assert rows[BASE.name]["seeds"] == [0, 1, 2]
+
+
+def test_a_recipe_for_one_size_is_not_compared_at_another() -> None:
+    assert {"4 x 256", "distilled from wiki-mini"} <= {v.name for v in suited("tiny")} - {
+        v.name for v in suited("mini")
+    }
+    assert "twice the learning rate" in {variant.name for variant in suited("mini")}
 
 
 @pytest.mark.thorough
