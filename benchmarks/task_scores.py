@@ -2,8 +2,8 @@
 
 Three seeds each. A tenth of the training examples is the validation set that chooses among a training's models, which
 are scored twice an epoch; the published set is the test set and scored once, by the chosen model. Both sides learn at
-the same rate, the lab's for the size of the model. Each task can be measured on its own and is added to the others:
-`python -m benchmarks.task_scores --only trec mrpc --keep`.
+the same rate, the lab's for the size of the model. Each task can be measured on its own and is added to those that are
+kept of the same model: `python -m benchmarks.task_scores --only trec mrpc --keep`.
 """
 
 import json
@@ -26,7 +26,7 @@ SEEDS = 3
 
 def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     """Scores of all seeds, from the model and from random weights, and of the majority baseline."""
-    scored: dict[str, Any] = {"title": TASKS[name].title, "model": model, "settings": TASKS[name].settings}
+    scored: dict[str, Any] = {"title": TASKS[name].title, "settings": TASKS[name].settings}
     for side, options in (("pretrained", {"model": model}), ("random", {"model": "random", "like": model})):
         scores: dict[str, list[float]] = {metric: [] for metric in TASKS[name].metrics}
         for seed in range(SEEDS):
@@ -55,14 +55,13 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    (model,) = {scored["model"] for scored in result["tasks"].values()}
     rows = markdown(
         ["task", "examples", "score", "pretrained", "random weights", "majority baseline"],
         _rows(result["tasks"]),
     )
     about = (
-        f"The model is {model}; random weights are of its shape, with its vocabulary. Mean and standard deviation over "
-        f"{SEEDS} seeds, in hundredths."
+        f"The model is {result['model']}; random weights are of its shape, with its vocabulary. Mean and standard "
+        f"deviation over {SEEDS} seeds, in hundredths."
     )
     return f"{about}\n\n{rows}"
 
@@ -101,12 +100,13 @@ def main() -> None:
     options = parser.parse_args()
     if not (folder() / "sst2_glue").is_dir():
         sys.exit(f"{folder()} has no labelled data: name its folder in BERTVIZ_LAB_DATA")
-    kept = RESULTS / "task_scores.json"
+    kept, tasks = RESULTS / "task_scores.json", {}
+    if kept.is_file() and (body := json.loads(kept.read_text(encoding="utf-8")))["model"] == options.model:
+        tasks = body["tasks"]
     for name in options.only:
-        scored = measure(name, options.model, options.threads)
-        tasks = json.loads(kept.read_text(encoding="utf-8"))["tasks"] if kept.is_file() else {}
-        tasks[name] = scored
-        report("task_scores", {"tasks": {name: tasks[name] for name in TASKS if name in tasks}}, table)
+        tasks[name] = measure(name, options.model, options.threads)
+        in_order = {name: tasks[name] for name in TASKS if name in tasks}
+        report("task_scores", {"model": options.model, "tasks": in_order}, table)
 
 
 if __name__ == "__main__":

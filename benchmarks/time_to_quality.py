@@ -251,6 +251,8 @@ def main() -> None:
         paths = given.table or sorted(CURVES.glob("*.json"))
         report("time_to_quality", compare([json.loads(path.read_text(encoding="utf-8")) for path in paths]), table)
     elif given.side:
+        if json.loads(given.set) and not given.out:
+            parser.error("--set tries something other than the lab's recipe: name a file for its curve with --out")
         one(given)
     else:
         parser.error("give --side hf or --side lab to train, or --table to compare")
