@@ -85,10 +85,9 @@ def sit_down(
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         PRESETS["tiny"] = (2, 32, 2)
         loop._report_due = lambda window, progress: True
-        options = (
-            f"--preset tiny --steps {STEPS} --vocab-size 120 --seq-len 24 --batch-size 4 --dropout 0.1 --threads 1"
-        )
-        options += " --precision fp32 --documents blank-line --checkpoint-every 0.1 --eval-every 0.3 --seed 3"
+        options = f"--preset tiny --steps {STEPS} --vocab-size 120 --seq-len 24 --short-seq-len 12 --batch-size 4"
+        options += " --dropout 0.1 --threads 1 --precision fp32 --documents blank-line"
+        options += " --checkpoint-every 0.1 --eval-every 0.3 --seed 3"
         run = ["pretrain", "--corpus", str(text), "--out", str(folder), "--resume", "--optimizer", optimizer]
         code = command_line([*run, *options.split()])
     except BaseException:

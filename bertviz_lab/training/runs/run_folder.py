@@ -155,22 +155,23 @@ class _Log:
     def cut_after_checkpoint(self, step: int) -> int | None:
         """Drop the events of earlier sessions after a checkpoint; returns its step if the log has the checkpoint.
 
-        The log is replaced atomically.
+        An earlier end goes, too: one of a session that was stopped while it prepared has no step. The log is replaced
+        atomically.
         """
         content = self.path.read_bytes() if self.earlier else b""
-        end, logged = 0, None
+        kept, logged = b"", None
         for line in content[: self.earlier].splitlines(keepends=True):
             row = _row(line) or {}
             kind, row_step = row.get("event"), row.get("step") or 0
             if row_step > step or (kind == "RunStarted" and row_step == step):
                 break
-            end += len(line)
+            kept += b"" if kind == "RunFinished" else line
             if kind == "CheckpointSaved" and row_step == step:
                 logged = step
                 break
-        if end < self.earlier:
-            write_bytes(self.path, content[:end] + content[self.earlier :])
-            self.earlier = end
+        if len(kept) < self.earlier:
+            write_bytes(self.path, kept + content[self.earlier :])
+            self.earlier = len(kept)
         return logged
 
 

@@ -64,6 +64,17 @@ def test_the_log_of_a_resumed_run_does_not_have_the_stop(tmp_path):
     assert "RunFinished" not in names
 
 
+def test_a_stop_while_a_run_prepared_to_resume_is_no_end_of_it(tmp_path):
+    list(record(sitting(0, 5), tmp_path))  # killed between saving step 5 and telling so
+    list(record([Preparing("read", 0, 0, ""), RunFinished(0, 0.0, "stopped", "", "")], tmp_path))
+    end = RunFinished(6, 0.0, "finished", "model", "")
+    list(record([*sitting(5, 6), end], tmp_path))
+    assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in range(1, 7)]
+    assert told(tmp_path, "RunFinished") == [("RunFinished", 6, None)]
+    list(record([Preparing("read", 0, 0, ""), RunFinished(0, 0.0, "stopped", "", "")], tmp_path))
+    assert [row["event"] for row in read_log(tmp_path)[0]][-1] == "RunFinished", "the newest end stays"
+
+
 def test_a_run_killed_at_its_end_has_its_last_checkpoint_in_the_log_once(tmp_path):
     end = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "finished", "model", "")]
     list(record([*sitting(0, 5), *end[:2]], tmp_path))
