@@ -13,8 +13,8 @@ SHORTEST_SEQUENCE = 8  # tokens, with a word or two of each sentence
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
-    # What measured best for minutes on small machines: benchmarks/README.md has the figures. For masking more than 15%
-    # see Wettig et al. 2022.
+    # For minutes on small machines, by the comparisons in benchmarks/README.md. That more than 15% may be masked is of
+    # Wettig et al. 2022; in equal time 30% are a tie here, and better with twice the learning rate.
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {
