@@ -98,7 +98,7 @@ def _comparison(sweep: dict[str, Any]) -> str:
         f"took {1e3 * reference['min']:.0f} / **{1e3 * reference['median']:.0f}** / {1e3 * reference['max']:.0f} ms "
         f"(min / median / max over runs), so that the runs had {cpu['min']:.0f} / **{cpu['median']:.0f}** / "
         f"{cpu['max']:.0f} plain CPU seconds, at loads of {loads['min']:g} to {loads['max']:g}, on "
-        f"{' and '.join(f'{name} ({runs} runs)' for name, runs in sweep['processors'].items())}; commits "
+        f"{' and '.join(f'{name} (runs: {runs})' for name, runs in sweep['processors'].items())}; commits "
         f"{', '.join(sweep['commits'])}. "
     )
     if noise is None:
