@@ -159,16 +159,18 @@ class _Log:
         atomically.
         """
         content = self.path.read_bytes() if self.earlier else b""
-        kept, logged = b"", None
+        lines, logged = [], None
         for line in content[: self.earlier].splitlines(keepends=True):
             row = _row(line) or {}
             kind, row_step = row.get("event"), row.get("step") or 0
             if row_step > step or (kind == "RunStarted" and row_step == step):
                 break
-            kept += b"" if kind == "RunFinished" else line
+            if kind != "RunFinished":
+                lines.append(line)
             if kind == "CheckpointSaved" and row_step == step:
                 logged = step
                 break
+        kept = b"".join(lines)
         if len(kept) < self.earlier:
             write_bytes(self.path, kept + content[self.earlier :])
             self.earlier = len(kept)
