@@ -7,12 +7,11 @@ three which is best on a held-out tenth of the training examples, or the default
 goes on where it stopped; tasks are added to those that are kept of the same model.
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import RESULTS, arguments, markdown, report
+from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
 from benchmarks.task_datasets import folder
 from bertviz_lab.task_commands import suite_rows
 from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
@@ -38,14 +37,14 @@ GOALS = {
 def table(result: dict[str, Any]) -> str:
     """Each score with how its model was fine-tuned: the lab's settings, or the best of three learning rates."""
     heading = ["task", "split", "examples", "score", "epochs", "learning rate", "seeds", result["model"]]
-    heading += ["majority baseline", "BERT-Mini, GLUE's test set", "goal"]
+    heading += ["majority baseline", "BERT-Mini, GLUE's test set", "goal", "commit"]
     rows = []
     for task, split, examples, score, value, majority in suite_rows(result):
         row = result["tasks"][task][split]
         rate = {"none": "default", "rates": "best of 3"}[row["grid"]]
         fine_tuned = [row["epochs"], rate, ", ".join(map(str, row["seeds"]))]
         others = [of.get(task, {}).get(score, "") for of in (BERT_MINI, GOALS)]
-        rows.append([task, split, examples, score, *fine_tuned, value, majority, *others])
+        rows.append([task, split, examples, score, *fine_tuned, value, majority, *others, row["commit"]])
     return markdown(heading, rows)
 
 
@@ -60,7 +59,7 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
-    out = given.out or Path("runs") / f"glue-{given.model}"
+    commit, out = machine()["commit"], given.out or Path("runs") / f"glue-{given.model}"
     planned, _ = plan_glue(
         given.model, folder(), out, range(given.seeds), {"threads": given.threads, "grid": given.grid}
     )
@@ -68,12 +67,11 @@ def main() -> None:
     for run, event in run_glue(runs, out):
         for line in format_event(event).splitlines():
             print(f"{run.name}: {line}", file=sys.stderr)
-    kept, tasks = RESULTS / "glue.json", {}
-    if kept.is_file() and (body := json.loads(kept.read_text(encoding="utf-8")))["model"] == given.model:
-        tasks = body["tasks"]
+    tasks = kept_tasks("glue", given.model)
     epochs = {run.files.task.name: run.config.epochs for run in runs}
     for task, splits in glue_results(runs)["tasks"].items():
-        tasks[task] = {split: row | {"epochs": epochs[task], "grid": given.grid} for split, row in splits.items()}
+        how = {"epochs": epochs[task], "grid": given.grid, "commit": commit}
+        tasks[task] = {split: row | how for split, row in splits.items()}
     report("glue", {"model": given.model, "tasks": {name: tasks[name] for name in BERT_MINI if name in tasks}}, table)
 
 

@@ -61,6 +61,13 @@ def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]],
         (RESULTS / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
 
 
+def kept_tasks(name: str, model: str) -> dict[str, Any]:
+    """The tasks of a result that is kept, to which others are added; none where it is another model's."""
+    path = RESULTS / f"{name}.json"
+    body = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return body["tasks"] if body.get("model") == model else {}
+
+
 def slug(processor: str) -> str:
     """A processor's name as files have it."""
     return "-".join(re.findall(r"\w+", processor.lower()))

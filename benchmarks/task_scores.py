@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import RESULTS, arguments, markdown, report
+from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
 from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
@@ -27,6 +27,7 @@ SEEDS = 3
 def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     """Scores of all seeds, from the model and from random weights, and of the majority baseline."""
     scored: dict[str, Any] = {"title": TASKS[name].title, "settings": TASKS[name].settings}
+    scored["commit"] = machine()["commit"]
     for side, options in (("pretrained", {"model": model}), ("random", {"model": "random", "like": model})):
         scores: dict[str, list[float]] = {metric: [] for metric in TASKS[name].metrics}
         for seed in range(SEEDS):
@@ -56,7 +57,7 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     rows = markdown(
-        ["task", "examples", "score", "pretrained", "random weights", "majority baseline"],
+        ["task", "examples", "score", "pretrained", "random weights", "majority baseline", "commit"],
         _rows(result["tasks"]),
     )
     about = (
@@ -78,6 +79,7 @@ def _rows(tasks: dict[str, Any]) -> Iterable[list[str]]:
                 _mean(scored["pretrained"][metric]),
                 _mean(scored["random"][metric]),
                 "" if guess is None else f"{100 * guess:.1f}",
+                scored["commit"] if first else "",
             ]
 
 
@@ -100,9 +102,7 @@ def main() -> None:
     options = parser.parse_args()
     if not (folder() / "sst2_glue").is_dir():
         sys.exit(f"{folder()} has no labelled data: name its folder in BERTVIZ_LAB_DATA")
-    kept, tasks = RESULTS / "task_scores.json", {}
-    if kept.is_file() and (body := json.loads(kept.read_text(encoding="utf-8")))["model"] == options.model:
-        tasks = body["tasks"]
+    tasks = kept_tasks("task_scores", options.model)
     for name in options.only:
         tasks[name] = measure(name, options.model, options.threads)
         in_order = {name: tasks[name] for name in TASKS if name in tasks}

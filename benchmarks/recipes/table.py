@@ -107,8 +107,8 @@ def _comparison(sweep: dict[str, Any]) -> str:
         about += (
             f"Over seeds bits per character vary by a standard deviation of {noise:.4f} "
             f"({sweep['degrees_of_freedom']} degrees of freedom): a difference smaller than the one beside it is a "
-            "tie (95%; of twenty recipes that change nothing, one would be called otherwise). Recipes that "
-            "led with seed 0 have been given others, and these alone count for them."
+            "tie (95%; of twenty recipes that change nothing, one would be called otherwise). Recipes with "
+            "other seeds than 0, most because they led with it, are judged by the others alone."
         )
     rows = [
         [
