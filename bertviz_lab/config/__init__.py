@@ -4,8 +4,9 @@ from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_
 from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, IGNORE_INDEX, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
-from bertviz_lab.config.pretrain import RECIPES, SHORTEST_SEQUENCE, PretrainConfig
+from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
 from bertviz_lab.config.shipped import SHIPPED
+from bertviz_lab.config.training import SHORTEST_SEQUENCE
 
 #: The settings of a run, whatever it does.
 RunConfig = PretrainConfig | FinetuneConfig

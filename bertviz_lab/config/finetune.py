@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from bertviz_lab.config.model import PRESETS
 from bertviz_lab.config.options import option
-from bertviz_lab.config.training import TrainingConfig
+from bertviz_lab.config.training import SHORTEST_SEQUENCE, TrainingConfig
 from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
@@ -79,7 +79,7 @@ class FinetuneConfig(TrainingConfig):
     max_length: int | None = option(
         None,
         "Max sequence length in tokens; by default 128, for question answering 384, at most the model's trained length",
-        low=8,
+        low=SHORTEST_SEQUENCE,
         high=512,
     )
     stride: int = option(

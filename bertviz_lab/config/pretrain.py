@@ -6,10 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.model import PRESETS, BertConfig
 from bertviz_lab.config.options import option, parse_duration
-from bertviz_lab.config.training import TrainingConfig
+from bertviz_lab.config.training import SHORTEST_SEQUENCE, TrainingConfig
 from bertviz_lab.errors import InputError
-
-SHORTEST_SEQUENCE = 8  # tokens, with a word or two of each sentence
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {

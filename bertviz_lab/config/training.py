@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Self
 from bertviz_lab.config.options import check_options, option
 from bertviz_lab.errors import InputError
 
+#: The smallest max sequence length: the special tokens, and a word or two of each text.
+SHORTEST_SEQUENCE = 8
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:

@@ -21,9 +21,6 @@ from bertviz_lab.data.tasks.qa_windows import Window, make_windows
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
 
-#: The smallest max sequence length: the special tokens, and a word or two.
-SHORTEST = 8
-
 
 @dataclass(frozen=True)
 class Limits:

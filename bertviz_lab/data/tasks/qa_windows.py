@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 
+from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -22,7 +23,6 @@ from bertviz_lab.tokenization.pipeline import replace_surrogates, trim_span
 _SPECIAL = 3
 #: Each question about a long passage has windows of its own; training on SQuAD 2.0 takes about 132,000.
 MAX_WINDOWS = 1_000_000
-_SHORTEST = 8  # tokens, with a word or two of each
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -98,8 +98,10 @@ def make_windows(
     Raises:
         InputError: `max_length` has no room for a question and a passage, or there would be more than `MAX_WINDOWS`.
     """
-    if max_length < _SHORTEST:
-        raise InputError(f"A length of {max_length} is too short for a question and a passage: choose at least 8.")
+    if max_length < SHORTEST_SEQUENCE:
+        raise InputError(
+            f"A length of {max_length} is too short for a question and a passage: choose at least {SHORTEST_SEQUENCE}."
+        )
     max_question_length = min(max_question_length, (max_length - _SPECIAL) // 2)
     separators = [tokenizer.sep_id] * tokenizer.pair_separators
     encoded_questions = tokenize_spans(tokenizer, [question.question for question in questions])

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import (
     Example,
@@ -22,7 +23,7 @@ from bertviz_lab.data.tasks.examples import (
     labels_of_example,
     read_examples,
 )
-from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
+from bertviz_lab.data.tasks.features import Limits, encode_examples
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
@@ -69,8 +70,8 @@ def predict_with(
     """
     task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
     max_length = max_length or checkpoint.max_length
-    if max_length < SHORTEST:
-        raise InputError(f"A length of {max_length} tokens is too short; choose at least {SHORTEST}.")
+    if max_length < SHORTEST_SEQUENCE:
+        raise InputError(f"A length of {max_length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
     limits = Limits.fitting(min(max_length, longest))
     labels = checkpoint.config.labels
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)

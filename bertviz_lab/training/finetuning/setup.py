@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, Question, RelatedTexts, Task
-from bertviz_lab.data.tasks.features import SHORTEST, Features, Limits, encode_examples
+from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForQuestionAnswering,
@@ -97,7 +97,7 @@ class Setup:
             scaler = TargetScaler.fit(targets)
             train = replace(train, targets=scaler.standardize(targets))
         # Positions that no training row reaches are trained only if they were before.
-        trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST))
+        trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST_SEQUENCE))
         limits = Limits.fitting(trained_length, config.stride, config.max_question_length)
         held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, limits)
         return cls(
