@@ -122,6 +122,13 @@ def watch(page: Page, log: PageLog) -> None:
     page.on("request", on_request)
 
 
+def reload(page: Page, log: PageLog) -> None:
+    """Reload a page; what it was still asking when it was left has no answer, and the browser notes that."""
+    assert log.errors == []
+    page.reload()
+    log.errors.clear()
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The browser to test in; without one the test is skipped, or fails where CI is set and it must be there."""

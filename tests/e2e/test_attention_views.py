@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, eventually
+from tests.browser import PageLog, eventually, reload
 from tests.e2e.charts import data_table, expect_marks
 from tests.family_checkpoints import family_folder
 from tests.little import little_folder
@@ -76,7 +76,7 @@ def test_heads_are_sorted_and_a_weight_is_taken_apart(page: Page, served: tuple[
 
 
 def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_address(
-    page: Page, served: tuple[str, AppState]
+    page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:
     visit(page, served[0], "attention", A, B, model="deberta-v2")
     grid, shown = page.locator("#attention-grid"), page.locator("#attention-shown")
@@ -88,7 +88,7 @@ def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_addres
     eventually(page, lambda: said(page).get("attention.shown") == "position_to_content")
     grid.get_by_text("Why this weight?").click()
     expect(grid.locator(".pair")).to_contain_text("for the content-to-position term")
-    page.reload()
+    reload(page, page_log)
     expect(grid).to_contain_text("position-to-content term", timeout=60_000)
     expect(shown).to_have_value("position_to_content")
     page.locator("#model-picker").select_option("little")
@@ -181,9 +181,8 @@ def test_the_address_keeps_the_place_in_the_grid(page: Page, page_log: PageLog, 
     grid.locator(".grid canvas[data-layer='1'][data-head='0']").click()
     grid.get_by_role("radio", name="per head").check(force=True)
     eventually(page, lambda: said(page).get("attention.layer") == "1" and said(page).get("attention.scale") == "head")
-    page.reload()
+    reload(page, page_log)
     expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
-    page_log.clear()  # the page was left while it still asked
     expect(grid.get_by_role("radio", name="per head")).to_be_checked()
     # It stays with another text and another model.
     type_into(page, "a small dog ran")
@@ -235,9 +234,8 @@ def test_a_masked_token_is_explained_and_heads_are_ablated(
     expect(changed).to_contain_text("causal mask")
     kept = {"attribution.ablated": "0.1", "attribution.causal": "1"}
     eventually(page, lambda: kept.items() <= said(page).items())
-    page.reload()
+    reload(page, page_log)
     expect(changed).to_contain_text("without layer 1 head 2 and causal mask", timeout=60_000)
-    page_log.clear()  # the page was left while it still asked
     page.get_by_role("button", name="Restore all heads").click()
     expect(changed).not_to_contain_text("layer 1 head 2")
     data_table(heads).locator("[data-item='5']").click()  # the column after the last head: the whole layer

@@ -14,7 +14,7 @@ from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, eventually
+from tests.browser import PageLog, eventually, reload
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
@@ -79,10 +79,9 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     expect(outcome).to_contain_text(f"MLM accuracy: {score:.1%}, {full:.1%} with the full recipe")
 
     # It is all there after a reload: what was trained, what was predicted, what came of it.
-    page.reload()
+    reload(page, page_log)
     expect(card(page, "one-layer").locator(".outcome")).to_contain_text("one seed")
     assert page_log.outside == []
-    page_log.clear()  # what was asked when the page was reloaded had no answer
 
     # Their curves, beside each other.
     page.get_by_role("button", name="Compare their curves").click()

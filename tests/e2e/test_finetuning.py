@@ -15,7 +15,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import eventually, fill_in
+from tests.browser import PageLog, eventually, fill_in, reload
 from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve
 
@@ -360,7 +360,9 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState]
     expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
 
 
-def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[str, AppState]) -> None:
+def test_it_is_stopped_found_again_and_gone_on_with(
+    page: Page, page_log: PageLog, served: tuple[str, AppState]
+) -> None:
     address, session = served
     page.goto(address)
     tab(page, "Fine-tune")
@@ -369,7 +371,7 @@ def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[st
     page.locator("#tune").click()
     stage = page.locator("#finetune-chart .stage")
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
-    page.reload()
+    reload(page, page_log)
     tab(page, "Fine-tune")
     page.locator("#finetune-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)

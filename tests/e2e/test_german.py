@@ -13,7 +13,7 @@ from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, watch
+from tests.browser import PageLog, reload, watch
 from tests.ui.components.test_accessibility import complaints
 from tests.ui.languages.test_language import english_in
 from tests.ui.pages import event_loops, serve
@@ -74,8 +74,7 @@ def test_a_lesson_is_taken_in_german_from_start_to_end(
     page.get_by_role("button", name="Nächste Lektion").click()
     expect(page.locator("#lessons h2")).to_have_text(GERMAN(LESSONS[5].title))
     expect(page.locator("#lessons .side")).to_contain_text("1 von 15 erledigt")
-    page.reload()
-    page_log.clear()
+    reload(page, page_log)
     expect(page.locator("#lessons h2")).to_have_text(GERMAN(LESSONS[5].title), timeout=MEASURING)
     assert (page_log.errors, page_log.outside) == ([], [])
 

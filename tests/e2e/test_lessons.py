@@ -11,7 +11,7 @@ from bertviz_lab.ui.lessons import LESSONS, Lesson, Place
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog
+from tests.browser import PageLog, reload
 from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve
 
@@ -120,8 +120,7 @@ def test_all_lessons_from_start_to_finish(page: Page, page_log: PageLog, served:
     expect(page.locator("#lessons .side")).to_contain_text(f"{len(LESSONS)} of {len(LESSONS)} done")
     assert (page_log.errors, page_log.outside) == ([], [])
     expect(page).to_have_url(re.compile("space=learn"))
-    page.reload()
-    page_log.clear()  # what was asked when the page was reloaded had no answer
+    reload(page, page_log)
     expect_workspace(page, "learn")
     expect(page.locator("#lessons .side")).to_contain_text(f"{len(LESSONS)} of {len(LESSONS)} done")
     expect(page.locator("#lessons h2")).to_have_text(LESSONS[-1].title)

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.page_events import SPACES
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, at_rest, eventually, watch
+from tests.browser import PageLog, at_rest, eventually, reload, watch
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -103,13 +103,12 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     # Reloaded in the middle, the page finds its workspace and its run again.
     (run_id,) = session.runs.ids()
     expect(page).to_have_url(re.compile("space=train"))
-    page.reload()
+    reload(page, page_log)
     expect(page.locator("#run-strip")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
     page.locator("#pretrain-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
     expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
     assert session.runs.ids() == (run_id,)
     assert page_log.outside == []
-    page_log.clear()  # what was asked when the page was reloaded had no answer
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     expect(page.locator("#pretrain-message")).to_contain_text("can be opened in Explore")
 
@@ -134,7 +133,9 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     assert waiting.value.suggested_filename.endswith(".zip")
 
 
-def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
+def test_a_run_is_stopped_and_goes_on(
+    page: Page, page_log: PageLog, served: tuple[str, AppState], tmp_path: Path
+) -> None:
     address, session = served
     page.goto(address)
     upload(page, write_little(tmp_path / "little.txt", 200))
@@ -142,7 +143,7 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], 
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.locator("#pretrain-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    page.reload()
+    reload(page, page_log)
     page.locator("#pretrain-progress").scroll_into_view_if_needed()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     page.locator("#pretrain-resume").click()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.ui.components.assemble import source
-from tests.browser import PageLog, eventually
+from tests.browser import PageLog, eventually, reload
 from tests.ui.components.harness import Desk, ending, events
 
 Feed = Callable[[str, str], None]
@@ -116,8 +116,7 @@ def test_reload_finds_the_run_again(visit: Visit, feed: Feed, desk: Desk, page_l
     desk.runs["r1"], desk.states["r1"] = events(80), {"status": "training"}
     feed("loss", live_payload("r1"))
     expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
-    page.reload()
-    page_log.clear()  # the page was left while it still asked
+    reload(page, page_log)
     expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
     assert len(saved_rows(page)) == 80 + 1
 
