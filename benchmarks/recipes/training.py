@@ -28,6 +28,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.optim import build_optimizers, parameter_groups
+from bertviz_lab.training.loop.progressive_stacking import start_shallow, use_layers
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
@@ -96,7 +97,8 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     done = 0.0
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
     plan = changed(stages(config, data.training), variant.changes)
-    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer)
+    start_shallow(model, plan[0].layers)
+    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer, on_layers=partial(use_layers, model))
     with tempfile.TemporaryDirectory() as folder, closing(curriculum):
         task = PretrainingTask(
             model,
@@ -180,7 +182,7 @@ def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, fl
     result: list[Stage] = []
     start = 0.0
     for until in sorted({stage.until for stage in plan} | {begin for begin, _ in changes if begin > 0}):
-        data = next(stage.data for stage in plan if stage.until > start)
+        data, layers = next((stage.data, stage.layers) for stage in plan if stage.until > start)
         now: dict[str, Any] = {}
         for begin, change in changes:
             now |= change if begin <= start else {}
@@ -192,7 +194,7 @@ def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, fl
             rule=replace(data.rule, probability=now.get("mask_probability", data.rule.probability)),
             seed=data.seed + 15_485_863 * len(result),  # the parts of a stage do not begin with the same examples
         )
-        result.append(Stage(until, data))
+        result.append(Stage(until, data, layers))
         start = until
     return tuple(result)
 

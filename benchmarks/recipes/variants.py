@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: What all have in common: the lab's recipe, with the share of masked tokens that it had before this comparison.
-SHARED: dict[str, Any] = {"recipe": "lab", "mask_probability": 0.15}
+#: What all have in common: the lab's recipe as it was before this comparison.
+SHARED: dict[str, Any] = {"recipe": "lab", "mask_probability": 0.15, "shallow_share": 0.0}
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,11 @@ VARIANTS = (
     Variant("[MASK] only, no random tokens", "masking", {"mask_split": "100/0/0"}),
     Variant("dropout 0.1", "regularisation", {"dropout": 0.1}),
     Variant("weight decay 0.1", "regularisation", {"weight_decay": 0.1}),
+    Variant("few layers for 60% (progressive stacking)", "layers", {"shallow_share": 0.6}),
+    Variant("few layers for 80%", "layers", {"shallow_share": 0.8}),
+    Variant("few layers for 40%", "layers", {"shallow_share": 0.4}),
+    Variant("2 x 256", "shape", only="mini", shape=(2, 256, 4)),
+    Variant("30% masked, few layers for 60%", "together", {"mask_probability": 0.3, "shallow_share": 0.6}),
 )
 
 

@@ -50,6 +50,7 @@ _SETTINGS: dict[str, Any] = {
     "short_share": 0.25,
     "batch_size": 32,
     "causal_share": 0.0,
+    "shallow_share": 0.0,
     "precision": "fp32",
     "eval_every": 3.0,
     "checkpoint_every": 30.0,

@@ -18,6 +18,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
         "optimizer": "adamw",
         "causal_share": 0.0,
+        "shallow_share": 0.0,
         "seq_len": 512,
         "short_seq_len": 128,
         "short_share": 0.9,
@@ -37,6 +38,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "lowercase": False,
         "optimizer": "adamw",
         "causal_share": 0.0,
+        "shallow_share": 0.0,
         "seq_len": 512,
         "short_seq_len": 0,
         "batch_size": 256,
@@ -49,9 +51,15 @@ RECIPES: dict[str, dict[str, Any]] = {
         "adam_beta2": 0.98,
     },
     # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
-    "distil": {"objective": "mlm", "causal_share": 0.0, "mask_probability": 0.15},
+    "distil": {"objective": "mlm", "causal_share": 0.0, "shallow_share": 0.0, "mask_probability": 0.15},
     # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
-    "electra": {"family": "electra", "objective": "rtd", "causal_share": 0.0, "mask_probability": 0.15},
+    "electra": {
+        "family": "electra",
+        "objective": "rtd",
+        "causal_share": 0.0,
+        "shallow_share": 0.0,
+        "mask_probability": 0.15,
+    },
 }
 
 
@@ -131,6 +139,12 @@ class PretrainConfig(TrainingConfig):
         "Causal-LM warm-up: fraction of the run, at its start, that trains next-token prediction",
         low=0.0,
         high=0.9,
+    )
+    shallow_share: float = option(
+        0.6,
+        "Progressive stacking: fraction of the run, at its start, that trains a quarter and then half of the layers",
+        low=0.0,
+        high=0.95,
     )
     mask_probability: float = option(
         0.3, "Fraction of the tokens selected for prediction (the paper: 0.15)", low=0.01, high=0.9

@@ -34,6 +34,7 @@ class EncoderLayer(nn.Module):
         self.output_norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias)
         self.activation = config.hidden_act
         self.dropout = config.hidden_dropout_prob
+        self.is_idle = False  # as `training/loop/progressive_stacking.py` has it, in training only
 
     def forward(
         self,
@@ -49,6 +50,8 @@ class EncoderLayer(nn.Module):
         if self.is_prenorm:
             return prenorm_layer(self, hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
         assert self.attention_norm is not None
+        if self.is_idle and self.training:  # both sub-layers add zero
+            return self.output_norm(self.attention_norm(hidden_BQD))
         projection_BQD = self.attention(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
         attention_BQD = self.attention_norm(hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training))
         intermediate_BQF = self.expand(attention_BQD)
@@ -94,6 +97,7 @@ class Encoder(nn.Module):
         queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others.
         """
         positions, local_mask = None, None
+        last = max(index for index, layer in enumerate(self.layers) if not (layer.is_idle and self.training))
         if self.positions is not None:
             positions = self.positions(hidden_BLD, position_ids)
         if self.config.local_attention:
@@ -101,7 +105,7 @@ class Encoder(nn.Module):
             local_mask = window_mask(attn_mask, length, window, hidden_BLD.device)
         for index, layer in list(enumerate(self.layers))[start_layer:]:
             hidden_BQD = hidden_BLD
-            is_local, is_last = self.config.is_local(index), index == len(self.layers) - 1
+            is_local, is_last = self.config.is_local(index), index == last
             if masked_positions is not None and is_last and self.positions is None:
                 hidden_BQD = _gather(hidden_BLD, masked_positions)
                 if attn_mask is not None and attn_mask.shape[-2] > 1:  # one row of the mask for each query

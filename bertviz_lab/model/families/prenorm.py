@@ -28,6 +28,9 @@ def prenorm_layer(
 ) -> Tensor:
     """As `EncoderLayer.forward`; the first layer has no LayerNorm of its own before attention."""
 
+    if layer.is_idle and layer.training:
+        return hidden_BQD
+
     def drop(x: Tensor) -> Tensor:
         return F.dropout(x, layer.dropout, layer.training)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType, broadcast, broadcast_object_list
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, broadcast_object_list
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
@@ -84,10 +84,15 @@ class Hardware:
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
-    def prepare(self, model: nn.Module) -> nn.Module:
-        """The model on the device; with several processes wrapped in DDP, which averages gradients, or sharded."""
+    def prepare(self, model: nn.Module, *, grows: bool = False) -> nn.Module:
+        """The model on the device; with several processes wrapped in DDP, which averages gradients, or sharded.
+
+        Of a model that `grows` some layers have no gradient yet, which DDP has to look for in every step.
+        """
         if self.is_sharded:
             return shard_model(model, self.device, self.processes)
+        if grows:
+            self.accelerator.ddp_handler = DistributedDataParallelKwargs(find_unused_parameters=True)
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:

@@ -111,6 +111,8 @@ class LoopConfig:
     eval_steps: int | None = None  # evaluate every so many steps instead
     checkpoint_every: float = 60.0  # seconds
     stop_on_loss_spike: bool = True  # off where a single outlier among the targets makes a step's loss large
+    #: By the fraction of the steps that are done, that of their work: some cost more than others.
+    work_done: Callable[[float], float] = lambda done: done
 
     def fraction_done(self, progress: Progress) -> float:
         """How much of the run is done, 0 to 1."""
@@ -259,6 +261,7 @@ def _step_done(
     means = {name: float(values.mean()) for name, values in metrics.items()}
     elapsed = max(progress.seconds - window.started, 1e-9)
     done = config.fraction_done(progress)
+    done = done if config.steps is None else config.work_done(done)
     return StepDone(
         step=progress.step,
         seconds=progress.seconds,

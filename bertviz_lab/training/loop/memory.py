@@ -12,6 +12,7 @@ Four things are in memory at the worst moment of a step, the start of the backwa
    half the bytes. Dropout adds a byte for each number it may drop, and on the CPU it needs explicit attention: four
    matrices of (tokens x tokens) in fp32 for every head. The last layer computes most of this for the predicted
    positions only. With gradient checkpointing only the input of every layer is kept, and all of one layer at a time.
+   Of layers that have not joined yet nothing is kept (progressive stacking).
 4. The logits: for every predicted position one number for every token of the vocabulary, and its gradient. On a GPU
    also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not the masked ones alone:
    then this is the largest item.
@@ -35,6 +36,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, local_processes
 from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
+from bertviz_lab.training.pretraining.phases import phases
 
 _PROCESS = 400 * 2**20
 _SLACK = 1.1  # for memory that the allocator keeps
@@ -91,13 +93,15 @@ def estimate_memory(
 
     rows = -(-settings.batch_size // (settings.gradient_accumulation_steps * processes))
     masked = max(1, round(settings.mask_probability * settings.seq_len))
-    causal_warmup = settings.causal_share > 0 and not (settings.init_from or settings.teacher)
-    predicted = rows * (settings.seq_len - 1 if causal_warmup else masked)
-    if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
-        predicted = rows * settings.seq_len
-    logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
-    # (all but the logits, logits) at the three moments of which one is the peak
-    backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, logits)
+    # (all but the logits, logits) at the moments of which one is the peak
+    backward = []
+    for phase in phases(settings):
+        predicted = rows * (settings.seq_len - 1 if phase.causal else masked)
+        if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
+            predicted = rows * settings.seq_len
+        logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
+        layers = min(phase.layers, model.num_hidden_layers)
+        backward.append((_activations(model, layers, settings, rows, predicted, half, device) + 4 * table, logits))
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
     if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
         gathered = 4 * (weights // model.num_hidden_layers + table)
@@ -108,12 +112,12 @@ def estimate_memory(
     scoring = (forward, EVAL_BATCH_SIZE * scored * model.vocab_size)
     eval_bytes = 16 if half else 12  # bytes per logit
     train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
-    peaks = ((backward, train_bytes), (update, 0), (scoring, eval_bytes))
+    peaks = (*((moment, train_bytes) for moment in backward), (update, 0), (scoring, eval_bytes))
     step, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
     process = _PROCESS if device == "cpu" else 0
     estimate = MemoryEstimate(process, persistent, int(_SLACK * step), int(_SLACK * predictions))
     if teacher:
-        estimate = estimate.plus(_forward(teacher, rows * settings.seq_len, predicted))
+        estimate = estimate.plus(_forward(teacher, rows * settings.seq_len, rows * masked))
     if settings.replaces_tokens:
         generator, mlm = settings.generator_config(model), replace(settings, family="electra", objective="mlm")
         mlm = replace(mlm, causal_share=0.0)
@@ -130,9 +134,9 @@ def _forward(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
 
 
 def _activations(
-    model: BertConfig, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
+    model: BertConfig, layers: int, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
 ) -> int:
-    """Bytes of the activations that the backward pass needs, without the logits."""
+    """Bytes of the activations of `layers` layers that the backward pass needs, without the logits."""
     hidden, inner = model.hidden_size, model.intermediate_size
     plain, product = 4, 2 if half else 4  # bytes of a number, and of an input of a matrix product
     explicit_attention = settings.dropout > 0 and device == "cpu"
@@ -147,10 +151,10 @@ def _activations(
         attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len
     tokens = rows * settings.seq_len
     layer, last = tokens * (attended + attending), tokens * attended + (predicted + rows) * attending
-    layers = (model.num_hidden_layers - 1) * layer + last
+    kept = (layers - 1) * layer + last
     if settings.gradient_checkpointing:  # the input of each layer, and all of one
-        layers = min(layers, model.num_hidden_layers * tokens * plain * hidden + max(layer, last))
-    return layers + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
+        kept = min(kept, layers * tokens * plain * hidden + max(layer, last))
+    return kept + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
 
 
 _SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -31,6 +32,7 @@ from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
+from bertviz_lab.training.loop.progressive_stacking import start_shallow, use_layers
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
@@ -41,6 +43,7 @@ from bertviz_lab.training.pretraining.distillation import (
     start_from_teacher,
 )
 from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.phases import work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
@@ -131,17 +134,20 @@ def pretrain(
             notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")
         distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
+    plan = stages(config, data.training)
+    if start is None:
+        start_shallow(raw_model, plan[0].layers)
     set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
     if config.compile:
         compile_layers(raw_model, hardware.device)
-    model = hardware.prepare(raw_model)
+    model = hardware.prepare(raw_model, grows=plan[0].layers < plan[-1].layers)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(raw_model, config, peak)
     progress = Progress(**state.get("progress", {}))
     if saved:
         load_training_state(saved.path, optimizers, hardware, config.seed)
 
-    plan = LoopConfig(
+    loop = LoopConfig(
         learning_rate=peak,
         warmup=config.warmup,
         steps=config.steps,
@@ -150,17 +156,19 @@ def pretrain(
         gradient_accumulation_steps=config.gradient_accumulation_steps,
         eval_every=config.eval_every,
         checkpoint_every=config.checkpoint_every,
+        work_done=partial(work_done, config, model_config),
     )
     position = DataPosition(**state.get("position", {}))
     reader = None
     if config.streaming:
         reader = ChunkReader(prepared_stream(config, folder), tokenizer, position.epoch, position.place)
     curriculum = Curriculum(
-        stages(config, data.training),
-        lambda: plan.fraction_done(progress),
+        plan,
+        lambda: loop.fraction_done(progress),
         position,
         reader,
         on_longer=lambda before, after: extend_positions(raw_model, max(before, taken_over), after),
+        on_layers=partial(use_layers, raw_model),
     )
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.
@@ -199,7 +207,7 @@ def pretrain(
     scores: dict[str, float] = {}
     resumed_from = str(saved.path) if saved else ""
     with closing(curriculum):
-        for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, resumed_from):
+        for event in train(model, task, curriculum, optimizers, loop, hardware, progress, should_stop, resumed_from):
             if isinstance(event, EvalDone):
                 scores = dict(event.metrics)
             if isinstance(event, RunFinished):

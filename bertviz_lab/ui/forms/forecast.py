@@ -51,15 +51,17 @@ class Forecaster:
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:
+        from bertviz_lab.training.pretraining.phases import work_per_token
+
         masked = config.mask_probability
         largest = BertConfig.preset(_LARGEST_TRIED, vocab_size=model.vocab_size)
-        tried = model if _work(model, masked) <= _work(largest, masked) else largest
+        tried = model if work_per_token(model, masked) <= work_per_token(largest, masked) else largest
         key = (tried, config.seq_len, config.batch_size, config.optimizer, masked)
         with self._lock:
             if key not in self._speeds:
                 self._speeds[key] = self._measured(tried, config)
             speed = self._speeds[key]
-        return speed * _work(tried, masked) / _work(model, masked)
+        return speed * work_per_token(tried, masked) / work_per_token(model, masked)
 
     def _measured(self, model: BertConfig, config: PretrainConfig) -> float:
         from bertviz_lab.training.loop.throughput import tokens_per_second
@@ -85,23 +87,21 @@ def refuse_large(model: BertConfig, limits: Limits) -> None:
         )
 
 
-def _work(model: BertConfig, asked: float) -> float:
-    """Multiplications for a token, up to a constant: the layers, and the vocabulary for the share that is asked for."""
-    return 12 * model.num_hidden_layers * model.hidden_size**2 + asked * model.hidden_size * model.vocab_size
-
-
 def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> float:
     """Mean speed of a run over that of masked language modelling with this model alone.
 
     It is slower where a part of the run predicts every next token, where a teacher reads along, and where a generator
-    is trained beside a discriminator, which predicts no words.
+    is trained beside a discriminator, which predicts no words; faster where a part trains some of the layers.
     """
+    from bertviz_lab.training.pretraining.phases import work_by_phase, work_per_token
+
     masked = config.mask_probability
     if teacher:  # a forward pass, which is a third of a training step
-        return 1 / (1 + _work(teacher, masked) / (3 * _work(model, masked)))
+        return 1 / (1 + work_per_token(teacher, masked) / (3 * work_per_token(model, masked)))
     if config.replaces_tokens:
-        return _work(model, masked) / (_work(model, 0.0) + _work(config.generator_config(model), masked))
-    share = 0.0 if config.init_from else config.causal_share
-    cost = _work(model, 1.0) / _work(model, masked)
-    # A part is a share of the time, or of the steps.
-    return 1 - share + share / cost if config.steps is None else 1 / (1 - share + share * cost)
+        generator = work_per_token(config.generator_config(model), masked)
+        return work_per_token(model, masked) / (work_per_token(model, 0.0) + generator)
+    costs = [(share, work / work_per_token(model, masked)) for share, work in work_by_phase(config, model)]
+    if config.steps is None:  # a phase is a share of the time, else of the steps
+        return sum(share / cost for share, cost in costs)
+    return 1 / sum(share * cost for share, cost in costs)

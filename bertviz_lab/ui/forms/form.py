@@ -30,9 +30,10 @@ BROUGHT = (
     "lowercase",
     "share_layers",
     "causal_share",
+    "shallow_share",
 )
 #: Of these, what a teacher brings too: the student is of another size.
-TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share")
+TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
@@ -62,7 +63,7 @@ def config_from(session: AppState, text: texts.Text, names: Sequence[str], value
             brought = TEACHERS if distils else BROUGHT
             options = {name: value for name, value in options.items() if name not in brought}
             folder = str(session.models.start_folder(chosen))
-            options |= {"causal_share": 0.0, "teacher" if distils else "init_from": folder}
+            options |= {"causal_share": 0.0, "shallow_share": 0.0, "teacher" if distils else "init_from": folder}
         corpus = text.corpus or tuple(path.name for path in text.files)
         config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
         if start and config.seq_len > start.config.max_position_embeddings:

@@ -30,7 +30,7 @@ _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
 #: What the forecast depends on besides the text.
 _FORECAST = (
     "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
-    "mask_probability dropout precision bidirectional family objective"
+    "shallow_share mask_probability dropout precision bidirectional family objective"
 ).split()
 
 
@@ -176,7 +176,7 @@ def start_chosen(session: AppState, start: str, seq_len: Any, recipe: str = "") 
     updates = []
     for name in form.BROUGHT:
         own = name not in brought
-        reason = "Not with this model" if name == "causal_share" else f"{bringer} brings its own"
+        reason = "Not with this model" if name in ("causal_share", "shallow_share") else f"{bringer} brings its own"
         info = controls.help_of(_FIELDS[name]) if own else f"{reason}."
         updates.append(gr.update(interactive=own, info=info))
     length = min(seq_len, _longest(session, start)) if isinstance(seq_len, (int, float)) else seq_len

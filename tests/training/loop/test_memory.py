@@ -64,6 +64,12 @@ def test_parts_and_processes_need_less():
     assert needed(**large, processes=2) < 0.7 * needed(**large)
 
 
+def test_a_causal_warm_up_of_few_layers_needs_no_more_than_all_layers_do_later():
+    warmup = {"batch_size": 64, "causal_share": 0.2}
+    assert needed(**warmup, shallow_share=0.6) < needed(**warmup, shallow_share=0.0)
+    assert needed(causal_share=0.0, shallow_share=0.6) == needed(causal_share=0.0, shallow_share=0.0)
+
+
 def test_a_run_that_starts_from_a_model_does_not_read_forwards():
     assert needed(causal_share=0.4, init_from="model") == needed()
 
@@ -169,7 +175,7 @@ print(peak_memory())
 
 def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
     """`python -m benchmarks.memory` has more shapes."""
-    options = dict(corpus=[str(text)], preset="mini", steps=2, batch_size=64, seq_len=64, threads=1, precision="fp32")
+    options = dict(corpus=[str(text)], preset="mini", steps=4, batch_size=64, seq_len=64, threads=1, precision="fp32")
     command = [sys.executable, "-c", _MEASURE, json.dumps(options), str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     measured = int(done.stdout)

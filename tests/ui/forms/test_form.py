@@ -219,16 +219,22 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 
 
-def test_the_part_that_is_causal_is_reckoned_slower(
+def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
     session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
 
     def speed(**chosen: object) -> float:
-        config = config_of(session, preset="tiny", **chosen)
+        config = config_of(session, preset="tiny", **{"shallow_share": 0.0} | chosen)
         return Forecaster(session.settings.limits).forecast(config, config.model_config(8192)).tokens_per_second
 
     assert speed(causal_share=0.0) == pytest.approx(1000)
+    # One layer of two for half of the run.
+    layer, vocabulary = 12 * 128**2, 0.3 * 128 * 8192
+    few = (layer + vocabulary) / (2 * layer + vocabulary)
+    options = {"causal_share": 0.0, "shallow_share": 0.5, "mask_probability": 0.3}
+    assert speed(**options) == pytest.approx(1000 * (0.5 / few + 0.5))
+    assert speed(**options, steps="10") == pytest.approx(1000 / (0.5 * few + 0.5))
     # 2 layers of 12 x 128^2, and 128 x 8192 for each token that is asked for: 2.6 times as much where all are, not 15%.
     for masked, cost in ((0.15, 2.619), (0.3, 2.037)):
         options = {"causal_share": 0.5, "mask_probability": masked}
