@@ -12,6 +12,7 @@ and linear decay, both on the clock so that the rate reaches zero when time is u
 it pays. `lab` is `pretrain` with the recipe `lab` and nothing else set. Both start from the same vocabulary; reading
 and tokenizing the text is not counted, nor are pauses for evaluation and saving. Both are scored on the same
 held-out examples under the same masks: single runs of text, which is what `hf` trains on and half of what `lab` does.
+NSP accuracy is that of the run's own last evaluation, on 2,000 held-out pairs.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from bertviz_lab.training.loop.hardware import Hardware, available_cores, bf16_i
 from bertviz_lab.training.loop.schedule import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, evaluate_pretraining
 from bertviz_lab.training.pretraining.pretrain import pretrain
-from bertviz_lab.training.runs.events import CheckpointSaved, RunStarted, StepDone
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, RunStarted, StepDone
 
 CURVES = RESULTS / "time_to_quality" / slug(machine()["processor"])
 SEQ_LEN, BATCH_SIZE, WARMUP = 128, 32, 0.06
@@ -61,6 +62,7 @@ class Point:
     mlm_loss: float
     mlm_accuracy: float
     precision: str
+    nsp_accuracy: float | None = None  # of the lab at the end; transformers trains without sentence pairs
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def _score(model: nn.Module, examples: list[PretrainingBatch]) -> tuple[float, f
 
 
 def train_lab(setting: Setting, text: Text, seed: int, changes: dict[str, Any]) -> Iterator[Point]:
-    """`pretrain` as anybody would call it; scored whenever it saves a checkpoint."""
+    """`pretrain` as anybody would call it; scored whenever it saves a checkpoint, of NSP when it ends."""
     examples = held_out(text, setting.vocab_size)
     config = PretrainConfig.of_recipe(
         "lab",
@@ -193,16 +195,23 @@ def train_lab(setting: Setting, text: Text, seed: int, changes: dict[str, Any]) 
         **changes,
     )
     last, precision = StepDone(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0), ""
+    point: Point | None = None
     with tempfile.TemporaryDirectory() as folder:
         for event in pretrain(config, Path(folder) / "run"):
             if isinstance(event, RunStarted):
                 precision = event.precision
             elif isinstance(event, StepDone):
                 last = event
+            elif isinstance(event, EvalDone) and point:
+                point = replace(point, nsp_accuracy=event.metrics.get("nsp_accuracy"))
             elif isinstance(event, CheckpointSaved):
+                if point:
+                    yield point
                 # The seconds of a step that was not itself reported, from the last that was.
                 seconds = min(setting.seconds, last.seconds * event.step / max(last.step, 1))
-                yield Point(seconds, event.step, *_score(load_checkpoint(event.path).model, examples), precision)
+                point = Point(seconds, event.step, *_score(load_checkpoint(event.path).model, examples), precision)
+    if point:
+        yield point
 
 
 def one(given: argparse.Namespace) -> None:
@@ -225,7 +234,7 @@ def one(given: argparse.Namespace) -> None:
             f"{point.seconds:7.1f} s  step {point.step:6}  {point.mlm_loss:.4f}  {point.mlm_accuracy:.2%}", flush=True
         )
         row = asdict(point)
-        body["precision"] = row.pop("precision")
+        body |= {"precision": row.pop("precision"), "nsp_accuracy": row.pop("nsp_accuracy")}
         curve.append({key: round(value, 5) for key, value in row.items()})
         path.write_text(json.dumps(body | {"curve": curve}, indent=1) + "\n", encoding="utf-8")
 
