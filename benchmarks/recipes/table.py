@@ -85,7 +85,15 @@ def table(result: dict[str, Any]) -> str:
         f"cost {result['unigram_baseline']:.3f} bits per character: a recipe near that is still on the plateau at the "
         "start of a training, and what is best there need not be best in an hour."
     )
-    return "\n\n".join([about, scored, *map(_comparison, result["sweeps"])])
+    from_babylm = (
+        "Of the winners of the BabyLM challenges these are among them. LTG-BERT (Samuel et al. 2023): disentangled "
+        "attention, pre-norm with GeGLU, span masking, weight decay 0.1, no sentence pairs. GPT-BERT (Charpentier and "
+        "Samuel 2024): next-token beside masked-token prediction, which is the causal warm-up of the base, a masking "
+        "rate that falls, batches that grow. BabyLlama (Timiryasov and Tastet 2023): distillation, here from one "
+        "teacher. Not tried: GPT-BERT's attention gates and weighted layers, ensembles of teachers, and Sophia, "
+        "whose estimate of the Hessian needs a second kind of backward pass."
+    )
+    return "\n\n".join([about, scored, from_babylm, *map(_comparison, result["sweeps"])])
 
 
 def _comparison(sweep: dict[str, Any]) -> str:

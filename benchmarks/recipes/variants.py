@@ -89,11 +89,10 @@ VARIANTS = (
     Variant("[MASK] only, no random tokens", "masking", {"mask_split": "100/0/0"}),
     Variant("dropout 0.1", "regularisation", {"dropout": 0.1}),
     Variant("weight decay 0.1", "regularisation", {"weight_decay": 0.1}),
-    Variant("few layers for 60% (progressive stacking)", "layers", {"shallow_share": 0.6}),
-    Variant("few layers for 80%", "layers", {"shallow_share": 0.8}),
-    Variant("few layers for 40%", "layers", {"shallow_share": 0.4}),
+    Variant("few layers for 75% (progressive stacking)", "layers", {"shallow_share": 0.75}),
+    Variant("few layers for 50%", "layers", {"shallow_share": 0.5}),
     Variant("2 x 256", "shape", only="mini", shape=(2, 256, 4)),
-    Variant("30% masked, few layers for 60%", "together", {"mask_probability": 0.3, "shallow_share": 0.6}),
+    Variant("30% masked, few layers for 75%", "together", {"mask_probability": 0.3, "shallow_share": 0.75}),
 )
 
 

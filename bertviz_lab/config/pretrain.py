@@ -141,7 +141,7 @@ class PretrainConfig(TrainingConfig):
         high=0.9,
     )
     shallow_share: float = option(
-        0.6,
+        0.75,
         "Progressive stacking: fraction of the run, at its start, that trains a quarter and then half of the layers",
         low=0.0,
         high=0.95,
