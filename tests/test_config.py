@@ -231,6 +231,12 @@ def test_the_papers_recipe_is_the_papers():
     assert paper.causal_share == 0.0
 
 
+def test_a_run_that_was_begun_before_layers_could_join_later_has_them_all():
+    body = PretrainConfig(corpus=("a",)).to_dict()
+    assert PretrainConfig.from_dict(body).shallow_share == 0.75
+    assert PretrainConfig.from_dict({name: body[name] for name in body if name != "shallow_share"}).shallow_share == 0
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_only_the_labs_own_recipe_masks_more_than_the_paper(name):
     assert PretrainConfig.of_recipe(name, corpus=("a",)).mask_probability == (0.3 if name == "lab" else 0.15)

@@ -1,5 +1,6 @@
 """Every setting of pretraining, declared once: the command line, the page and the documentation are drawn from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -239,6 +240,11 @@ class PretrainConfig(TrainingConfig):
     def of_recipe(cls, recipe: str = "lab", **given: Any) -> Self:
         """The settings of a recipe, with those given put in their place. Raises `InputError`."""
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Self:
+        """As `TrainingConfig.from_dict`; a run that was begun before a setting existed has what it was trained with."""
+        return super().from_dict({"shallow_share": 0.0, **body})
 
     @property
     def time_budget_seconds(self) -> float | None:
