@@ -195,23 +195,20 @@ def train_lab(setting: Setting, text: Text, seed: int, changes: dict[str, Any]) 
         **changes,
     )
     last, precision = StepDone(0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0), ""
-    point: Point | None = None
+    point = Point(0.0, 0, 0.0, 0.0, "")
     with tempfile.TemporaryDirectory() as folder:
         for event in pretrain(config, Path(folder) / "run"):
             if isinstance(event, RunStarted):
                 precision = event.precision
             elif isinstance(event, StepDone):
                 last = event
-            elif isinstance(event, EvalDone) and point:
-                point = replace(point, nsp_accuracy=event.metrics.get("nsp_accuracy"))
+            elif isinstance(event, EvalDone):
+                yield replace(point, nsp_accuracy=event.metrics.get("nsp_accuracy"))
             elif isinstance(event, CheckpointSaved):
-                if point:
-                    yield point
                 # The seconds of a step that was not itself reported, from the last that was.
                 seconds = min(setting.seconds, last.seconds * event.step / max(last.step, 1))
                 point = Point(seconds, event.step, *_score(load_checkpoint(event.path).model, examples), precision)
-    if point:
-        yield point
+                yield point
 
 
 def one(given: argparse.Namespace) -> None:
@@ -235,6 +232,7 @@ def one(given: argparse.Namespace) -> None:
         )
         row = asdict(point)
         body |= {"precision": row.pop("precision"), "nsp_accuracy": row.pop("nsp_accuracy")}
+        curve = [earlier for earlier in curve if earlier["step"] != row["step"]]  # scored once more when it ends
         curve.append({key: round(value, 5) for key, value in row.items()})
         path.write_text(json.dumps(body | {"curve": curve}, indent=1) + "\n", encoding="utf-8")
 

@@ -75,8 +75,9 @@ def table(result: dict[str, Any]) -> str:
     """How recipes are compared, then each comparison."""
     about = (
         "One thing differs from the lab's recipe at a time and nothing is tuned anew for it, the learning rate "
-        "included; where a recipe says nothing else, it masks 15% of the tokens. Seconds are CPU seconds, so waiting "
-        "for a busy core does not count, and are weighed by a fixed training step that is timed every second of a run."
+        "included; where a recipe says nothing else, it masks 15% of the tokens and trains all layers throughout. "
+        "Seconds are CPU seconds, so waiting for a busy core does not count, and are weighed by a fixed training step "
+        "that is timed every second of a run."
     )
     scored = (
         "Bits per character are what 15% of the words of held-out passages cost, masked together, a word's tokens "
@@ -86,9 +87,9 @@ def table(result: dict[str, Any]) -> str:
         "start of a training, and what is best there need not be best in an hour."
     )
     from_babylm = (
-        "Of the winners of the BabyLM challenges these are among them. LTG-BERT (Samuel et al. 2023): disentangled "
+        "These recipes include what won the BabyLM challenges. LTG-BERT (Samuel et al. 2023): disentangled "
         "attention, pre-norm with GeGLU, span masking, weight decay 0.1, no sentence pairs. GPT-BERT (Charpentier and "
-        "Samuel 2024): next-token beside masked-token prediction, which is the causal warm-up of the base, a masking "
+        "Samuel 2024): next-token beside masked-token prediction, which is the causal warm-up, a masking "
         "rate that falls, batches that grow. BabyLlama (Timiryasov and Tastet 2023): distillation, here from one "
         "teacher. Not tried: GPT-BERT's attention gates and weighted layers, ensembles of teachers, and Sophia, "
         "whose estimate of the Hessian needs a second kind of backward pass."

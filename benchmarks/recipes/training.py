@@ -28,11 +28,12 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.optim import build_optimizers, parameter_groups
-from bertviz_lab.training.loop.progressive_stacking import start_shallow, use_layers
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.phases import shallow_share
 from bertviz_lab.training.pretraining.setup import build_data, build_model, build_model_config
 
 EVERYTHING = 10**12  # characters
@@ -97,8 +98,9 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     done = 0.0
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
     plan = changed(stages(config, data.training), variant.changes)
-    start_shallow(model, plan[0].layers)
-    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer, on_layers=partial(use_layers, model))
+    few = shallow_share(config)
+    zero_layers_from(model, layers_at(few, model_config.num_hidden_layers, 0.0))
+    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer)
     with tempfile.TemporaryDirectory() as folder, closing(curriculum):
         task = PretrainingTask(
             model,
@@ -111,6 +113,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
             CheckpointManager(Path(folder) / "checkpoints", 1),
             SnapshotWriter(Path(folder) / "snapshots", 0),
             distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
+            stacking=ProgressiveStacking(model, few, lambda: done),
         )
         average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
         latest: deque[dict[str, Tensor]] = deque(maxlen=variant.latest)
@@ -182,7 +185,7 @@ def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, fl
     result: list[Stage] = []
     start = 0.0
     for until in sorted({stage.until for stage in plan} | {begin for begin, _ in changes if begin > 0}):
-        data, layers = next((stage.data, stage.layers) for stage in plan if stage.until > start)
+        data = next(stage.data for stage in plan if stage.until > start)
         now: dict[str, Any] = {}
         for begin, change in changes:
             now |= change if begin <= start else {}
@@ -194,7 +197,7 @@ def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, fl
             rule=replace(data.rule, probability=now.get("mask_probability", data.rule.probability)),
             seed=data.seed + 15_485_863 * len(result),  # the parts of a stage do not begin with the same examples
         )
-        result.append(Stage(until, data, layers))
+        result.append(Stage(until, data))
         start = until
     return tuple(result)
 

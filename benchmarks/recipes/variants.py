@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: What all have in common: the lab's recipe as it was before this comparison.
-SHARED: dict[str, Any] = {"recipe": "lab", "mask_probability": 0.15, "shallow_share": 0.0}
+SHARED: dict[str, Any] = {"recipe": "lab", "causal_share": 0.25, "mask_probability": 0.15, "shallow_share": 0.0}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,11 @@ VARIANTS = (
     Variant("few layers for 75% (progressive stacking)", "layers", {"shallow_share": 0.75}),
     Variant("few layers for 50%", "layers", {"shallow_share": 0.5}),
     Variant("2 x 256", "shape", only="mini", shape=(2, 256, 4)),
-    Variant("30% masked, few layers for 75%", "together", {"mask_probability": 0.3, "shallow_share": 0.75}),
+    Variant(
+        "the lab's of today: 30% masked, few layers for 75%, causal for 20%",
+        "together",
+        {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2},
+    ),
 )
 
 

@@ -136,14 +136,14 @@ class PretrainConfig(TrainingConfig):
     short_share: float = option(0.45, "Fraction of the run that uses the shorter sequences", low=0.0, high=1.0)
     batch_size: int = option(16, "Batch size: sequences per optimizer step", low=1, high=65_536)
     causal_share: float = option(
-        0.25,
+        0.2,
         "Causal-LM warm-up: fraction of the run, at its start, that trains next-token prediction",
         low=0.0,
         high=0.9,
     )
     shallow_share: float = option(
         0.75,
-        "Progressive stacking: fraction of the run, at its start, that trains a quarter and then half of the layers",
+        "Progressive stacking: fraction of the run that trains part of the layers, first a quarter, then half of them",
         low=0.0,
         high=0.95,
     )
@@ -243,7 +243,7 @@ class PretrainConfig(TrainingConfig):
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """As `TrainingConfig.from_dict`; a run that was begun before a setting existed has what it was trained with."""
+        """As `TrainingConfig.from_dict`; runs from before `shallow_share` trained all layers throughout."""
         return super().from_dict({"shallow_share": 0.0, **body})
 
     @property

@@ -86,7 +86,7 @@ def stage(until: float, seq_len: int, batch_size: int) -> Stage:
         pairs="",
         seed=3,
     )
-    return Stage(until, data, 2)
+    return Stage(until, data)
 
 
 def test_stages_are_cut_where_something_changes_and_keep_their_tokens_a_step() -> None:

@@ -64,7 +64,7 @@ def test_short_sequences_first_count_until_the_long_ones_had_a_twentieth_of_the_
 
 @pytest.mark.parametrize(("done", "stage", "length"), [(0.0, 0, 12), (0.5, 0, 12), (0.52, 1, 12), (0.53, 1, 24)])
 def test_the_trained_length_of_a_curriculum_follows_its_progress(done, stage, length, tokenizer):
-    stages = tuple(Stage(until, support.small_data(tokenizer, seq_len=n), 2) for until, n in ((0.5, 12), (1.0, 24)))
+    stages = tuple(Stage(until, support.small_data(tokenizer, seq_len=n)) for until, n in ((0.5, 12), (1.0, 24)))
     with closing(Curriculum(stages, lambda: done, DataPosition(stage))) as curriculum:
         assert curriculum.trained_length == length
 

@@ -125,6 +125,7 @@ class Setup:
             corpus=("examples",),
             optimizer="adamw",
             causal_share=0.0,
+            shallow_share=0.0,
             mask_probability=0.01,
             seq_len=max(8, min(512, longest)),
             batch_size=min(4096, self.train.texts * max(trial.batch_size for trial in trials)),

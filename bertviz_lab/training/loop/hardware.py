@@ -84,14 +84,14 @@ class Hardware:
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
-    def prepare(self, model: nn.Module, *, grows: bool = False) -> nn.Module:
+    def prepare(self, model: nn.Module, *, find_unused_parameters: bool = False) -> nn.Module:
         """The model on the device; with several processes wrapped in DDP, which averages gradients, or sharded.
 
-        Of a model that `grows` some layers have no gradient yet, which DDP has to look for in every step.
+        `find_unused_parameters`: some layers have no gradient yet, which DDP looks for in every step.
         """
         if self.is_sharded:
             return shard_model(model, self.device, self.processes)
-        if grows:
+        if find_unused_parameters:
             self.accelerator.ddp_handler = DistributedDataParallelKwargs(find_unused_parameters=True)
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 

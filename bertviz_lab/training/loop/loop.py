@@ -111,7 +111,7 @@ class LoopConfig:
     eval_steps: int | None = None  # evaluate every so many steps instead
     checkpoint_every: float = 60.0  # seconds
     stop_on_loss_spike: bool = True  # off where a single outlier among the targets makes a step's loss large
-    #: By the fraction of the steps that are done, that of their work: some cost more than others.
+    #: Fraction of the work done, by the fraction of the steps done: later steps may cost more. For the ETA.
     work_done: Callable[[float], float] = lambda done: done
 
     def fraction_done(self, progress: Progress) -> float:

@@ -12,7 +12,7 @@ Four things are in memory at the worst moment of a step, the start of the backwa
    half the bytes. Dropout adds a byte for each number it may drop, and on the CPU it needs explicit attention: four
    matrices of (tokens x tokens) in fp32 for every head. The last layer computes most of this for the predicted
    positions only. With gradient checkpointing only the input of every layer is kept, and all of one layer at a time.
-   Of layers that have not joined yet nothing is kept (progressive stacking).
+   Of layers that have not joined (progressive stacking) only the inputs of their LayerNorms are kept.
 4. The logits: for every predicted position one number for every token of the vocabulary, and its gradient. On a GPU
    also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not the masked ones alone:
    then this is the largest item.
@@ -95,13 +95,16 @@ def estimate_memory(
     masked = max(1, round(settings.mask_probability * settings.seq_len))
     # (all but the logits, logits) at the moments of which one is the peak
     backward = []
-    for phase in phases(settings):
+    for phase in phases(settings, model.num_hidden_layers):
         predicted = rows * (settings.seq_len - 1 if phase.causal else masked)
         if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
             predicted = rows * settings.seq_len
         logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
-        layers = min(phase.layers, model.num_hidden_layers)
-        backward.append((_activations(model, layers, settings, rows, predicted, half, device) + 4 * table, logits))
+        trained = model.replace(num_hidden_layers=phase.layers)
+        idle = (model.num_hidden_layers - phase.layers) * (0 if model.is_prenorm else 2)  # LayerNorms
+        activations = _activations(trained, settings, rows, predicted, half, device)
+        activations += 4 * idle * rows * settings.seq_len * model.hidden_size
+        backward.append((activations + 4 * table, logits))
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
     if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
         gathered = 4 * (weights // model.num_hidden_layers + table)
@@ -134,9 +137,9 @@ def _forward(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
 
 
 def _activations(
-    model: BertConfig, layers: int, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
+    model: BertConfig, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
 ) -> int:
-    """Bytes of the activations of `layers` layers that the backward pass needs, without the logits."""
+    """Bytes of the activations that the backward pass needs, without the logits."""
     hidden, inner = model.hidden_size, model.intermediate_size
     plain, product = 4, 2 if half else 4  # bytes of a number, and of an input of a matrix product
     explicit_attention = settings.dropout > 0 and device == "cpu"
@@ -151,9 +154,9 @@ def _activations(
         attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len
     tokens = rows * settings.seq_len
     layer, last = tokens * (attended + attending), tokens * attended + (predicted + rows) * attending
-    kept = (layers - 1) * layer + last
+    kept = (model.num_hidden_layers - 1) * layer + last
     if settings.gradient_checkpointing:  # the input of each layer, and all of one
-        kept = min(kept, layers * tokens * plain * hidden + max(layer, last))
+        kept = min(kept, model.num_hidden_layers * tokens * plain * hidden + max(layer, last))
     return kept + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
 
 

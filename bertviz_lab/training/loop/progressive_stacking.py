@@ -1,37 +1,58 @@
-"""Progressive stacking: a run begins with a few layers, and the others join while it trains (Gong et al. 2019).
+"""Progressive stacking: a run trains a quarter of the layers first, then half, then all (after Gong et al. 2019).
 
-A shallow model takes more steps in the same time, and its first heads find their tokens sooner. Here the model has all
-its layers from the start, so that it can be saved, scored and looked into at any time: those that have not joined yet
-have output projections of zero. Such a layer adds nothing to the hidden states, and nothing but its LayerNorms is
-computed in training; when it joins, it begins from there, and the model goes on as it was (Chen et al. 2016, Net2Net).
+Shallow steps are faster, and a shallow model's heads find their tokens sooner. The model has all its layers from the
+start, so that it can be saved, scored and looked into at any time: the output projections of those that have not joined
+are zero. Such a layer adds nothing, and in training only its LayerNorms are computed. Unlike Gong et al., who copy the
+layers below, a layer that joins begins there, so that the model goes on as it was (Chen et al. 2016, Net2Net).
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import nn
 
-from bertviz_lab.model.encoder import Encoder, EncoderLayer
+from bertviz_lab.model.encoder import EncoderLayer
+
+
+def layers_at(share: float, layers: int, done: float) -> int:
+    """How many of the layers are trained when a fraction `done` of a run is over; some are until `share` of it is."""
+    if done >= share:
+        return layers
+    return max(1, layers // (4 if done < share / 2 else 2))
 
 
 @torch.no_grad()
-def start_shallow(model: nn.Module, layers: int) -> None:
-    """Before a training: the layers of an encoder from `layers` on, counted from 0, add nothing."""
-    for layer in (layer for encoder in _encoders(model) for layer in _layers(encoder)[layers:]):
-        for projection in (layer.attention.output, layer.output):
-            projection.weight.zero_()
-            if projection.bias is not None:
-                projection.bias.zero_()
+def zero_layers_from(model: nn.Module, first: int) -> None:
+    """Zero the output projections of all but the first layers, so that the others add nothing."""
+    for layer in _layers(model)[first:]:
+        for parameter in _projections(layer):
+            parameter.zero_()
 
 
-def use_layers(model: nn.Module, layers: int) -> None:
-    """Train the first `layers` layers of an encoder; the others, which must add nothing, are left out."""
-    for encoder in _encoders(model):
-        for index, layer in enumerate(_layers(encoder)):
-            layer.is_idle = index >= layers
+class ProgressiveStacking:
+    """Which layers of a model a run trains: those that are due, and those that have been trained before."""
+
+    def __init__(self, model: nn.Module, share: float, fraction_done: Callable[[], float]):
+        self._layers, self._share, self._fraction_done = _layers(model), share, fraction_done
+        trained = [place for place, layer in enumerate(self._layers, 1) if any(p.any() for p in _projections(layer))]
+        self._joined = max(trained, default=0)
+        self.update()
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether some layers have not joined yet."""
+        return self._joined < len(self._layers)
+
+    def update(self) -> None:
+        """Let the layers join that are due, before a step."""
+        self._joined = max(self._joined, layers_at(self._share, len(self._layers), self._fraction_done()))
+        for place, layer in enumerate(self._layers):
+            layer.is_idle = place >= self._joined
 
 
-def _encoders(model: nn.Module) -> list[Encoder]:
-    return [module for module in model.modules() if isinstance(module, Encoder)]
+def _layers(model: nn.Module) -> list[EncoderLayer]:
+    return [module for module in model.modules() if isinstance(module, EncoderLayer)]
 
 
-def _layers(encoder: Encoder) -> list[EncoderLayer]:
-    return [layer for layer in encoder.layers if isinstance(layer, EncoderLayer)]
+def _projections(layer: EncoderLayer) -> list[nn.Parameter]:
+    return [*layer.attention.output.parameters(), *layer.output.parameters()]

@@ -1,4 +1,4 @@
-"""The batches of a run, phase by phase, made ahead of time."""
+"""The stages of a run: a causal-LM warm-up, short sequences first, then batches as the settings say."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.prefetch import Prefetcher
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.data.pretraining.streaming import ChunkReader, StreamedData
-from bertviz_lab.training.pretraining.phases import phases
+from bertviz_lab.training.pretraining.phases import causal_share
 
 #: A sequence length counts as trained from this share of the run so far on.
 _MEANINGFUL = 0.05
@@ -17,11 +17,10 @@ _MEANINGFUL = 0.05
 
 @dataclass(frozen=True)
 class Stage:
-    """A phase with its data: it lasts until this fraction of the run is done, and trains so many layers."""
+    """A part of a run: it lasts until this fraction of the run is done."""
 
     until: float
     data: PretrainingData
-    layers: int
 
 
 @dataclass(frozen=True)
@@ -35,21 +34,26 @@ class DataPosition:
 
 
 def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
-    """The phases with their data. Short examples come in larger batches: a step has as many tokens throughout."""
-    return tuple(
-        Stage(
-            phase.until,
-            replace(
-                data,
-                causal=phase.causal,
-                seq_len=phase.seq_len,
-                batch_size=config.batch_size * max(1, config.seq_len // phase.seq_len),
-                seed=data.seed + 1_000_003 * place,
-            ),
-            phase.layers,
-        )
-        for place, phase in enumerate(phases(config))
-    )
+    """The stages of a run. Short examples come in larger batches, so that a step has as many tokens throughout.
+
+    Source: two sequence lengths, Devlin et al. 2018, appendix A.2; next-token prediction before masked-token
+    prediction, Gisserot-Boukhlef et al. 2025. Both leave the model as it is: only the task at the start differs.
+    """
+    causal_until, short_until = causal_share(config), config.short_share
+    if not 0 < config.short_seq_len < config.seq_len or config.init_from:  # a trained model needs no easy start
+        short_until = 0.0
+    schedule: list[Stage] = []
+    start = 0.0
+    for until in sorted({causal_until, short_until, 1.0}):
+        if until <= start:
+            continue
+        part = replace(data, causal=start < causal_until, seed=data.seed + 1_000_003 * len(schedule))
+        if start < short_until:
+            more = max(1, config.seq_len // config.short_seq_len)
+            part = replace(part, seq_len=config.short_seq_len, batch_size=config.batch_size * more)
+        schedule.append(Stage(until, part))
+        start = until
+    return tuple(schedule)
 
 
 class Curriculum(Iterator[PretrainingBatch]):
@@ -58,7 +62,7 @@ class Curriculum(Iterator[PretrainingBatch]):
     The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
     dropped. Whoever iterates calls `close` in the end. With a `reader` the text is streamed: a stage takes up the chunk
     that the one before it was at. `on_longer` is called with the lengths before and after, when a stage has longer
-    examples than the one before, and by `look_ahead`; `on_layers` with the layers that a stage trains, at its start.
+    examples than the one before, and by `look_ahead`.
     """
 
     def __init__(
@@ -68,17 +72,14 @@ class Curriculum(Iterator[PretrainingBatch]):
         position: DataPosition | None = None,
         reader: ChunkReader | None = None,
         on_longer: Callable[[int, int], object] = lambda before, after: None,
-        on_layers: Callable[[int], object] = lambda layers: None,
     ):
-        self._stages, self._fraction_done, self._reader = stages, fraction_done, reader
-        self._on_longer, self._on_layers = on_longer, on_layers
+        self._stages, self._fraction_done, self._reader, self._on_longer = stages, fraction_done, reader, on_longer
         position = position or DataPosition()
         self._stage = position.stage
         self._stream = self._open(position.epoch, position.number)
 
     def _open(self, epoch: int, number: int) -> Prefetcher[PretrainingBatch]:
         data = self._stages[self._stage].data
-        self._on_layers(self._stages[self._stage].layers)
         return Prefetcher(BatchStream(StreamedData(data, self._reader) if self._reader else data, epoch, number))
 
     @property
@@ -92,10 +93,12 @@ class Curriculum(Iterator[PretrainingBatch]):
     def trained_length(self) -> int:
         """The longest `seq_len` that a twentieth of the run so far was trained on."""
         done, stages = self._fraction_done(), self._stages[: self._stage + 1]
-        shares: dict[int, float] = {}
-        for start, stage in zip((0.0, *(stage.until for stage in stages)), stages, strict=False):
-            shares[stage.data.seq_len] = shares.get(stage.data.seq_len, 0.0) + min(done, stage.until) - start
-        meaningful = [seq_len for seq_len, share in shares.items() if share >= _MEANINGFUL * done]
+        starts = (0.0, *(stage.until for stage in stages))
+        meaningful = [
+            stage.data.seq_len
+            for start, stage in zip(starts, stages, strict=False)
+            if min(done, stage.until) - start >= _MEANINGFUL * done
+        ]
         return max(meaningful, default=stages[-1].data.seq_len)
 
     @property

@@ -18,6 +18,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import optimizer_tensors, save_training_state
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.evaluate import (
@@ -53,6 +54,7 @@ class PretrainingTask:
     snapshots: SnapshotWriter
     probe_scorer: ProbeScorer | None = None  # about what the model can do already
     distillation: Distillation | None = None  # from a teacher
+    stacking: ProgressiveStacking | None = None  # layers that join while it trains
     start_length: int = 0  # trained length of the model that the run continues from
 
     @property
@@ -78,6 +80,8 @@ class PretrainingTask:
 
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
+        if self.stacking is not None:
+            self.stacking.update()
         batch = batch.to(self.hardware.device)
         if isinstance(self.model, GeneratorAndDiscriminator):
             return replaced_token_step(model, batch, measure)

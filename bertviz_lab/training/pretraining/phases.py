@@ -1,70 +1,57 @@
-"""The phases of a run: a causal-LM warm-up, short sequences and few layers first, and what each costs.
+"""What a run costs: its phases differ in what is predicted, and in how many layers are trained."""
 
-Each is a fraction of a run: of its time, or of its steps.
-"""
+from dataclasses import dataclass
+from itertools import pairwise
 
-from dataclasses import dataclass, replace
-
-from bertviz_lab.config import PRESETS, BertConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.training.loop.progressive_stacking import layers_at
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a run by its settings alone: it lasts until this fraction of the run is done."""
+    """A part of a run, as planned by its settings."""
 
-    until: float
-    causal: bool
-    seq_len: int
+    share: float  # of the run
+    causal: bool  # causal-LM warm-up: every token is predicted
     layers: int
 
 
-def phases(config: PretrainConfig) -> tuple[Phase, ...]:
-    """The phases of a run.
-
-    Source: two sequence lengths, Devlin et al. 2018, appendix A.2; next-token prediction before masked-token
-    prediction, Gisserot-Boukhlef et al. 2025; few layers first, Gong et al. 2019. All leave the final model as it is.
-    """
-    causal_until, short_until, shallow_until = config.causal_share, config.short_share, config.shallow_share
-    if not 0 < config.short_seq_len < config.seq_len:
-        short_until = 0.0
-    if config.init_from:  # a trained model needs no easy start
-        causal_until = short_until = 0.0
-    if config.teacher or config.replaces_tokens:  # both are about masked tokens
-        causal_until = 0.0
-    if config.init_from or config.teacher or config.replaces_tokens or config.share_layers or config.family == "albert":
-        shallow_until = 0.0  # layers that have been trained before, or are one
-    layers = config.layers or PRESETS[config.preset][0]
-    depths = ((shallow_until / 2, layers // 4), (shallow_until, layers // 2), (1.0, layers))
-    found: list[Phase] = []
-    start = 0.0
-    for until in sorted({causal_until, short_until, 1.0} | {end for end, _ in depths}):
-        if until <= start:
-            continue
-        seq_len = config.short_seq_len if start < short_until else config.seq_len
-        depth = max(1, next(depth for end, depth in depths if start < end))
-        phase = Phase(until, start < causal_until, seq_len, depth)
-        if found and replace(found[-1], until=until) == phase:
-            found.pop()
-        found.append(phase)
-        start = until
-    return tuple(found)
+def causal_share(config: PretrainConfig) -> float:
+    """The fraction of a run that is causal-LM warm-up: none of a model that is trained further, or about masks."""
+    return 0.0 if config.init_from or config.teacher or config.replaces_tokens else config.causal_share
 
 
-def work_per_token(model: BertConfig, predicted: float, layers: int | None = None) -> float:
+def shallow_share(config: PretrainConfig) -> float:
+    """The fraction of a run that trains some of the layers: none where they are trained already, or are one."""
+    is_new = not (config.init_from or config.teacher or config.replaces_tokens)
+    return config.shallow_share if is_new and not config.share_layers and config.family != "albert" else 0.0
+
+
+def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
+    """The phases of a run that trains a model of so many layers."""
+    causal, shallow = causal_share(config), shallow_share(config)
+    borders = sorted({0.0, causal, shallow / 2, shallow, 1.0})
+    return tuple(
+        Phase(end - start, start < causal, layers_at(shallow, layers, start)) for start, end in pairwise(borders)
+    )
+
+
+def work_per_token(model: BertConfig, predicted: float) -> float:
     """Multiplications for a token, up to a constant: the layers, and the vocabulary for the share that is predicted."""
-    depth = model.num_hidden_layers if layers is None else layers
-    return 12 * depth * model.hidden_size**2 + predicted * model.hidden_size * model.vocab_size
+    return 12 * model.num_hidden_layers * model.hidden_size**2 + predicted * model.hidden_size * model.vocab_size
 
 
 def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float, float]]:
     """For each phase the fraction of the run that it is, and `work_per_token` in it."""
-    found, start = [], 0.0
-    for phase in phases(config):
-        predicted = 1.0 if phase.causal else config.mask_probability
-        layers = min(phase.layers, model.num_hidden_layers)
-        found.append((phase.until - start, work_per_token(model, predicted, layers)))
-        start = phase.until
-    return found
+    return [
+        (
+            phase.share,
+            work_per_token(
+                model.replace(num_hidden_layers=phase.layers), 1.0 if phase.causal else config.mask_probability
+            ),
+        )
+        for phase in phases(config, model.num_hidden_layers)
+    ]
 
 
 def work_done(config: PretrainConfig, model: BertConfig, done: float) -> float:

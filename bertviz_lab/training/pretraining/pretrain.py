@@ -32,7 +32,7 @@ from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
-from bertviz_lab.training.loop.progressive_stacking import start_shallow, use_layers
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
@@ -43,7 +43,7 @@ from bertviz_lab.training.pretraining.distillation import (
     start_from_teacher,
 )
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.phases import work_done
+from bertviz_lab.training.pretraining.phases import shallow_share, work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
@@ -134,19 +134,11 @@ def pretrain(
             notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")
         distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
-    plan = stages(config, data.training)
-    if start is None:
-        start_shallow(raw_model, plan[0].layers)
     set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
     if config.compile:
         compile_layers(raw_model, hardware.device)
-    model = hardware.prepare(raw_model, grows=plan[0].layers < plan[-1].layers)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
-    optimizers = build_optimizers(raw_model, config, peak)
     progress = Progress(**state.get("progress", {}))
-    if saved:
-        load_training_state(saved.path, optimizers, hardware, config.seed)
-
     loop = LoopConfig(
         learning_rate=peak,
         warmup=config.warmup,
@@ -158,17 +150,25 @@ def pretrain(
         checkpoint_every=config.checkpoint_every,
         work_done=partial(work_done, config, model_config),
     )
+    few = shallow_share(config)
+    if start is None:
+        zero_layers_from(raw_model, layers_at(few, model_config.num_hidden_layers, 0.0))
+    stacking = ProgressiveStacking(raw_model, few, lambda: loop.fraction_done(progress))
+    model = hardware.prepare(raw_model, find_unused_parameters=stacking.is_growing)
+    optimizers = build_optimizers(raw_model, config, peak)
+    if saved:
+        load_training_state(saved.path, optimizers, hardware, config.seed)
+
     position = DataPosition(**state.get("position", {}))
     reader = None
     if config.streaming:
         reader = ChunkReader(prepared_stream(config, folder), tokenizer, position.epoch, position.place)
     curriculum = Curriculum(
-        plan,
+        stages(config, data.training),
         lambda: loop.fraction_done(progress),
         position,
         reader,
         on_longer=lambda before, after: extend_positions(raw_model, max(before, taken_over), after),
-        on_layers=partial(use_layers, raw_model),
     )
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.
@@ -186,6 +186,7 @@ def pretrain(
         snapshots,
         probe_scorer,
         distillation,
+        stacking,
         start_length=(start.trained_length or 0) if start else 0,
     )
     yield RunStarted(

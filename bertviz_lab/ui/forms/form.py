@@ -19,7 +19,7 @@ DISTIL = "distil"
 
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
-#: A model that is gone on with has these already, and what it learnt by reading forwards too.
+#: Does not apply to a model that is trained further: it brings these, or needs no easy start.
 BROUGHT = (
     "preset",
     "family",

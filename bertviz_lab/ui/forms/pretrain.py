@@ -30,7 +30,7 @@ _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
 #: What the forecast depends on besides the text.
 _FORECAST = (
     "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
-    "shallow_share mask_probability dropout precision bidirectional family objective"
+    "shallow_share share_layers mask_probability dropout precision bidirectional family objective"
 ).split()
 
 

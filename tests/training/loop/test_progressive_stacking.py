@@ -12,8 +12,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
-from bertviz_lab.training.loop.progressive_stacking import start_shallow, use_layers
-from bertviz_lab.training.pretraining import pretrain as pretraining
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
 from tests.family_checkpoints import family_checkpoint
 from tests.model.support import KINDS, build, largest_difference, small_config
 from tests.training.support import after, finish, identical, short_run, weights
@@ -36,8 +35,8 @@ def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
         model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
     else:
         model = family_checkpoint(model_type, tmp_path, num_hidden_layers=3).model
-    start_shallow(model, 1)
-    use_layers(model, 1)
+    zero_layers_from(model, 1)
+    ProgressiveStacking(model, 1.0, lambda: 0.0)
     for module in model.modules():  # so that training differs from evaluation in what is left out alone
         for rate in ("dropout", "hidden_dropout_prob"):
             if isinstance(getattr(module, rate, None), float):
@@ -53,10 +52,14 @@ def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
 
 def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there():
     model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM), small_config(hidden_dropout_prob=0.0))
-    start_shallow(model, 1)
-    use_layers(model, 1)
+    zero_layers_from(model, 1)
+    done = [0.0]
+    stacking = ProgressiveStacking(model, 0.6, lambda: done[0])
+    assert stacking.is_growing
     before = logits(model.eval(), IDS)
-    use_layers(model, 3)
+    done[0] = 0.7
+    stacking.update()
+    assert not stacking.is_growing
     model.train()
     for layer in layers_of(model):
         layer.attention.dropout = 0.0
@@ -65,16 +68,30 @@ def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there
     assert all(layer.output.weight.grad.any() for layer in layers_of(model))
 
 
+def test_layers_that_are_trained_stay_whatever_the_schedule_says():
+    model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
+    zero_layers_from(model, 2)
+    ProgressiveStacking(model, 1.0, lambda: 0.0)
+    assert [layer.is_idle for layer in layers_of(model)] == [False, False, True]
+
+
+@pytest.mark.parametrize(("done", "layers"), [(0.0, 3), (0.29, 3), (0.3, 6), (0.59, 6), (0.6, 12), (1.0, 12)])
+def test_half_of_the_phase_is_for_a_quarter_of_the_layers(done, layers):
+    assert layers_at(0.6, 12, done) == layers
+
+
 @pytest.fixture
 def joined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The layers that a run trains, one entry a phase."""
+    """The layers that a run trains, one entry for each change."""
     told: list[int] = []
+    update = ProgressiveStacking.update
 
-    def use(model: nn.Module, layers: int) -> None:
-        told.append(layers)
-        use_layers(model, layers)
+    def told_update(stacking: ProgressiveStacking) -> None:
+        update(stacking)
+        trained = sum(not layer.is_idle for layer in stacking._layers)
+        told.extend([trained] if told[-1:] != [trained] else [])
 
-    monkeypatch.setattr(pretraining, "use_layers", use)
+    monkeypatch.setattr(ProgressiveStacking, "update", told_update)
     return told
 
 
@@ -117,14 +134,27 @@ def test_a_run_that_is_resumed_in_any_phase_ends_bit_for_bit_as_in_one_go(text, 
 )
 def test_all_layers_are_trained_throughout_where_that_is_asked_for_or_they_are_one(text, tmp_path, joined, changes):
     finish(growing(text, steps=2, **changes), tmp_path)
-    assert joined == [changes.get("layers", 4)]
+    assert joined == [4 if changes == {"shallow_share": 0.0} else 1]
 
 
 def test_a_model_that_is_trained_further_keeps_its_layers(text, tmp_path, joined):
+    """Also those beyond the default size, and of a finished run that is made longer."""
     finish(growing(text, steps=2, shallow_share=0.0), tmp_path / "first")
     before = copy.deepcopy(weights(tmp_path / "first" / "model"))
     joined.clear()
-    finish(growing(text, steps=1, learning_rate=1e-6, init_from=str(tmp_path / "first" / "model")), tmp_path / "second")
+    finish(
+        growing(
+            text, steps=1, learning_rate=1e-6, init_from=str(tmp_path / "first" / "model"), preset="tiny", layers=None
+        ),
+        tmp_path / "second",
+    )
     after_it = weights(tmp_path / "second" / "model")
     assert joined == [4]
     assert all(torch.allclose(before[name], after_it[name], atol=1e-4) for name in before)
+
+
+def test_a_finished_run_that_is_made_longer_goes_on_with_all_layers(text, tmp_path, joined):
+    finish(growing(text), tmp_path)
+    joined.clear()
+    finish(growing(text, steps=40), tmp_path, resume=True)
+    assert joined == [4]

@@ -3,18 +3,16 @@
 import threading
 from contextlib import closing
 
-import pytest
 import torch
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import MASKED_EVERY
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
-from bertviz_lab.training.pretraining.phases import phases, work_done
 from tests.training.support import small_data
 
 
 def settings(**changes) -> PretrainConfig:
-    return PretrainConfig(**({"corpus": ("a",), "seq_len": 16, "batch_size": 4, "shallow_share": 0.0} | changes))
+    return PretrainConfig(**({"corpus": ("a",), "seq_len": 16, "batch_size": 4} | changes))
 
 
 def parts(tokenizer, **changes) -> list[tuple[float, bool, int, int]]:
@@ -44,60 +42,6 @@ def test_short_examples_come_in_larger_batches(tokenizer):
 def test_both_first_parts_overlap(tokenizer):
     found = parts(tokenizer, causal_share=0.2, short_seq_len=8, short_share=0.5)
     assert found == [(0.2, True, 8, 8), (0.5, False, 8, 8), (1.0, False, 16, 4)]
-
-
-def depths(**changes) -> list[tuple[float, int]]:
-    config = settings(**({"causal_share": 0.0, "short_share": 0.0, "shallow_share": 0.6} | changes))
-    return [(phase.until, phase.layers) for phase in phases(config)]
-
-
-def test_a_quarter_of_the_layers_is_trained_first_then_half_then_all():
-    assert depths(preset="mini") == [(0.3, 1), (0.6, 2), (1.0, 4)]
-    assert depths(preset="base") == [(0.3, 3), (0.6, 6), (1.0, 12)]
-    assert depths(preset="tiny") == [(0.6, 1), (1.0, 2)]
-    assert depths(preset="mini", layers=3) == [(0.6, 1), (1.0, 3)]
-    assert depths(preset="mini", causal_share=0.4) == [(0.3, 1), (0.4, 2), (0.6, 2), (1.0, 4)]
-
-
-@pytest.mark.parametrize("changes", [{"layers": 1}, {"share_layers": True}, {"family": "albert"}, {"init_from": "a"}])
-def test_one_layer_and_layers_that_are_trained_already_do_not_grow(changes):
-    assert depths(preset="mini", **changes) == [(1.0, changes.get("layers", 4))]
-
-
-def test_layers_are_told_at_the_start_of_each_stage_and_of_a_resumed_run(tokenizer):
-    config, done, told = settings(causal_share=0.0, shallow_share=0.6, preset="mini"), [0.0], []
-    plan = stages(config, small_data(tokenizer, batch_size=2))
-    for position in (None, DataPosition(1)):
-        with closing(Curriculum(plan, lambda: done[0], position, on_layers=told.append)) as curriculum:
-            for done[0] in (0.0, 0.2, 0.5, 0.9):
-                next(curriculum)
-    assert told == [1, 2, 4, 2, 4]
-
-
-def test_sequences_of_one_length_count_together_though_layers_join_between(tokenizer):
-    config, done = settings(causal_share=0.0, short_seq_len=8, short_share=0.97, shallow_share=0.94), [0.0]
-    with closing(Curriculum(stages(config, small_data(tokenizer, batch_size=2)), lambda: done[0])) as curriculum:
-        for done[0] in (0.2, 0.95, 1.0):
-            next(curriculum)
-        assert curriculum.trained_length == 8
-    config = settings(causal_share=0.0, short_seq_len=8, short_share=0.9, shallow_share=0.94)
-    with closing(Curriculum(stages(config, small_data(tokenizer, batch_size=2)), lambda: done[0])) as curriculum:
-        for done[0] in (0.2, 0.92, 0.95):
-            next(curriculum)
-        assert curriculum.trained_length == 16, "0.04 with few layers, 0.01 with all"
-
-
-def test_steps_with_few_layers_are_a_smaller_part_of_the_work():
-    config = settings(preset="mini", causal_share=0.0, short_share=0.0, shallow_share=0.5, mask_probability=0.15)
-    model = config.model_config(8192)
-    layer, vocabulary = 12 * 256**2, 0.15 * 256 * 8192
-    works = [layers * layer + vocabulary for layers in (1, 2, 4)]
-    total = 0.25 * works[0] + 0.25 * works[1] + 0.5 * works[2]
-    assert work_done(config, model, 0.0) == 0.0
-    assert work_done(config, model, 0.4) == pytest.approx((0.25 * works[0] + 0.15 * works[1]) / total)
-    assert work_done(config, model, 1.0) == pytest.approx(1.0)
-    even = settings(preset="mini", causal_share=0.0)
-    assert work_done(even, model, 0.4) == pytest.approx(0.4)
 
 
 def test_the_part_changes_when_its_share_of_the_run_is_done(tokenizer):

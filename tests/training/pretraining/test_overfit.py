@@ -36,7 +36,7 @@ def test_thirty_two_examples_can_be_learnt_by_heart(tokenizer, tmp_path):
     config = small_config(hidden_size=32, intermediate_size=64, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
     model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0))
     optimizers = build_optimizers(model, PretrainConfig(corpus=("none",)), 5e-3)
-    curriculum = Curriculum((Stage(1.0, data, 3),), lambda: 0.0)
+    curriculum = Curriculum((Stage(1.0, data),), lambda: 0.0)
     task = Unsaved(
         model,
         config,
