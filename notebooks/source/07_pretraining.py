@@ -170,6 +170,7 @@ settings = PretrainConfig(
     seq_len=32,
     short_seq_len=0,
     causal_share=0.0,
+    shallow_share=0.0,
     batch_size=32,
     eval_every=6.0,
 )

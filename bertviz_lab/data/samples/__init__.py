@@ -41,7 +41,7 @@ SAMPLES = {
             "minutes, and because the program knows what is true in each story, it can test what was learned.",
             tiny_town.stories,
             # Short examples at first: who is meant is found sooner among few words. Reading forwards first gains
-            # nothing where a few hundred words stand in a few orders.
+            # nothing where a few hundred words stand in a few orders, and one layer does not find who is meant.
             {
                 "preset": "tiny",
                 "seq_len": 64,
@@ -50,6 +50,7 @@ SAMPLES = {
                 "batch_size": 32,
                 "time_budget": "2m",
                 "causal_share": 0.0,
+                "shallow_share": 0.0,
             },
             tiny_town.held_out,
         ),

@@ -408,6 +408,18 @@ def test_a_run_by_time_ends_in_time_with_a_rate_near_zero(report_always, monkeyp
     assert steps[-1].eta_seconds < 0.02
 
 
+def test_the_time_left_of_a_run_by_steps_reckons_with_what_later_steps_cost(report_always, monkeypatch):
+    clock = itertools.count(step=0.001)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+
+    def third_of_the_work(done: float) -> float:  # the first half of the steps is a third of it
+        return done / 1.5 if done < 0.5 else 1 / 3 + (done - 0.5) / 0.75
+
+    events = run(FitALine(), plan(steps=100, work_done=third_of_the_work))
+    half = next(event for event in events if isinstance(event, StepDone) and event.step == 50)
+    assert half.eta_seconds == pytest.approx(2 * half.seconds)
+
+
 def test_speed_is_tokens_by_seconds(report_always):
     def slow_numbers() -> Iterator[Numbers]:
         for batch in numbers():

@@ -64,6 +64,12 @@ def test_parts_and_processes_need_less():
     assert needed(**large, processes=2) < 0.7 * needed(**large)
 
 
+def test_every_layer_of_a_deeper_model_counts():
+    deep, options = MODEL.replace(num_hidden_layers=12), {"batch_size": 64, "shallow_share": 0.0}
+    assert estimate_memory(deep, settings(**options)).step > 2.5 * estimate_memory(MODEL, settings(**options)).step
+    assert needed(deep, init_from="model") == needed(deep, shallow_share=0.0)
+
+
 def test_a_causal_warm_up_of_few_layers_needs_no_more_than_all_layers_do_later():
     warmup = {"batch_size": 64, "causal_share": 0.2}
     assert needed(**warmup, shallow_share=0.6) < needed(**warmup, shallow_share=0.0)
