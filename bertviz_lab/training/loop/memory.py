@@ -100,9 +100,8 @@ def estimate_memory(
         if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
             predicted = rows * settings.seq_len
         logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
-        trained = model.replace(num_hidden_layers=phase.layers)
         idle = (model.num_hidden_layers - phase.layers) * (0 if model.is_prenorm else 2)  # LayerNorms
-        activations = _activations(trained, settings, rows, predicted, half, device)
+        activations = _activations(model, phase.layers, settings, rows, predicted, half, device)
         activations += 4 * idle * rows * settings.seq_len * model.hidden_size
         backward.append((activations + 4 * table, logits))
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
@@ -137,9 +136,9 @@ def _forward(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
 
 
 def _activations(
-    model: BertConfig, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
+    model: BertConfig, layers: int, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
 ) -> int:
-    """Bytes of the activations that the backward pass needs, without the logits."""
+    """Bytes of the activations of `layers` layers that the backward pass needs, without the logits."""
     hidden, inner = model.hidden_size, model.intermediate_size
     plain, product = 4, 2 if half else 4  # bytes of a number, and of an input of a matrix product
     explicit_attention = settings.dropout > 0 and device == "cpu"
@@ -154,9 +153,9 @@ def _activations(
         attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len
     tokens = rows * settings.seq_len
     layer, last = tokens * (attended + attending), tokens * attended + (predicted + rows) * attending
-    kept = (model.num_hidden_layers - 1) * layer + last
+    kept = (layers - 1) * layer + last
     if settings.gradient_checkpointing:  # the input of each layer, and all of one
-        kept = min(kept, model.num_hidden_layers * tokens * plain * hidden + max(layer, last))
+        kept = min(kept, layers * tokens * plain * hidden + max(layer, last))
     return kept + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
 
 

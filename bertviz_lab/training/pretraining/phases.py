@@ -36,20 +36,16 @@ def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
     )
 
 
-def work_per_token(model: BertConfig, predicted: float) -> float:
+def work_per_token(model: BertConfig, predicted: float, layers: int | None = None) -> float:
     """Multiplications for a token, up to a constant: the layers, and the vocabulary for the share that is predicted."""
-    return 12 * model.num_hidden_layers * model.hidden_size**2 + predicted * model.hidden_size * model.vocab_size
+    layers = layers or model.num_hidden_layers
+    return 12 * layers * model.hidden_size**2 + predicted * model.hidden_size * model.vocab_size
 
 
 def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float, float]]:
     """For each phase the fraction of the run that it is, and `work_per_token` in it."""
     return [
-        (
-            phase.share,
-            work_per_token(
-                model.replace(num_hidden_layers=phase.layers), 1.0 if phase.causal else config.mask_probability
-            ),
-        )
+        (phase.share, work_per_token(model, 1.0 if phase.causal else config.mask_probability, phase.layers))
         for phase in phases(config, model.num_hidden_layers)
     ]
 

@@ -5,7 +5,7 @@ NOT_ON_THE_PAGE = (
     *("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
     *("streaming", "held_out_documents", "compile"),  # for data sets of the hub, and GPUs
     "generator_size",  # of replaced-token detection
-    "checkpoint_every",  # the shorter a run, the more often
+    *("eval_every", "checkpoint_every"),  # the shorter a run, the more often
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
 
@@ -60,7 +60,7 @@ GROUPS = (
             *("segment_embeddings", "position_embeddings", "bidirectional"),
         ),
     ),
-    ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "probes", "seed")),
+    ("reporting", "Evaluation and checkpoints", ("steps", "probes", "seed")),
 )
 
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
@@ -160,7 +160,6 @@ LABELS = {
     "segment_embeddings": "Segment embeddings",
     "position_embeddings": "Position embeddings",
     "bidirectional": "Bidirectional attention",
-    "eval_every": "Seconds between evaluations",
     "probes": "Minimal-pair probes",
     "seed": "Seed",
 }
@@ -234,7 +233,6 @@ HELP = {
     "segment_embeddings": "Tell sentence A from sentence B; off sets them to zero.",
     "position_embeddings": "Tell the model the order of the tokens; off sets them to zero.",
     "bidirectional": "Off: a causal mask, so that each token attends only to those before it, as in GPT.",
-    "eval_every": "How often the model is evaluated on the held-out set.",
     "probes": "Test during training whether the model prefers the correct sentence of each minimal pair.",
     "seed": "Seed of every random stream: the same seed gives the same run.",
 }
