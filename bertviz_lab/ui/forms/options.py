@@ -238,7 +238,7 @@ HELP = {
 }
 
 RECIPES = {
-    "lab": "The lab's own: causal-LM warm-up and short sequences first. For minutes on a small machine.",
+    "lab": "The lab's own: causal-LM warm-up, short sequences and few layers first. For minutes on a small machine.",
     "paper": "BERT (2018): MLM from the first step, long sequences, dropout. For days on many accelerators.",
     "roberta": "RoBERTa (2019): MLM only, byte-level BPE, a higher learning rate. For days on many accelerators.",
     "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
