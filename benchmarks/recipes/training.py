@@ -28,7 +28,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.optim import build_optimizers, parameter_groups
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
@@ -98,8 +98,6 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     done = 0.0
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
     plan = changed(stages(config, data.training), variant.changes)
-    few = shallow_share(config)
-    zero_layers_from(model, layers_at(few, model_config.num_hidden_layers, 0.0))
     curriculum = Curriculum(plan, lambda: done, on_longer=on_longer)
     with tempfile.TemporaryDirectory() as folder, closing(curriculum):
         task = PretrainingTask(
@@ -113,7 +111,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
             CheckpointManager(Path(folder) / "checkpoints", 1),
             SnapshotWriter(Path(folder) / "snapshots", 0),
             distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
-            stacking=ProgressiveStacking(model, few, lambda: done),
+            stacking=ProgressiveStacking(model, shallow_share(config), lambda: done, is_new=True),
         )
         average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
         latest: deque[dict[str, Tensor]] = deque(maxlen=variant.latest)

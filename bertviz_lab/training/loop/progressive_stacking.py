@@ -21,20 +21,19 @@ def layers_at(share: float, layers: int, done: float) -> int:
     return max(1, layers // (4 if done < share / 2 else 2))
 
 
-@torch.no_grad()
-def zero_layers_from(model: nn.Module, first: int) -> None:
-    """Zero the output projections of all but the first layers, so that the others add nothing."""
-    for layer in _layers(model)[first:]:
-        for parameter in _projections(layer):
-            parameter.zero_()
-
-
 class ProgressiveStacking:
-    """Which layers of a model a run trains: those that are due, and those that have been trained before."""
+    """Which layers of a model a run trains: those that are due, and those that have been trained before.
 
-    def __init__(self, model: nn.Module, share: float, fraction_done: Callable[[], float]):
-        self._layers, self._share, self._fraction_done = _layers(model), share, fraction_done
-        trained = [place for place, layer in enumerate(self._layers, 1) if any(p.any() for p in _projections(layer))]
+    Of a model that `is_new`, with random weights, the layers that are not due begin with zeros.
+    """
+
+    def __init__(self, model: nn.Module, share: float, fraction_done: Callable[[], float], *, is_new: bool):
+        layers = [module for module in model.modules() if isinstance(module, EncoderLayer)]
+        self._layers, self._share, self._fraction_done = layers, share, fraction_done
+        if is_new:
+            for layer in layers[self._due() :]:
+                _zero(layer)
+        trained = [place for place, layer in enumerate(layers, 1) if any(p.any() for p in _projections(layer))]
         self._joined = max(trained, default=0)
         self.update()
 
@@ -45,13 +44,18 @@ class ProgressiveStacking:
 
     def update(self) -> None:
         """Let the layers join that are due, before a step."""
-        self._joined = max(self._joined, layers_at(self._share, len(self._layers), self._fraction_done()))
+        self._joined = max(self._joined, self._due())
         for place, layer in enumerate(self._layers):
             layer.is_idle = place >= self._joined
 
+    def _due(self) -> int:
+        return layers_at(self._share, len(self._layers), self._fraction_done())
 
-def _layers(model: nn.Module) -> list[EncoderLayer]:
-    return [module for module in model.modules() if isinstance(module, EncoderLayer)]
+
+@torch.no_grad()
+def _zero(layer: EncoderLayer) -> None:
+    for parameter in _projections(layer):
+        parameter.zero_()
 
 
 def _projections(layer: EncoderLayer) -> list[nn.Parameter]:

@@ -32,7 +32,7 @@ from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
@@ -150,10 +150,9 @@ def pretrain(
         checkpoint_every=config.checkpoint_every,
         work_done=partial(work_done, config, model_config),
     )
-    few = shallow_share(config)
-    if start is None:
-        zero_layers_from(raw_model, layers_at(few, model_config.num_hidden_layers, 0.0))
-    stacking = ProgressiveStacking(raw_model, few, lambda: loop.fraction_done(progress))
+    stacking = ProgressiveStacking(
+        raw_model, shallow_share(config), lambda: loop.fraction_done(progress), is_new=start is None
+    )
     model = hardware.prepare(raw_model, find_unused_parameters=stacking.is_growing)
     optimizers = build_optimizers(raw_model, config, peak)
     if saved:

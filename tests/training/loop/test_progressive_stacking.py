@@ -12,7 +12,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at, zero_layers_from
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at
 from tests.family_checkpoints import family_checkpoint
 from tests.model.support import KINDS, build, largest_difference, small_config
 from tests.training.support import after, finish, identical, short_run, weights
@@ -35,8 +35,7 @@ def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
         model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
     else:
         model = family_checkpoint(model_type, tmp_path, num_hidden_layers=3).model
-    zero_layers_from(model, 1)
-    ProgressiveStacking(model, 1.0, lambda: 0.0)
+    ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=True)
     for module in model.modules():  # so that training differs from evaluation in what is left out alone
         for rate in ("dropout", "hidden_dropout_prob"):
             if isinstance(getattr(module, rate, None), float):
@@ -52,9 +51,8 @@ def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
 
 def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there():
     model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM), small_config(hidden_dropout_prob=0.0))
-    zero_layers_from(model, 1)
     done = [0.0]
-    stacking = ProgressiveStacking(model, 0.6, lambda: done[0])
+    stacking = ProgressiveStacking(model, 0.6, lambda: done[0], is_new=True)
     assert stacking.is_growing
     before = logits(model.eval(), IDS)
     done[0] = 0.7
@@ -70,8 +68,11 @@ def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there
 
 def test_layers_that_are_trained_stay_whatever_the_schedule_says():
     model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
-    zero_layers_from(model, 2)
-    ProgressiveStacking(model, 1.0, lambda: 0.0)
+    stacking = ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=True)
+    with torch.no_grad():
+        layers_of(model)[1].output.bias.add_(1)
+    assert stacking.is_growing
+    ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=False)
     assert [layer.is_idle for layer in layers_of(model)] == [False, False, True]
 
 

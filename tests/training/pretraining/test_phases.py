@@ -40,8 +40,8 @@ def test_steps_with_few_layers_are_a_smaller_part_of_the_work():
     model = config.model_config(8192)
     layer, vocabulary = 12 * 256**2, 0.15 * 256 * 8192
     works = [layers * layer + vocabulary for layers in (1, 2, 4)]
-    shares, found = zip(*work_by_phase(config, model), strict=True)
-    assert (shares, found) == (pytest.approx((0.25, 0.25, 0.5)), pytest.approx(works))
+    shares, costs = zip(*work_by_phase(config, model), strict=True)
+    assert (shares, costs) == (pytest.approx((0.25, 0.25, 0.5)), pytest.approx(works))
     total = 0.25 * works[0] + 0.25 * works[1] + 0.5 * works[2]
     assert work_done(config, model, 0.0) == 0.0
     assert work_done(config, model, 0.4) == pytest.approx((0.25 * works[0] + 0.15 * works[1]) / total)
