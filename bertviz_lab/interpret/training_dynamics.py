@@ -31,6 +31,7 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.progressive_stacking import joined_layers
 
 #: Maximum number of masked tokens that are analyzed; number of groups in which the words are masked for their losses.
 MAX_MASKS, _GROUPS = 6, 7
@@ -52,6 +53,7 @@ class SnapshotAnalysis:
 
     - `attentions`: (layers, heads, tokens, tokens), rows sum to 1; `heads` has their metrics.
     - `windows`: of each layer that of its local attention; None where it sees all tokens.
+    - `joined`: of each layer whether it adds anything; one that has not joined the training does not.
     - `is_next`: probability that B follows A.
     - `losses`: (tokens,), -log of each token's probability when masked, in nats; NaN at special tokens and [MASK].
     - `labels`: of a sequence classifier, in the order of its configuration; `words`: of a token classifier.
@@ -63,6 +65,7 @@ class SnapshotAnalysis:
     attentions: NDArray[np.float32]
     heads: HeadMetrics
     windows: tuple[int | None, ...]
+    joined: tuple[bool, ...]
     masked_tokens: tuple[MaskedToken, ...]
     is_next: float | None
     losses: NDArray[np.float32] | None
@@ -114,6 +117,7 @@ def analyze_snapshot(
         encoding=encoding,
         attentions=attentions,
         windows=checkpoint.config.windows,
+        joined=joined_layers(model),
         heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if predicts_tokens else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),

@@ -28,6 +28,7 @@ def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
             "step": step,
             "cells": base64_array(sqrt_codes(analysis.attentions, 8)),
             "metrics": {name: np.round(values, 4).tolist() for name, values in analysis.heads.metrics.items()},
+            "joined": list(analysis.joined),
             "masked_tokens": [_masked_token(token) for token in analysis.masked_tokens],
             "is_next": analysis.is_next,
             "losses": None if analysis.losses is None else [_rounded(float(value), 3) for value in analysis.losses],

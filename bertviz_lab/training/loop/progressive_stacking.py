@@ -21,6 +21,11 @@ def layers_at(share: float, layers: int, done: float) -> int:
     return max(1, layers // (4 if done < share / 2 else 2))
 
 
+def joined_layers(model: nn.Module) -> tuple[bool, ...]:
+    """Of each layer of an encoder whether it adds anything; one that has not joined does not."""
+    return tuple(any(bool(p.any()) for p in _projections(layer)) for layer in _layers(model))
+
+
 class ProgressiveStacking:
     """Which layers of a model a run trains: those that are due, and those that have been trained before.
 
@@ -28,13 +33,11 @@ class ProgressiveStacking:
     """
 
     def __init__(self, model: nn.Module, share: float, fraction_done: Callable[[], float], *, is_new: bool):
-        layers = [module for module in model.modules() if isinstance(module, EncoderLayer)]
-        self._layers, self._share, self._fraction_done = layers, share, fraction_done
+        self._layers, self._share, self._fraction_done = _layers(model), share, fraction_done
         if is_new:
-            for layer in layers[self._due() :]:
+            for layer in self._layers[self._due() :]:
                 _zero(layer)
-        trained = [place for place, layer in enumerate(layers, 1) if any(p.any() for p in _projections(layer))]
-        self._joined = max(trained, default=0)
+        self._joined = max((place for place, joined in enumerate(joined_layers(model), 1) if joined), default=0)
         self.update()
 
     @property
@@ -56,6 +59,10 @@ class ProgressiveStacking:
 def _zero(layer: EncoderLayer) -> None:
     for parameter in _projections(layer):
         parameter.zero_()
+
+
+def _layers(model: nn.Module) -> list[EncoderLayer]:
+    return [module for module in model.modules() if isinstance(module, EncoderLayer)]
 
 
 def _projections(layer: EncoderLayer) -> list[nn.Parameter]:

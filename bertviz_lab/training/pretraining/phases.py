@@ -36,6 +36,20 @@ def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
     )
 
 
+def stacking_note(config: PretrainConfig, layers: int) -> str:
+    """When which layers are trained, for those who watch a run; "" where all are throughout."""
+    starts, start = dict[int, float](), 0.0  # by the number of layers
+    for phase in phases(config, layers):
+        starts.setdefault(phase.layers, start)
+        start += phase.share
+    (first, _), *later = starts.items()
+    if not later:
+        return ""
+    joins = [f"{'all' if count == layers else count} from {start:.0%} of the run on" for count, start in later]
+    few = f"{first} of {layers} layers {'is' if first == 1 else 'are'} trained at first"
+    return f"Progressive stacking: {', '.join([few, *joins])}."
+
+
 def work_per_token(model: BertConfig, predicted: float, layers: int | None = None) -> float:
     """Multiplications for a token, up to a constant: the layers, and the vocabulary for the share that is predicted."""
     layers = layers or model.num_hidden_layers

@@ -43,7 +43,7 @@ from bertviz_lab.training.pretraining.distillation import (
     start_from_teacher,
 )
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.phases import shallow_share, work_done
+from bertviz_lab.training.pretraining.phases import shallow_share, stacking_note, work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
@@ -200,7 +200,7 @@ def pretrain(
         device=str(hardware.device),
         threads=hardware.threads,
         baselines=baselines(corpus.counts(tokenizer.vocab_size), tokenizer, objective),
-        notes=tuple(notes),
+        notes=tuple(filter(None, (*notes, stacking_note(config, model_config.num_hidden_layers)))),
     )
     if config.init_from and not saved:  # what the model knew before, to compare with at the end
         yield EvalDone(0, 0.0, 0, task.evaluate(model, final=True))

@@ -26,6 +26,7 @@ def test_a_frame_can_be_read_back():
     assert body["step"] == 500
     cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
+    assert body["joined"] == [True, True]
     assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
     (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]

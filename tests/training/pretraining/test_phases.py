@@ -3,7 +3,7 @@
 import pytest
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.training.pretraining.phases import phases, shallow_share, work_by_phase, work_done
+from bertviz_lab.training.pretraining.phases import phases, shallow_share, stacking_note, work_by_phase, work_done
 
 
 def settings(**changes) -> PretrainConfig:
@@ -33,6 +33,20 @@ def test_layers_that_are_trained_already_or_are_one_do_not_join_later(changes):
 
 def test_a_model_that_is_trained_further_has_its_own_number_of_layers():
     assert parts(12, init_from="a") == [(1.0, False, 12)]
+
+
+@pytest.mark.parametrize(
+    ("layers", "note"),
+    [
+        (4, "1 of 4 layers is trained at first, 2 from 30% of the run on, all from 60% of the run on."),
+        (12, "3 of 12 layers are trained at first, 6 from 30% of the run on, all from 60% of the run on."),
+        (2, "1 of 2 layers is trained at first, all from 60% of the run on."),
+    ],
+)
+def test_a_run_says_when_its_layers_join(layers, note):
+    assert stacking_note(settings(), layers) == f"Progressive stacking: {note}"
+    assert stacking_note(settings(shallow_share=0.0), layers) == ""
+    assert stacking_note(settings(init_from="a"), layers) == ""
 
 
 def test_steps_with_few_layers_are_a_smaller_part_of_the_work():

@@ -34,6 +34,9 @@ from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, R
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.support import after, finish, identical, short_run, started, time_limit, weights, write_text
 
+#: What every run of two layers says.
+STACKED = ("Progressive stacking: 1 of 2 layers is trained at first, all from 75% of the run on.",)
+
 
 def test_a_run_goes_from_a_text_to_a_model_that_transformers_opens(text, tmp_path):
     folder = tmp_path / "run"
@@ -67,7 +70,7 @@ def test_what_is_announced_is_what_is_trained(text, tmp_path):
     assert event.parameters == sum(parameter.numel() for parameter in model.parameters())
     assert (event.total_steps, event.time_budget, event.objective) == (12, None, "mlm+nsp")
     assert (event.precision, event.device, event.threads) == ("fp32", "cpu", 1)
-    assert event.notes == ()
+    assert event.notes == STACKED
     counts = TokenizedCorpus.open(tmp_path / "corpus").counts(tokenizer.vocab_size)
     share = counts[counts > 0] / counts.sum()
     assert event.baselines["mlm_loss"] == pytest.approx(math.log(tokenizer.vocab_size))
@@ -225,7 +228,7 @@ def test_one_document_trains_masked_words_only_and_says_so(tmp_path):
     assert event.objective == "mlm"
     assert "nsp_loss" not in event.baselines
     assert "sentence pairs are left out" in event.notes[0]
-    assert len(event.notes) == 1, "the end of the document is held out"
+    assert event.notes[1:] == STACKED, "the end of the document is held out"
     assert type(load_checkpoint(tmp_path / "run" / "model").model) is BertForMaskedLM
     assert all("nsp_loss" not in e.metrics for e in events if isinstance(e, (StepDone, EvalDone)))
 
@@ -241,7 +244,7 @@ def test_documents_of_one_sentence_train_masked_words_only_and_say_so(tmp_path):
 def test_the_ends_of_a_few_documents_are_held_out(documents, tmp_path):
     text = write_text(tmp_path / "few.txt", documents=documents, sentences=12)
     events = finish(short_run(text, steps=3), tmp_path / "run")
-    assert (started(events).objective, started(events).notes) == ("mlm+nsp", ())
+    assert (started(events).objective, started(events).notes) == ("mlm+nsp", STACKED)
     assert "nsp_accuracy" in events[-2].metrics
 
 
@@ -268,7 +271,7 @@ def test_sentence_pairs_that_only_training_text_has_are_trained_on_and_not_score
 
 def test_masked_words_alone_can_be_asked_for(text, tmp_path):
     event = started(finish(short_run(text, objective="mlm", steps=2), tmp_path))
-    assert (event.objective, event.notes) == ("mlm", ())
+    assert (event.objective, event.notes) == ("mlm", STACKED)
     assert type(load_checkpoint(tmp_path / "model").model) is BertForMaskedLM
 
 

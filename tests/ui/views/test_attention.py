@@ -9,6 +9,7 @@ import pytest
 
 from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.attention.view import ATTENTION
 from tests.little import little_folder
@@ -123,3 +124,10 @@ def test_two_models_of_one_tokenizer_need_no_matching(session: AppState) -> None
     body = difference(session, "model")
     assert tuple(body["tokens"]) == session.models.open().tokenizer.encode(A).tokens
     assert "matched" not in body["guide"]
+
+
+def test_layers_that_have_not_joined_the_training_are_named(session: AppState) -> None:
+    assert "joined" not in attention(session)["guide"]
+    model = session.models.open().model
+    ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=True)
+    assert "Layer 2 has not joined the training" in attention(session, "a red cat")["guide"]

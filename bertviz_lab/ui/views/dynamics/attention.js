@@ -66,7 +66,7 @@ function makeAttention(onHead) {
 
   function drawHead() {
     headName.textContent = `Layer ${state.layer + 1}, head ${state.head + 1}`;
-    does.textContent = headWords(frame, state.layer, state.head);
+    does.textContent = frame.joined[state.layer] === false ? 'This layer has not joined the training yet (progressive stacking): its heads add nothing.' : headWords(frame, state.layer, state.head);
     heatmap.show(data, { name: headName.textContent, weights: throughLens(data, headWeights(data, state.layer, state.head), NO_LENS, state.layer),
       peak: peakOf(data, state.layer, state.head), scale: 'sqrt' }, state.row, state.column);
     tell(state.row, state.column);
