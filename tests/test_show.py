@@ -14,7 +14,7 @@ from bertviz_lab import (
 )
 from bertviz_lab.data.tasks.examples import LabelledText
 from bertviz_lab.interpret import Results
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.ui.components.assemble import PLOTLY, source
 from tests.little import little_checkpoint
 from tests.ui.components.harness import events

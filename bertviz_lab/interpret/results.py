@@ -32,8 +32,8 @@ from bertviz_lab.metrics import (
     entity_report,
 )
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.finetuning.label_sets import multi_label_scores
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_scores
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.finetuning.scoring import class_numbers, marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length

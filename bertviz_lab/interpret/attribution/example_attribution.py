@@ -17,7 +17,7 @@ from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, encode_inputs,
 from bertviz_lab.interpret.predictions.token_labels import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 
 
 def explain_example(

@@ -34,7 +34,7 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning.embeddings.retrieval_file import read_retrieval_set, search_scores
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.finetuning.scoring import predict_examples, score
 from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.loop.hardware import choose_hardware

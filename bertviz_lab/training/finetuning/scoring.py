@@ -27,9 +27,9 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
 from bertviz_lab.training.finetuning.embeddings.losses import cosine_loss, ranking_loss
 from bertviz_lab.training.finetuning.embeddings.ranking import random_baseline, related_predictions, related_scores
 from bertviz_lab.training.finetuning.embeddings.vectors import related_vectors
-from bertviz_lab.training.finetuning.label_sets import multi_label_predictions, multi_label_scores
-from bertviz_lab.training.finetuning.prediction import UNKNOWN, Prediction
-from bertviz_lab.training.finetuning.regression_targets import HUBER_DELTA
+from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_predictions, multi_label_scores
+from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction
+from bertviz_lab.training.finetuning.predictions.regression_targets import HUBER_DELTA
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.evaluate import evaluating
 

@@ -25,10 +25,10 @@ from bertviz_lab.training.checkpoints.training_state import (
     save_training_state,
 )
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
-from bertviz_lab.training.finetuning.label_sets import tuned_thresholds, with_thresholds
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
-from bertviz_lab.training.finetuning.regression_targets import head_state, load_head_state
+from bertviz_lab.training.finetuning.predictions.label_sets import tuned_thresholds, with_thresholds
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
+from bertviz_lab.training.finetuning.predictions.regression_targets import head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.finetuning.setup import Setup, build_model
 from bertviz_lab.training.finetuning.trials import Trial

@@ -17,12 +17,12 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
 from bertviz_lab.training.finetuning.early_stopping import is_better
-from bertviz_lab.training.finetuning.label_sets import (
+from bertviz_lab.training.finetuning.predictions.label_sets import (
     multi_label_predictions,
     start_at_label_frequencies,
     with_thresholds,
 )
-from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import (
     class_weights,
     majority_baselines,

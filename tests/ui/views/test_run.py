@@ -15,7 +15,7 @@ from bertviz_lab import InputError, interpret
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.data.tasks.examples import LabelledText
 from bertviz_lab.interpret import Results, read_results
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.guard.passwords import hash_password

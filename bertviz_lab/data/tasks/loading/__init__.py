@@ -2,6 +2,6 @@
 
 In reading order: `read_task` (the entry point), `read_options`, `load_files` (finds files, detects formats),
 `text_file` (encoding, lines), `raw_data` (what a file holds, and what was dropped of it); the formats `tables`,
-`records` (JSON, Parquet), `conll` (with the BIO schemes) and `squad`; `columns` and `labels` (what they mean),
-`label_cells` and `multi_label` (one label or several in a cell), `related_texts` (pairs and triplets for embeddings).
+`records` (JSON, Parquet), `conll` (with the BIO schemes) and `squad`; `columns` (what they mean),
+`label_columns/` (classes, several labels, numbers), `related_texts` (pairs and triplets for embeddings).
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.loading.labels import is_missing, number_of
+from bertviz_lab.data.tasks.loading.label_columns.labels import is_missing, number_of
 from bertviz_lab.data.tasks.loading.raw_data import RawTable, column_index, quoted_list
 from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError

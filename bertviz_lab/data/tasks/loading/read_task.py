@@ -26,15 +26,14 @@ from bertviz_lab.data.tasks.examples import (
 )
 from bertviz_lab.data.tasks.loading.columns import Columns, choose_columns, split_header
 from bertviz_lab.data.tasks.loading.conll import PLAIN, bio_scheme, to_bio
-from bertviz_lab.data.tasks.loading.label_cells import LabelCells
-from bertviz_lab.data.tasks.loading.labels import (
+from bertviz_lab.data.tasks.loading.label_columns.label_cells import LabelCells
+from bertviz_lab.data.tasks.loading.label_columns.labels import (
     MAX_CLASSES,
     check_classes,
     is_regression,
     sorted_labels,
 )
-from bertviz_lab.data.tasks.loading.load_files import load_raw_data
-from bertviz_lab.data.tasks.loading.multi_label import (
+from bertviz_lab.data.tasks.loading.label_columns.multi_label import (
     JOINED_COLUMN,
     NAMES_FILE,
     are_label_sets,
@@ -42,6 +41,7 @@ from bertviz_lab.data.tasks.loading.multi_label import (
     join_indicator_columns,
     names_beside,
 )
+from bertviz_lab.data.tasks.loading.load_files import load_raw_data
 from bertviz_lab.data.tasks.loading.raw_data import (
     DropReport,
     RawData,

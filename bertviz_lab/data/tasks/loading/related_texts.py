@@ -12,7 +12,7 @@ from bertviz_lab.data.tasks.loading.columns import (
     Columns,
     Profile,
 )
-from bertviz_lab.data.tasks.loading.labels import number_of
+from bertviz_lab.data.tasks.loading.label_columns.labels import number_of
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawTable, column_index, preview, quoted_list
 from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.data.tasks.loading.tables import check_numbers

@@ -9,8 +9,8 @@ from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
 from bertviz_lab.data.tasks.loading.columns import Columns
-from bertviz_lab.data.tasks.loading.label_cells import LabelCells
-from bertviz_lab.data.tasks.loading.labels import is_missing, number_of
+from bertviz_lab.data.tasks.loading.label_columns.label_cells import LabelCells
+from bertviz_lab.data.tasks.loading.label_columns.labels import is_missing, number_of
 from bertviz_lab.data.tasks.loading.raw_data import (
     MAX_COLUMNS,
     DropReport,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.tasks.examples import RelatedTexts
 from bertviz_lab.metrics import cosine_ranks, regression_report, retrieval_report
-from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 
 
 def has_scores(examples: Sequence[RelatedTexts]) -> bool:

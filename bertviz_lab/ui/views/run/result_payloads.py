@@ -21,7 +21,7 @@ from bertviz_lab.ui.state.metric_names import NAMES, shown
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results
-    from bertviz_lab.training.finetuning.prediction import Prediction
+    from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 
 _MOST_LISTED = 200
 

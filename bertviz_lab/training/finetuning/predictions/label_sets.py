@@ -12,7 +12,7 @@ from torch import nn
 from bertviz_lab.data.tasks.examples import Example, LabelledText
 from bertviz_lab.data.tasks.features import Features, multi_hot
 from bertviz_lab.metrics import MultiLabelReport, choose_thresholds, multi_label_report
-from bertviz_lab.training.finetuning.prediction import UNKNOWN, Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction
 
 #: A label applies from this probability on where no other threshold was chosen.
 _HALF = (0.5,)

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Self
 
 from bertviz_lab.data.tasks.examples import Label, Task
-from bertviz_lab.data.tasks.loading.labels import class_names, is_missing, number_of
-from bertviz_lab.data.tasks.loading.multi_label import label_separator, named_labels, split_labels
+from bertviz_lab.data.tasks.loading.label_columns.labels import class_names, is_missing, number_of
+from bertviz_lab.data.tasks.loading.label_columns.multi_label import label_separator, named_labels, split_labels
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.loading.columns import METADATA_NAMES
-from bertviz_lab.data.tasks.loading.labels import MAX_CLASSES, is_missing, number_of
+from bertviz_lab.data.tasks.loading.label_columns.labels import MAX_CLASSES, is_missing, number_of
 from bertviz_lab.data.tasks.loading.raw_data import RawTable, quoted_list
 from bertviz_lab.errors import InputError
 
