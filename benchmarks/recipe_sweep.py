@@ -44,7 +44,9 @@ def kept_runs() -> list[dict[str, Any]]:
     """Those of all settings."""
     lines = RUNS.read_text(encoding="utf-8").splitlines() if RUNS.is_file() else []
     known = [as_json(variant) for variant in VARIANTS]
-    return [run for run in map(json.loads, lines) if run["variant"] in known]
+    defaults = as_json(Variant("", ""))  # for what could not be varied yet when a run was made
+    runs = [run | {"variant": defaults | run["variant"]} for run in map(json.loads, lines)]
+    return [run for run in runs if run["variant"] in known]
 
 
 def comparisons() -> list[dict[str, Any]]:

@@ -17,10 +17,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from benchmarks.corpus import Text, tokenized, tokenizer_folder
 from benchmarks.recipes.clock import Clock, ReferenceStep
+from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_words, untie_decoder
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
-from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
@@ -91,6 +91,9 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     hardware = choose_hardware(precision, model_config, threads=1)
     torch.manual_seed(seed)
     model = build_model(config, data.objective, model_config, None)
+    scale_words(model, variant.embedding_scale)
+    if variant.is_untied:
+        untie_decoder(model)
     if variant.sinusoidal_positions:
         begin_with_sines(model, variant.sinusoidal_positions)
     peak = variant.rate * (config.learning_rate or default_learning_rate(model_config))
@@ -141,16 +144,6 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     )
 
 
-@torch.no_grad()
-def begin_with_sines(model: nn.Module, deviation: float) -> None:
-    """Give learned position embeddings sines and cosines to begin with (Vaswani et al. 2017, section 3.5)."""
-    for embeddings in (module for module in model.modules() if isinstance(module, Embeddings)):
-        positions_LD = embeddings.position.weight
-        length, size = positions_LD.shape
-        angles = torch.arange(length)[:, None] * 10_000 ** (-torch.arange(0, size, 2) / size)
-        positions_LD.copy_(deviation * math.sqrt(2) * torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
-
-
 def mean_of(values: Sequence[Tensor]) -> Tensor:
     """The mean of tensors of one shape; of such as hold no weights, the last."""
     return torch.stack(list(values)).mean(0) if values[0].is_floating_point() else values[-1]
@@ -169,7 +162,10 @@ def optimizers_of(
 ) -> list[torch.optim.Optimizer]:
     """The lab's, or one of pytorch-optimizer for all parameters, with the lab's groups and weight decay."""
     if not variant.optimizer:
-        return build_optimizers(model, config, learning_rate)
+        optimizers = build_optimizers(model, config, learning_rate)
+        if variant.embedding_rate != 1.0:
+            scale_rate(optimizers[0], model, variant.embedding_rate)
+        return optimizers
     import pytorch_optimizer  # takes seconds, and few recipes need it
 
     groups = parameter_groups(model, config.weight_decay)

@@ -21,6 +21,9 @@ class Variant:
     schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
     continues_positions: bool = True  # where sequences become longer, as the lab does; else positions begin at random
     sinusoidal_positions: float = 0.0  # standard deviation of position embeddings that begin as sines; 0: random
+    is_untied: bool = False  # the decoder is a table of its own, which begins as the word embeddings
+    embedding_scale: float = 1.0  # of the word embeddings at the start, relative to positions and segments
+    embedding_rate: float = 1.0  # learning rate of the embedding tables, in terms of the others'
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
     latest: int = 0  # the model is the mean of so many sets of weights, 1% of the run apart, as in LAWA; 0 is none
     optimizer: str = ""  # one of pytorch-optimizer in place of the lab's, with the options that follow
@@ -92,6 +95,10 @@ VARIANTS = (
     Variant("few layers for 75% (progressive stacking)", "layers", {"shallow_share": 0.75}),
     Variant("few layers for 50%", "layers", {"shallow_share": 0.5}),
     Variant("2 x 256", "shape", only="mini", shape=(2, 256, 4)),
+    Variant("untied decoder", "embeddings", is_untied=True),
+    Variant("word embeddings begin three times as large", "embeddings", embedding_scale=3.0),
+    Variant("embeddings at three times the rate", "embeddings", embedding_rate=3.0),
+    Variant("few layers for 75%, no causal warm-up", "layers", {"shallow_share": 0.75, "causal_share": 0.0}),
     Variant(
         "the lab's of today: 30% masked, few layers for 75%, causal for 20%",
         "together",

@@ -1,5 +1,6 @@
 """Recipes are compared at equal cost, by scores that do not depend on the vocabulary, and against the noise."""
 
+import copy
 import json
 import math
 import time
@@ -14,15 +15,17 @@ from benchmarks import recipe_sweep
 from benchmarks.corpus import Text
 from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.clock import NOMINAL, Clock
+from benchmarks.recipes.embeddings import begin_with_sines, scale_words, untie_decoder
 from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import SCHEDULES, begin_with_sines, changed, configuration, mean_of, optimizers_of
+from benchmarks.recipes.training import SCHEDULES, changed, configuration, mean_of, optimizers_of
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
+from bertviz_lab.training.loop.schedule import set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Stage
 from tests.little import little_checkpoint, little_text, little_tokenizer
 
@@ -283,6 +286,47 @@ def test_every_setting_has_a_comparison_of_its_own(tmp_path: Any, monkeypatch: p
     assert [len(sweep["variants"]) for sweep in sweeps] == [2, 1]
     text = table({"sweeps": sweeps, "unigram_baseline": 3.0})
     assert text.index("**tiny models**") < text.index("**mini models**")
+
+
+def test_an_untied_decoder_begins_as_the_word_embeddings_and_learns_apart_from_them() -> None:
+    tied = little_checkpoint(kind=BertForMaskedLM).model
+    untied = copy.deepcopy(tied)
+    untie_decoder(untied)
+    ids = torch.randint(5, 20, (2, 8))
+    assert torch.equal(tied.eval()(ids).logits, untied.eval()(ids).logits)
+    tied(ids, labels=ids).loss.backward()
+    untied(ids, labels=ids).loss.backward()
+    read, written = untied.bert.embeddings.word.weight.grad, untied.mlm.decoder.weight.grad
+    assert read.abs().sum() > 0
+    assert torch.allclose(read + written, tied.bert.embeddings.word.weight.grad, atol=1e-6)
+
+
+def test_word_embeddings_are_scaled_alone() -> None:
+    model = little_checkpoint(kind=BertForMaskedLM).model
+    before = copy.deepcopy(dict(model.named_parameters()))
+    scale_words(model, 3.0)
+    factors = {name: 3.0 if "embeddings.word" in name else 1.0 for name in before}
+    assert all(torch.equal(p, factors[name] * before[name]) for name, p in model.named_parameters())
+
+
+def test_embedding_tables_learn_at_a_rate_of_their_own() -> None:
+    model = little_checkpoint(kind=BertForMaskedLM).model
+    variant = Variant("fast", "embeddings", embedding_rate=3.0)
+    optimizers = optimizers_of(variant, model, PretrainConfig(corpus=("text",)), 1e-3)
+    set_learning_rate(optimizers, 1e-3)
+    rates = {id(p): group["lr"] for group in optimizers[0].param_groups for p in group["params"]}
+    tables = {name: rates.pop(id(p)) for name, p in model.named_parameters() if "embeddings" in name and p.dim() == 2}
+    assert len(tables) == 3
+    assert all(rate == pytest.approx(3e-3) for rate in tables.values())
+    assert set(rates.values()) == {1e-3}
+
+
+def test_runs_are_known_that_are_older_than_a_kind_of_variation(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe_sweep, "RUNS", tmp_path / "runs.jsonl")
+    run = line(BASE, 0, 2.0)
+    del run["variant"]["embedding_rate"]
+    recipe_sweep.RUNS.write_text(json.dumps(run) + "\n", encoding="utf-8")
+    assert recipe_sweep.kept_runs() == [line(BASE, 0, 2.0)]
 
 
 def test_positions_that_begin_as_sines_are_alike_where_they_are_near() -> None:
