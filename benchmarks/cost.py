@@ -121,8 +121,8 @@ def _steps_table(result: dict[str, Any]) -> str:
     header = ["shape", *(f"{side}, µs a token" for side in _COMPARED), *(f"{side}, MB" for side in _COMPARED)]
     note = (
         f"Fastest of {result['rounds']} tries ({result['text']}, {result['device']}, {result['threads']} threads), "
-        "and the most memory that the process held, libraries and all. The lab trains as it does by default, "
-        "transformers with dropout 0.1 on ready-made batches."
+        "and the most memory that the process held, libraries and all. The lab trains as it does by default once all "
+        "layers have joined, transformers with dropout 0.1 on ready-made batches."
     )
     return f"{note}\n\n{markdown(header, rows)}"
 
