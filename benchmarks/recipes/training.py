@@ -17,7 +17,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from benchmarks.corpus import Text, tokenized, tokenizer_folder
 from benchmarks.recipes.clock import Clock, ReferenceStep
-from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_words, untie_decoder
+from benchmarks.recipes.embeddings import (
+    begin_with_frequencies,
+    begin_with_sines,
+    scale_rate,
+    scale_words,
+    untie_decoder,
+)
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -94,6 +100,8 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     scale_words(model, variant.embedding_scale)
     if variant.is_untied:
         untie_decoder(model)
+    if variant.is_bias_frequency:
+        begin_with_frequencies(model, _tokenized(text, tokenizer).counts(tokenizer.vocab_size))
     if variant.sinusoidal_positions:
         begin_with_sines(model, variant.sinusoidal_positions)
     peak = variant.rate * (config.learning_rate or default_learning_rate(model_config))
