@@ -1,10 +1,9 @@
-"""Embedding tables, and the decoder that reads them, which begin or learn otherwise than the lab's."""
+"""Embedding tables, and the decoder that reads them, that begin or learn otherwise than the lab's."""
 
 import copy
 import math
 from collections.abc import Iterable
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -26,17 +25,6 @@ def untie_decoder(model: nn.Module) -> None:
     (head,) = (module for module in model.modules() if isinstance(module, MaskedLMHead))
     head.decoder = copy.deepcopy(embeddings.word)
     head.register_forward_pre_hook(lambda head, inputs: (inputs[0], head.decoder.weight))
-
-
-def begin_with_frequencies(model: nn.Module, counts: np.ndarray) -> None:
-    """Let the bias of the MLM head begin as the logarithms of the tokens' frequencies, (vocabulary).
-
-    Their mean is zero, and a token that does not occur counts as one that does once.
-    """
-    logarithms = torch.from_numpy(counts).clamp(min=1).log()
-    with torch.no_grad():
-        for head in (module for module in model.modules() if isinstance(module, MaskedLMHead)):
-            head.bias.copy_(logarithms - logarithms.mean())
 
 
 def begin_with_sines(model: nn.Module, deviation: float) -> None:

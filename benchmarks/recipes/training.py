@@ -17,13 +17,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from benchmarks.corpus import Text, tokenized, tokenizer_folder
 from benchmarks.recipes.clock import Clock, ReferenceStep
-from benchmarks.recipes.embeddings import (
-    begin_with_frequencies,
-    begin_with_sines,
-    scale_rate,
-    scale_words,
-    untie_decoder,
-)
+from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_words, untie_decoder
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -41,6 +35,7 @@ from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.phases import shallow_share
 from bertviz_lab.training.pretraining.setup import build_data, build_model, build_model_config
+from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
 
 EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
@@ -100,7 +95,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     scale_words(model, variant.embedding_scale)
     if variant.is_untied:
         untie_decoder(model)
-    if variant.is_bias_frequency:
+    if config.unigram_bias and config.starts_from_scratch:
         begin_with_frequencies(model, _tokenized(text, tokenizer).counts(tokenizer.vocab_size))
     if variant.sinusoidal_positions:
         begin_with_sines(model, variant.sinusoidal_positions)

@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: What all have in common: the lab's recipe as it was before this comparison.
-SHARED: dict[str, Any] = {"recipe": "lab", "causal_share": 0.25, "mask_probability": 0.15, "shallow_share": 0.0}
+SHARED: dict[str, Any] = {
+    "recipe": "lab",
+    "causal_share": 0.25,
+    "mask_probability": 0.15,
+    "shallow_share": 0.0,
+    "unigram_bias": False,
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,6 @@ class Variant:
     sinusoidal_positions: float = 0.0  # standard deviation of position embeddings that begin as sines; 0: random
     is_untied: bool = False  # the decoder is a table of its own, which begins as the word embeddings
     embedding_scale: float = 1.0  # of the word embeddings at the start, relative to positions and segments
-    is_bias_frequency: bool = False  # the decoder's bias begins as the logarithms of the tokens' frequencies
     embedding_rate: float = 1.0  # learning rate of the embedding tables, in terms of the others'
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
     latest: int = 0  # the model is the mean of so many sets of weights, 1% of the run apart, as in LAWA; 0 is none
@@ -99,18 +104,17 @@ VARIANTS = (
     Variant("untied decoder", "embeddings", is_untied=True),
     Variant("word embeddings begin three times as large", "embeddings", embedding_scale=3.0),
     Variant("embeddings at three times the rate", "embeddings", embedding_rate=3.0),
-    Variant("decoder bias begins at log frequencies", "embeddings", is_bias_frequency=True),
+    Variant("MLM bias begins as log token frequencies (unigram bias)", "embeddings", {"unigram_bias": True}),
     Variant("few layers for 75%, no causal warm-up", "layers", {"shallow_share": 0.75, "causal_share": 0.0}),
     Variant(
-        "the lab's of today: 30% masked, few layers for 75%, causal for 20%",
+        "30% masked, few layers for 75%, causal for 20%",
         "together",
         {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2},
     ),
     Variant(
-        "the lab's of today, decoder bias at log frequencies",
+        "the same with the unigram bias (the lab's of today)",
         "together",
-        {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2},
-        is_bias_frequency=True,
+        {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2, "unigram_bias": True},
     ),
 )
 

@@ -51,6 +51,7 @@ _SETTINGS: dict[str, Any] = {
     "batch_size": 32,
     "causal_share": 0.0,
     "shallow_share": 0.0,
+    "unigram_bias": False,
     "precision": "fp32",
     "eval_every": 3.0,
     "checkpoint_every": 30.0,

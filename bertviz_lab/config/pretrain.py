@@ -13,13 +13,14 @@ from bertviz_lab.errors import InputError
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
     # For minutes on small machines, by the comparisons in benchmarks/README.md. That more than 15% may be masked is of
-    # Wettig et al. 2022; in equal time 30% are a tie here. Few layers first is what gains most.
+    # Wettig et al. 2022; in equal time 30% are a tie here. Few layers first and the unigram bias gain most.
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {
         "optimizer": "adamw",
         "causal_share": 0.0,
         "shallow_share": 0.0,
+        "unigram_bias": False,
         "seq_len": 512,
         "short_seq_len": 128,
         "short_share": 0.9,
@@ -40,6 +41,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "optimizer": "adamw",
         "causal_share": 0.0,
         "shallow_share": 0.0,
+        "unigram_bias": False,
         "seq_len": 512,
         "short_seq_len": 0,
         "batch_size": 256,
@@ -52,13 +54,20 @@ RECIPES: dict[str, dict[str, Any]] = {
         "adam_beta2": 0.98,
     },
     # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
-    "distil": {"objective": "mlm", "causal_share": 0.0, "shallow_share": 0.0, "mask_probability": 0.15},
+    "distil": {
+        "objective": "mlm",
+        "causal_share": 0.0,
+        "shallow_share": 0.0,
+        "unigram_bias": False,
+        "mask_probability": 0.15,
+    },
     # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
     "electra": {
         "family": "electra",
         "objective": "rtd",
         "causal_share": 0.0,
         "shallow_share": 0.0,
+        "unigram_bias": False,
         "mask_probability": 0.15,
     },
 }
@@ -146,6 +155,9 @@ class PretrainConfig(TrainingConfig):
         "Progressive stacking: fraction of the run that trains part of the layers, first a quarter, then half of them",
         low=0.0,
         high=0.95,
+    )
+    unigram_bias: bool = option(
+        True, "Unigram bias: the bias of the MLM head begins as the log frequencies of the tokens, instead of zero"
     )
     mask_probability: float = option(
         0.3, "Fraction of the tokens selected for prediction (the paper: 0.15)", low=0.01, high=0.9
@@ -243,8 +255,8 @@ class PretrainConfig(TrainingConfig):
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """As `TrainingConfig.from_dict`; runs from before `shallow_share` trained all layers throughout."""
-        return super().from_dict({"shallow_share": 0.0, **body})
+        """As `TrainingConfig.from_dict`; for older runs, what was not optional yet is as it was."""
+        return super().from_dict({"shallow_share": 0.0, "unigram_bias": False, **body})
 
     @property
     def time_budget_seconds(self) -> float | None:
@@ -270,6 +282,11 @@ class PretrainConfig(TrainingConfig):
     def replaces_tokens(self) -> bool:
         """Whether ELECTRA's objective is trained: it was chosen, or its family, which has no next-sentence head."""
         return self.objective == "rtd" or (self.family == "electra" and self.objective == "mlm+nsp")
+
+    @property
+    def starts_from_scratch(self) -> bool:
+        """Whether a masked language model begins with random weights: not one that is trained further, or a student."""
+        return not (self.init_from or self.teacher or self.replaces_tokens)
 
     def generator_config(self, model: BertConfig) -> BertConfig:
         """The generator of replaced-token detection: a narrower `model` on the same embeddings (section 3.2)."""

@@ -15,7 +15,7 @@ from benchmarks import recipe_sweep
 from benchmarks.corpus import Text
 from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.clock import NOMINAL, Clock
-from benchmarks.recipes.embeddings import begin_with_frequencies, begin_with_sines, scale_words, untie_decoder
+from benchmarks.recipes.embeddings import begin_with_sines, scale_words, untie_decoder
 from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.training import SCHEDULES, changed, configuration, mean_of, optimizers_of
@@ -299,17 +299,6 @@ def test_an_untied_decoder_begins_as_the_word_embeddings_and_learns_apart_from_t
     read, written = untied.bert.embeddings.word.weight.grad, untied.mlm.decoder.weight.grad
     assert read.abs().sum() > 0
     assert torch.allclose(read + written, tied.bert.embeddings.word.weight.grad, atol=1e-6)
-
-
-def test_a_decoder_bias_of_log_frequencies_predicts_frequencies_at_the_start() -> None:
-    model = little_checkpoint(kind=BertForMaskedLM).model.eval()
-    counts = np.arange(model.config.vocab_size)
-    begin_with_frequencies(model, counts)
-    with torch.no_grad():
-        model.bert.embeddings.word.weight.zero_()
-        probabilities = model(torch.tensor([[5, 6, 7]])).logits.softmax(-1)
-    expected = torch.from_numpy(counts).clamp(min=1).float()
-    assert torch.allclose(probabilities[0, 1], expected / expected.sum(), atol=1e-6)
 
 
 def test_word_embeddings_are_scaled_alone() -> None:

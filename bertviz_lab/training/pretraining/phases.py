@@ -18,13 +18,13 @@ class Phase:
 
 def causal_share(config: PretrainConfig) -> float:
     """The fraction of a run that is causal-LM warm-up: none of a model that is trained further, or about masks."""
-    return 0.0 if config.init_from or config.teacher or config.replaces_tokens else config.causal_share
+    return config.causal_share if config.starts_from_scratch else 0.0
 
 
 def shallow_share(config: PretrainConfig) -> float:
     """The fraction of a run that trains some of the layers: none where they are trained already, or are one."""
-    is_new = not (config.init_from or config.teacher or config.replaces_tokens)
-    return config.shallow_share if is_new and not config.share_layers and config.family != "albert" else 0.0
+    shares_layers = config.share_layers or config.family == "albert"
+    return config.shallow_share if config.starts_from_scratch and not shares_layers else 0.0
 
 
 def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:

@@ -48,6 +48,7 @@ from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, pr
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
+from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
@@ -122,6 +123,9 @@ def pretrain(
     require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
     torch.manual_seed(config.seed + hardware.rank)
     raw_model = build_model(config, objective, model_config, start)
+    counts = corpus.counts(tokenizer.vocab_size)
+    if start is None and config.unigram_bias and config.starts_from_scratch:
+        begin_with_frequencies(raw_model, counts)
     known = start.trained_length if start and not saved else None
     if known and extend_positions(raw_model, known, config.seq_len):
         notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
@@ -199,7 +203,7 @@ def pretrain(
         precision=hardware.precision,
         device=str(hardware.device),
         threads=hardware.threads,
-        baselines=baselines(corpus.counts(tokenizer.vocab_size), tokenizer, objective),
+        baselines=baselines(counts, tokenizer, objective),
         notes=tuple(filter(None, (*notes, stacking_note(config, model_config.num_hidden_layers)))),
     )
     if config.init_from and not saved:  # what the model knew before, to compare with at the end

@@ -8,6 +8,7 @@ from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.forms import controls, texts
+from bertviz_lab.ui.forms.options import NOT_ON_THE_PAGE
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -36,7 +37,9 @@ BROUGHT = (
 TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
-BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
+BY_RECIPE = tuple(
+    sorted({name for recipe in RECIPES.values() for name in recipe} - set(NOT_ON_THE_PAGE) | set(BY_TEXT))
+)
 
 
 def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") -> dict[str, Any]:

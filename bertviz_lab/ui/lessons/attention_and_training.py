@@ -209,7 +209,9 @@ ATTENTION_AND_TRAINING = (
         ),
         formula="loss = − ln p(right answer);  step: θ ← θ − η · ∇loss(batch)",
         formula_says="The mean over a batch, in nats; η is the learning rate; BERT's optimizer, Adam, also scales "
-        "each parameter's step. Before training the MLM loss is about ln V, V = vocabulary size: the uniform baseline.",
+        "each parameter's step. With random weights the MLM loss is about ln V, V = vocabulary size: the uniform "
+        "baseline. In the lab's recipe the bias of the MLM head begins as log token frequencies, and the loss at their "
+        "entropy: the unigram baseline.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
         code="training.loop.hardware:Hardware.optimizer_step",
