@@ -45,6 +45,15 @@ class ProgressiveStacking:
         """Whether some layers have not joined yet."""
         return self._joined < len(self._layers)
 
+    @property
+    def end_note(self) -> str:
+        """What a run that ends now says of the layers that have not joined; "" where all have."""
+        idle = len(self._layers) - self._joined
+        if not idle:
+            return ""
+        few = f"{idle} of {len(self._layers)} layers {'has' if idle == 1 else 'have'}"
+        return f"{few} not joined the training (progressive stacking) and {'adds' if idle == 1 else 'add'} nothing yet."
+
     def update(self) -> None:
         """Let the layers join that are due, before a step."""
         self._joined = max(self._joined, self._due())

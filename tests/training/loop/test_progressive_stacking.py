@@ -13,6 +13,7 @@ from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at
+from bertviz_lab.training.runs.console import format_event
 from tests.family_checkpoints import family_checkpoint
 from tests.model.support import KINDS, build, largest_difference, small_config
 from tests.training.support import after, finish, identical, short_run, weights
@@ -121,10 +122,13 @@ def projecting(model: nn.Module) -> int:
     return sum(bool(layer.output.weight.any()) for layer in layers_of(model))
 
 
-@pytest.mark.parametrize("stopped_after", [2, 4, 8])
-def test_a_run_that_is_resumed_in_any_phase_ends_bit_for_bit_as_in_one_go(text, tmp_path, stopped_after):
-    finish(growing(text), tmp_path / "whole")
-    finish(growing(text), tmp_path / "parts", after(stopped_after))
+@pytest.mark.parametrize(("stopped_after", "idle"), [(2, 3), (4, 2), (8, 0)])
+def test_a_run_that_is_resumed_in_any_phase_ends_bit_for_bit_as_in_one_go(text, tmp_path, stopped_after, idle):
+    whole = finish(growing(text), tmp_path / "whole")[-1]
+    stopped = finish(growing(text), tmp_path / "parts", after(stopped_after))[-1]
+    told = f"{idle} of 4 layers have not joined the training (progressive stacking) and add nothing yet."
+    assert (whole.message, stopped.message) == ("", told if idle else "")
+    assert format_event(stopped).endswith(told if idle else "steps")
     assert json.loads((tmp_path / "parts" / "report.json").read_text())["step"] < 10
     finish(growing(text), tmp_path / "parts", resume=True)
     assert identical(*(weights(tmp_path / name / "model") for name in ("whole", "parts")))
