@@ -32,10 +32,10 @@ from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
+from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.phases import shallow_share
-from bertviz_lab.training.pretraining.setup import build_data, build_model, build_model_config
-from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
+from bertviz_lab.training.pretraining.setup import build_data
 
 EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
@@ -82,7 +82,8 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     seconds, precision = setting["seconds"], config.precision
     teacher = load_checkpoint(config.teacher) if config.teacher else None
     tokenizer = teacher.tokenizer if teacher else Tokenizer.load(config.tokenizer)
-    data = build_data(config, tokenizer, _tokenized(text, tokenizer))
+    corpus = _tokenized(text, tokenizer)
+    data = build_data(config, tokenizer, corpus)
     model_config = build_model_config(config, data.objective, tokenizer, None)
     if variant.shape:
         layers, hidden, heads = variant.shape
@@ -91,12 +92,11 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
         )
     hardware = choose_hardware(precision, model_config, threads=1)
     torch.manual_seed(seed)
-    model = build_model(config, data.objective, model_config, None)
+    counts = corpus.counts(tokenizer.vocab_size)
+    model = initial_model(config, data.objective, model_config, counts, None, None, is_resumed=False).model
     scale_words(model, variant.embedding_scale)
     if variant.is_untied:
         untie_decoder(model)
-    if config.unigram_bias and config.starts_from_scratch:
-        begin_with_frequencies(model, _tokenized(text, tokenizer).counts(tokenizer.vocab_size))
     if variant.sinusoidal_positions:
         begin_with_sines(model, variant.sinusoidal_positions)
     peak = variant.rate * (config.learning_rate or default_learning_rate(model_config))

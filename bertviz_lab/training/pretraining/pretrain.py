@@ -23,7 +23,7 @@ from bertviz_lab.training.checkpoints.checkpoint import (
     save_checkpoint,
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
-from bertviz_lab.training.checkpoints.model_card import pretraining_card, source_name
+from bertviz_lab.training.checkpoints.model_card import pretraining_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import load_training_state, read_training_state
 from bertviz_lab.training.loop.compilation import compile_layers
@@ -31,24 +31,19 @@ from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
-from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
+from bertviz_lab.training.loop.optim import build_optimizers
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
-from bertviz_lab.training.pretraining.distillation import (
-    Distillation,
-    can_start_from,
-    require_teacher,
-    start_from_teacher,
-)
+from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
+from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.phases import shallow_share, stacking_note, work_done
+from bertviz_lab.training.pretraining.phases import shallow_share, work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
-from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
-from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
+from bertviz_lab.training.pretraining.setup import baselines, build_data
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
@@ -100,7 +95,7 @@ def pretrain(
     tokenizer = Tokenizer.load(folder / "tokenizer")
     corpus = TokenizedCorpus.open(folder / "corpus")
     data = build_data(config, tokenizer, corpus)
-    objective, notes = data.objective, list(data.notes)
+    objective = data.objective
 
     start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
     model_config = build_model_config(config, objective, tokenizer, start)
@@ -108,36 +103,17 @@ def pretrain(
     if teacher:
         require_teacher(teacher, tokenizer, config.seq_len)
         model_config = model_config.replace(vocab_size=teacher.config.vocab_size)
-    if start and config.init_from:
-        notes.append(
-            f"Continues pretraining {source_name(config.init_from)}, with its tokenizer; the first evaluation is its "
-            f"starting point."
-        )
-        if (known := start.trained_length) and config.seq_len > known:
-            notes.append(
-                f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
-            )
     # A resumed run keeps its precision: in another it would not be the same run.
     state = read_training_state(saved.path) if saved else {}
     hardware = choose_hardware(state.get("precision", config.precision), model_config, config.threads, accelerator)
     require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
     torch.manual_seed(config.seed + hardware.rank)
-    raw_model = build_model(config, objective, model_config, start)
     counts = corpus.counts(tokenizer.vocab_size)
-    if start is None and config.unigram_bias and config.starts_from_scratch:
-        begin_with_frequencies(raw_model, counts)
-    known = start.trained_length if start and not saved else None
-    if known and extend_positions(raw_model, known, config.seq_len):
-        notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
-    distillation, taken_over = None, 0  # position embeddings that a student has from its teacher
+    initial = initial_model(config, objective, model_config, counts, start, teacher, is_resumed=saved is not None)
+    raw_model = initial.model
+    distillation = None
     if teacher:
-        if not config.init_from and can_start_from(model_config, teacher):
-            taken_over = teacher.trained_length or teacher.config.max_position_embeddings
-        if start is None and taken_over:
-            start_from_teacher(raw_model, model_config, teacher)
-            notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")
         distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
-    ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
     set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
     if config.compile:
         compile_layers(raw_model, hardware.device)
@@ -171,7 +147,7 @@ def pretrain(
         lambda: loop.fraction_done(progress),
         position,
         reader,
-        on_longer=lambda before, after: extend_positions(raw_model, max(before, taken_over), after),
+        on_longer=lambda before, after: extend_positions(raw_model, max(before, initial.positions_of_teacher), after),
     )
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.
@@ -204,7 +180,7 @@ def pretrain(
         device=str(hardware.device),
         threads=hardware.threads,
         baselines=baselines(counts, tokenizer, objective),
-        notes=tuple(filter(None, (*notes, stacking_note(config, model_config.num_hidden_layers)))),
+        notes=(*data.notes, *initial.notes),
     )
     if config.init_from and not saved:  # what the model knew before, to compare with at the end
         yield EvalDone(0, 0.0, 0, task.evaluate(model, final=True))

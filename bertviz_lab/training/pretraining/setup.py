@@ -1,28 +1,22 @@
-"""What a pretraining run is made of: the objective its text allows, training and held-out data, and the model."""
+"""What a pretraining run is made of: the objective its text allows, training and held-out data, and their baselines."""
 
 import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
-from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.config.families import FAMILIES
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.split import split_corpus
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
-from bertviz_lab.errors import InputError
-from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
-from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
-from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 
 #: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
 _DUPE_FACTOR = 10
 #: objective -> what is asked about the two texts of an example.
-_PAIRS = {"mlm+nsp": "nsp", "mlm+sop": "sop"}
+PAIRS = {"mlm+nsp": "nsp", "mlm+sop": "sop"}
 _MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modelling only."
 
 
@@ -56,7 +50,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         notes.append(f"The text is read as it is trained on; its first {corpus.documents:,} documents are held out.")
     else:
         train_view, held_out_view = split_corpus(corpus, min_documents=2 if objective == "mlm+nsp" else 1)
-    pairs = _PAIRS.get(objective, "")
+    pairs = PAIRS.get(objective, "")
     if pairs and not train_view.has_sentence_pairs:
         objective, pairs = "mlm", ""
         notes.append(f"Every document is a single sentence, so no sentence has a next one: {_MLM_ONLY}")
@@ -96,47 +90,6 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
     return RunData(objective, training, held_out, tuple(notes))
 
 
-def build_model_config(
-    config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None
-) -> BertConfig:
-    """The shape of the model: the preset's, or that of the model the run starts from."""
-    if start is None:
-        return config.model_config(tokenizer.vocab_size)
-    if config.seq_len > start.config.max_position_embeddings:
-        raise InputError(
-            f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
-        )
-    if objective in _PAIRS and start.config.type_vocab_size < 2:
-        raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
-    if objective == "mlm+nsp" and not start.config.has_nsp:
-        raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
-    return start.config.replace(
-        hidden_dropout_prob=config.dropout,
-        attention_probs_dropout_prob=config.dropout,
-        is_decoder=start.config.is_decoder or not config.bidirectional,  # a causal model stays causal
-    )
-
-
-def build_model(
-    settings: PretrainConfig, objective: str, config: BertConfig, start: Checkpoint | None
-) -> BertForPreTraining | BertForMaskedLM | GeneratorAndDiscriminator:
-    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random.
-
-    For replaced-token detection `start` is a checkpoint of the run, which has the generator too.
-    """
-    if objective == "rtd":
-        both = GeneratorAndDiscriminator(config, settings.generator_config(config), settings.seed)
-        if start is not None and start.path is not None:
-            load_state(both.discriminator, state_for_huggingface(start.model))
-            load_state(both.generator, state_for_huggingface(load_checkpoint(start.path / GENERATOR).model))
-        return both.train()
-    kind = BertForMaskedLM if objective == "mlm" else BertForPreTraining
-    model = kind(config, generator=torch.Generator().manual_seed(settings.seed))
-    if start is not None:
-        load_state(model, state_for_huggingface(start.model))
-    return model.train()
-
-
 def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[str, float]:
     """What guessing scores, in nats: evenly over the vocabulary (ln V), or by word frequency (unigram entropy)."""
     counts = counts[counts > 0]
@@ -146,4 +99,4 @@ def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[
         "unigram_entropy": float(-(share * np.log(share)).sum()),
         "unigram_accuracy": float(share.max()),
     }
-    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective in _PAIRS else {})
+    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective in PAIRS else {})
