@@ -88,7 +88,8 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
 
     stop = stop_on_signals()
     finished: RunFinished | None = None
-    main = start_accelerator().is_main_process
+    accelerator = start_accelerator()
+    main = accelerator.is_main_process
     events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
     if main:
         events = track(record(events, folder), config, folder)
@@ -98,6 +99,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if isinstance(event, RunFinished):
             finished = event
     assert finished is not None
+    accelerator.state.destroy_process_group()  # else its threads may abort a process that ends
     rows, _ = read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
     text = (

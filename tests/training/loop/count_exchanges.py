@@ -59,6 +59,7 @@ def main(folder: Path) -> None:
     body = {"steps": STEPS, "objects": objects, "broadcasts": calls["broadcast"], "first_losses": losses[:3]}
     text = json.dumps(body | {"events": [repr(event) for event in events]})
     (folder / f"{hardware.rank}.json").write_text(text)
+    hardware.accelerator.state.destroy_process_group()  # else its threads may abort a process that ends
 
 
 if __name__ == "__main__":
