@@ -112,7 +112,7 @@ VARIANTS = (
         {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2},
     ),
     Variant(
-        "the same with the unigram bias (the lab's of today)",
+        "30% masked, few layers for 75%, causal for 20%, unigram bias (the lab's of today)",
         "together",
         {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2, "unigram_bias": True},
     ),

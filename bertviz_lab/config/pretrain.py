@@ -13,7 +13,7 @@ from bertviz_lab.errors import InputError
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
     # For minutes on small machines, by the comparisons in benchmarks/README.md. That more than 15% may be masked is of
-    # Wettig et al. 2022; in equal time 30% are a tie here. Few layers first and the unigram bias gain most.
+    # Wettig et al. 2022; in equal time 30% are a tie here. Few layers first gain most, the unigram bias in short runs.
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {

@@ -3,10 +3,7 @@
 docs/families.md has the papers and the code behind each.
 """
 
-from torch import nn
-
 from bertviz_lab.config import BertConfig
-from bertviz_lab.training.loop.progressive_stacking import joined_layers
 
 _ROBERTA = (
     "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with masks drawn anew each "
@@ -65,18 +62,6 @@ def windows_note(config: BertConfig) -> str:
         f"{layers} local attention, window {config.local_attention}: a token attends to "
         f"{config.local_attention // 2} tokens on either side."
     )
-
-
-def joining_note(model: nn.Module) -> str:
-    """Which layers have not joined the training, as in a run that was stopped early; "" where all have."""
-    idle = [str(place) for place, joined in enumerate(joined_layers(model), 1) if not joined]
-    if not idle:
-        return ""
-    if len(idle) > 1:
-        layers, heads = f"Layers {', '.join(idle[:-1])} and {idle[-1]} have", "their heads"
-    else:
-        layers, heads = f"Layer {idle[0]} has", "its heads"
-    return f"{layers} not joined the training (progressive stacking): {heads} are as they began, and add nothing."
 
 
 def norm_note(config: BertConfig) -> str:

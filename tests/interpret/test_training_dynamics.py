@@ -12,9 +12,8 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.family_notes import joining_note
 from bertviz_lab.interpret.training_dynamics import MAX_MASKS, word_embeddings
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
+from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, joined_layers, joining_note
 from tests.little import little_checkpoint
 
 TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
@@ -41,11 +40,11 @@ def test_attention_is_that_of_a_trace(checkpoint, second):
 def test_a_layer_that_adds_nothing_has_not_joined_and_is_named():
     checkpoint = little_checkpoint()
     assert interpret.analyze_snapshot(checkpoint, TEXT).joined == (True, True)
-    assert joining_note(checkpoint.model) == ""
+    assert joining_note(joined_layers(checkpoint.model)) == ""
     ProgressiveStacking(checkpoint.model, 0.9, lambda: 0.0, is_new=True)
     assert interpret.analyze_snapshot(checkpoint, TEXT).joined == (True, False)
     note = "Layer 2 has not joined the training (progressive stacking): its heads are as they began, and add nothing."
-    assert joining_note(checkpoint.model) == note
+    assert joining_note(joined_layers(checkpoint.model)) == note
 
 
 def test_masked_tokens_are_those_of_fill_mask_and_of_the_lens(checkpoint):

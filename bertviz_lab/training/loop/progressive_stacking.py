@@ -6,7 +6,7 @@ are zero. Such a layer adds nothing, and in training only its LayerNorms are com
 layers below, a layer that joins begins there, so that the model goes on as it was (Chen et al. 2016, Net2Net).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -24,6 +24,18 @@ def layers_at(share: float, layers: int, done: float) -> int:
 def joined_layers(model: nn.Module) -> tuple[bool, ...]:
     """Of each layer of an encoder whether it adds anything; one that has not joined does not."""
     return tuple(any(bool(p.any()) for p in _projections(layer)) for layer in _layers(model))
+
+
+def joining_note(joined: Sequence[bool]) -> str:
+    """Which layers have not joined the training, as in a run that was stopped early; "" where all have."""
+    idle = [str(place) for place, has_joined in enumerate(joined, 1) if not has_joined]
+    if not idle:
+        return ""
+    if len(idle) > 1:
+        layers, heads = f"Layers {', '.join(idle[:-1])} and {idle[-1]} have", "their heads"
+    else:
+        layers, heads = f"Layer {idle[0]} has", "its heads"
+    return f"{layers} not joined the training (progressive stacking): {heads} are as they began, and add nothing."
 
 
 class ProgressiveStacking:
@@ -46,13 +58,9 @@ class ProgressiveStacking:
         return self._joined < len(self._layers)
 
     @property
-    def end_note(self) -> str:
-        """What a run that ends now says of the layers that have not joined; "" where all have."""
-        idle = len(self._layers) - self._joined
-        if not idle:
-            return ""
-        few = f"{idle} of {len(self._layers)} layers {'has' if idle == 1 else 'have'}"
-        return f"{few} not joined the training (progressive stacking) and {'adds' if idle == 1 else 'add'} nothing yet."
+    def note(self) -> str:
+        """What is to be said of the layers that have not joined; "" where all have."""
+        return joining_note([place < self._joined for place in range(len(self._layers))])
 
     def update(self) -> None:
         """Let the layers join that are due, before a step."""

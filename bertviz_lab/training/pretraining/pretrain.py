@@ -201,7 +201,7 @@ def pretrain(
                         remove_partial_writes(folder / GENERATOR)
                         save_checkpoint(generator, folder / GENERATOR)
                     write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
-                event = replace(event, path=str(folder / "model"), message=stacking.end_note)
+                event = replace(event, path=str(folder / "model"), message=stacking.note)
             yield event
 
 

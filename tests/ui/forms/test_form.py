@@ -93,6 +93,7 @@ def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> N
 def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: AppState) -> None:
     config = config_of(session, recipe="paper", seq_len=None, batch_size=64)
     assert (config.recipe, config.seq_len, config.batch_size) == ("paper", 512, 64)
+    assert [config_of(session, recipe=name).unigram_bias for name in ("paper", "lab")] == [False, True]
     assert config.dropout == RECIPES["paper"]["dropout"]
     assert config_of(session, recipe="paper", learning_rate="").learning_rate is None
 

@@ -40,7 +40,8 @@ def attention(
     Where the scores of a model have no such term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
     """
     from bertviz_lab.interpret import METRICS, attention_scores, head_metrics, trace_text
-    from bertviz_lab.interpret.family_notes import joining_note, positions_note, windows_note
+    from bertviz_lab.interpret.family_notes import positions_note, windows_note
+    from bertviz_lab.training.loop.progressive_stacking import joined_layers, joining_note
 
     checkpoint = state.models.open(model)
     trace = trace_text(checkpoint, text_a, text_b or None)
@@ -59,7 +60,9 @@ def attention(
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
         windows=scores.windows,
-        note=" ".join(filter(None, (note, windows_note(checkpoint.config), joining_note(checkpoint.model)))),
+        note=" ".join(
+            filter(None, (note, windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model))))
+        ),
     )
     choices = [["weights", "attention weights"], *([name, SCORE_TITLES[name]] for name in terms)]
     return body | {"shown": shown if is_score else "weights", "choices": choices}
