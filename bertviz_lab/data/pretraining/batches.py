@@ -73,6 +73,15 @@ class PretrainingData:
             for rows in batches_by_length(lengths, self.batch_size, rng):
                 yield table[rows]
 
+    def pair_labels(self, most: int) -> NDArray[np.int64]:
+        """Labels of the pairs of the first pass: of its first batches, until there are `most`."""
+        labels: list[int] = []
+        for rows in self.epoch(0):
+            labels += rows[:, LABEL].tolist()
+            if len(labels) >= most:
+                break
+        return np.array(labels, dtype=np.int64)
+
     def batch_at(self, rows: Examples, epoch: int, number: int) -> PretrainingBatch:
         """The batch of these examples at its place: masked, or for next-token prediction."""
         if self.causal and number % MASKED_EVERY != 0:

@@ -141,7 +141,7 @@ def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
         "logarithmic": panel.unit in _LOGARITHMIC,
         "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.colour} for s in panel.series],
         "baselines": [
-            {"key": line.key, "name": line.name, "field": line.field, "value": line.value}
+            {"key": line.key, "name": line.name, "field": line.field}
             for line in panel.baselines
             if not line.field or line.field in measures
         ],

@@ -18,12 +18,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A dashed line at `value`, or at what the run states under `key`; with `field` only beside that measure."""
+    """A dashed line at what the run states under `key`; with `field` only beside that measure."""
 
     key: str
     name: str
     field: str = ""
-    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,8 @@ MLM = Panel(
 )  # fmt: skip
 NSP = Panel(
     "nsp", "NSP loss", "next-sentence prediction: cross-entropy of whether B follows A, in nats; lower is better",
-    "nats", (Series("nsp_loss", "NSP", "NSP loss", COLOURS[1]),), (Baseline("nsp_loss", "uniform baseline, ln 2"),),
+    "nats", (Series("nsp_loss", "NSP", "NSP loss", COLOURS[1]),),
+    (Baseline("nsp_loss", "uniform baseline, ln 2"), Baseline("nsp_entropy", "class-prior baseline")),
 )  # fmt: skip
 ACCURACY = Panel(
     "accuracy", "Accuracy", "share of correct predictions; higher is better", "share",
@@ -70,7 +70,11 @@ ACCURACY = Panel(
         Series("mlm_accuracy", "masked tokens", "MLM accuracy"),
         Series("nsp_accuracy", "NSP", "NSP accuracy", COLOURS[1]),
     ),
-    (Baseline("unigram_accuracy", "unigram baseline"), Baseline("nsp_accuracy", "chance", "nsp_accuracy", 0.5)),
+    (
+        Baseline("unigram_accuracy", "unigram baseline", "mlm_accuracy"),
+        Baseline("nsp_majority", "majority-class baseline", "nsp_accuracy"),
+        Baseline("nsp_accuracy", "chance", "nsp_accuracy"),  # all that runs of earlier versions state
+    ),
     better=1,
 )  # fmt: skip
 RTD = Panel(

@@ -179,7 +179,7 @@ def pretrain(
         precision=hardware.precision,
         device=str(hardware.device),
         threads=hardware.threads,
-        baselines=baselines(counts, tokenizer, objective),
+        baselines=baselines(counts, tokenizer, data),
         notes=(*data.notes, *initial.notes),
     )
     if config.init_from and not saved:  # what the model knew before, to compare with at the end

@@ -11,7 +11,7 @@ from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.split import split_corpus
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
+from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE, FULL_EVAL
 
 #: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
 _DUPE_FACTOR = 10
@@ -90,13 +90,31 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
     return RunData(objective, training, held_out, tuple(notes))
 
 
-def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[str, float]:
-    """What guessing scores, in nats: evenly over the vocabulary (ln V), or by word frequency (unigram entropy)."""
-    counts = counts[counts > 0]
-    share = counts / counts.sum()
+def baselines(counts: np.ndarray, tokenizer: Tokenizer, data: RunData) -> dict[str, float]:
+    """Scores without a model; losses in nats.
+
+    Of masked tokens: the uniform baseline ln V, and by token frequency (`counts`, (vocab,)) the unigram entropy and the
+    share of the most frequent one. Of pairs: the uniform baseline ln 2, and of the held-out pairs the entropy of the
+    labels and the share of the more frequent label. There are more random pairs than next ones in short sequences:
+    where one sentence fills A's room, the next one cannot follow it (google-research/bert).
+    """
+    share = _shares(counts)
     values = {
         "mlm_loss": math.log(tokenizer.vocab_size),
-        "unigram_entropy": float(-(share * np.log(share)).sum()),
+        "unigram_entropy": _entropy(share),
         "unigram_accuracy": float(share.max()),
     }
-    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective in PAIRS else {})
+    if data.training.pairs:
+        values["nsp_loss"] = math.log(2)
+    if data.held_out.pairs:
+        labels = _shares(np.bincount(data.held_out.pair_labels(FULL_EVAL.pairs)))
+        values |= {"nsp_entropy": _entropy(labels), "nsp_majority": float(labels.max())}
+    return values
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    return counts[counts > 0] / counts.sum()
+
+
+def _entropy(shares: np.ndarray) -> float:
+    return float(-(shares * np.log(shares)).sum())

@@ -36,7 +36,7 @@ class RunStarted:
     precision: str
     device: str
     threads: int
-    baselines: Mapping[str, float]  # uniform and unigram baselines: mlm_loss ln V, nsp_loss ln 2, unigram_entropy ...
+    baselines: Mapping[str, float]  # scores without a model: mlm_loss ln V, unigram_entropy, nsp_majority ...
     notes: tuple[str, ...] = ()  # what the user should know, in sentences
 
 

@@ -10,7 +10,7 @@ import torch
 from bertviz_lab.data import batches as shared
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, NO_LABEL
+from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, LABEL, NO_LABEL
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 
@@ -124,6 +124,12 @@ def test_an_epoch_holds_every_example_once(data):
         seen += len(batch.input_ids)
     assert seen == len(rows)
     assert len({tuple(row) for row in rows[:, :2].tolist()}) == len(rows), "no two examples begin with the same A"
+
+
+def test_the_labels_of_the_pairs_of_a_pass(data):
+    labels = np.concatenate([rows[:, LABEL] for rows in data.epoch(0)])
+    assert np.array_equal(data.pair_labels(10**6), labels)
+    assert np.array_equal(data.pair_labels(10), labels[:16])  # two batches of eight
 
 
 def test_the_same_seed_gives_the_same_batches(data):

@@ -59,7 +59,7 @@ def test_compared_runs_have_a_colour_a_symbol_and_a_place_in_the_legend_each() -
         assert [trace["line"]["color"] for trace in named] == ["var(--run-0)", "var(--run-1)"]
     symbols = [t["marker"]["symbol"] for t in panels["mlm_loss"]["figure"]["data"] if t["meta"]["role"] == "held-out"]
     assert symbols == ["circle", "square"]
-    assert [line["name"] for line in panels["nsp_accuracy"]["baselines"]] == ["unigram baseline", "chance"]
+    assert [line["name"] for line in panels["nsp_accuracy"]["baselines"]] == ["majority-class baseline", "chance"]
     assert [line["name"] for line in panels["mlm_accuracy"]["baselines"]] == ["unigram baseline"]
 
 

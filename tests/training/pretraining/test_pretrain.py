@@ -28,8 +28,10 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.loop.schedule import lr_schedule
+from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, eval_batches
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.pretraining.setup import build_data
 from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.support import after, finish, identical, short_run, started, time_limit, weights, write_text
@@ -78,6 +80,20 @@ def test_what_is_announced_is_what_is_trained(text, tmp_path):
     assert event.baselines["unigram_entropy"] == pytest.approx(-float((share * [math.log(p) for p in share]).sum()))
     assert event.baselines["unigram_accuracy"] == pytest.approx(counts.max() / counts.sum())
     assert event.baselines["unigram_entropy"] < event.baselines["mlm_loss"]
+
+
+def test_pairs_are_scored_beside_their_majority_class(text, tmp_path):
+    """Where one sentence fills the room of two there is no next one: of such pairs most are random."""
+    run = short_run(text, seq_len=12)
+    event = started(finish(run, tmp_path))
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer")
+    held_out = build_data(run, tokenizer, TokenizedCorpus.open(tmp_path / "corpus")).held_out
+    batches = [batch.next_sentence_label for batch in eval_batches(held_out, FULL_EVAL)]
+    random = float(torch.cat([labels for labels in batches if labels is not None]).float().mean())
+    assert event.baselines["nsp_majority"] == pytest.approx(max(random, 1 - random))
+    entropy = -random * math.log(random) - (1 - random) * math.log(1 - random)
+    assert event.baselines["nsp_entropy"] == pytest.approx(entropy)
+    assert random > 0.5 + 0.05
 
 
 def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):

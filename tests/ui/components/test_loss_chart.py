@@ -184,17 +184,43 @@ def test_finished_log_is_replayed_without_asking(visit: Visit, feed: Feed, desk:
     feed("loss", replay_payload([*events(500), ending(500)], "Shipped model"))
     expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
     expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
+    expect(page.locator("#loss .state")).to_contain_text("majority-class baseline: 58.3%")
     expect(page.locator("#loss .panels").first.locator(".panel:visible")).to_have_count(3)
     assert desk.polls == []
 
 
-def test_chance_is_stated_for_every_panel(visit: Visit, feed: Feed):
+def test_the_baselines_are_stated_for_every_panel(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload(events(50)))
     labels = [page.locator(f'#loss [data-panel="{name}"] .curves') for name in ("mlm", "nsp", "accuracy")]
     expect(labels[0]).to_have_attribute("aria-label", re_contains("ln V 9.011", "unigram-entropy baseline 6.120"))
-    expect(labels[1]).to_have_attribute("aria-label", re_contains("uniform baseline, ln 2 0.693"))
-    expect(labels[2]).to_have_attribute("aria-label", re_contains("unigram baseline 5.2%", "chance 50.0%"))
+    expect(labels[1]).to_have_attribute(
+        "aria-label", re_contains("uniform baseline, ln 2 0.693", "class-prior baseline 0.679")
+    )
+    expect(labels[2]).to_have_attribute(
+        "aria-label", re_contains("unigram baseline 5.2%", "majority-class baseline 58.3%")
+    )
+
+
+def test_the_names_of_two_baselines_do_not_cover_each_other(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload(events(50)))
+    names = page.locator('#loss [data-panel="nsp"] .shape-label text')
+    expect(names).to_have_text(["uniform baseline, ln 2: 0.693", "class-prior baseline: 0.679"])
+
+    def apart() -> bool:
+        above, below = (names.nth(place).bounding_box() for place in (0, 1))
+        return bool(above and below) and above["y"] + above["height"] <= below["y"]
+
+    eventually(page, apart)
+
+
+def test_an_older_log_states_chance(visit: Visit, feed: Feed):
+    page = visit()
+    started, *rows = [row for row in events(50) if row["event"] != "Preparing"]
+    feed("loss", replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
+    label = page.locator('#loss [data-panel="accuracy"] .curves')
+    expect(label).to_have_attribute("aria-label", re_contains("Baselines: chance 50.0%"))
 
 
 def re_contains(*parts: str) -> re.Pattern[str]:

@@ -20,7 +20,8 @@ SETTINGS = {"corpus": ("sample:tiny-town",), "position_embeddings": True}
 
 def rows(last: float, steps: int = 40, nsp: bool = True) -> list[dict]:
     """A run whose MLM accuracy rises in a straight line to `last`."""
-    found: list[dict] = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1234}]
+    started = {"objective": "mlm+nsp", "parameters": 1234, "baselines": {"nsp_majority": 0.5}}
+    found: list[dict] = [{"event": "RunStarted", "step": 0, **started}]
     for step in range(1, steps + 1):
         scores = {"mlm_accuracy": last * step / steps, "mlm_loss": 5 - step / steps}
         scores |= {"nsp_accuracy": 0.5} if nsp else {}
@@ -96,7 +97,7 @@ def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, t
     eventually(page, lambda: drawn(page).get("whole held-out", [[0, 0]])[-1] == [40, 0.5])
     assert len(drawn(page)["half held-out"]) == 1, "named in the legend, although it has no such value"
     shapes = page.evaluate("() => document.querySelector('.plotly-host').layout.shapes.map(({ label }) => label.text)")
-    assert shapes == ["chance: 50.0%"]
+    assert shapes == ["majority-class baseline: 50.0%"]
     page.get_by_role("radio", name="tokens").check()
     eventually(page, lambda: drawn(page)["whole held-out"][-1] == [4000, 0.5])
 

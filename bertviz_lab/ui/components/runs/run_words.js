@@ -73,7 +73,7 @@ function resultWords(log, panels) {
   if (change) return change;
   const panel = panels.find(({ id }) => id === 'accuracy');
   const parts = panel.series.filter(({ field }) => Number.isFinite(log.evals.at(-1)[field])).map(({ field, label }) => {
-    const line = baselinesOf(panel, log).find(({ name }) => (name === 'chance') === (field === 'nsp_accuracy'));
+    const line = baselinesOf(panel, log).find((baseline) => baseline.field === field);
     return `${label}: ${percent(log.evals.at(-1)[field])}${line ? ` (${line.name}: ${percent(line.value)})` : ''}`;
   });
   return `Held-out ${parts.join('; ')}.`;
