@@ -1,10 +1,11 @@
-"""Held-out loss by position in texts of 512 tokens: does a model predict as well at the end as near the beginning?
+"""Held-out loss of the same words near the beginning and far from it in a text of 512 tokens: is each position trained?
 
-15% of the tokens of held-out articles are masked, all with [MASK]; the same words for every model of one vocabulary.
+Each passage is read twice, in two windows that overlap: its words in the middle lie at positions 50 to 149 of one
+window and at 400 to 499 of the other, with as much context on one side as before on the other. Different words would
+not do: articles begin with sentences that are easier to predict. 15% of the words are masked, all with [MASK].
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,64 +19,67 @@ from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-LENGTH, TEXTS, BATCH = 512, 256, 16
-NEAR, FAR = (50, 150), (400, 500)
+LENGTH, PASSAGES, BATCH = 512, 400, 16
+NEAR, FAR = range(50, 150), range(400, 500)  # positions of the same words in the two windows
 GOAL = 1.02  # loss far over loss near
 _SHARE = 0.15
+_WORDS = LENGTH - 2  # of a window, besides [CLS] and [SEP]
+_SHIFT = FAR.start - NEAR.start  # of the second window against the first
+PASSAGE = _WORDS + _SHIFT
 
 
 def passages(tokenizer: Tokenizer) -> np.ndarray:
-    """Ids (texts, 512) of the beginnings of held-out articles; only articles that are long enough."""
-    beginnings = []
+    """Ids (passages, 860), without special tokens: consecutive pieces of held-out articles that are long enough."""
+    found: list[list[int]] = []
     for document in read_documents([find_text().valid], max_bytes=math.inf):
-        ids = tokenizer.encode(" ".join(document.sentences), max_length=LENGTH).ids
-        if len(ids) == LENGTH:
-            beginnings.append(ids)
-        if len(beginnings) == TEXTS:
-            break
-    return np.asarray(beginnings)
+        ids = tokenizer.encode(" ".join(document.sentences), max_length=10**9).ids[1:-1]
+        found += [ids[start : start + PASSAGE] for start in range(0, len(ids) - PASSAGE + 1, PASSAGE)]
+    return np.asarray(found[:PASSAGES]).reshape(-1, PASSAGE)
 
 
-def losses(checkpoint: Checkpoint) -> np.ndarray:
-    """Cross-entropy in nats (texts, 512) at the masked positions, nan elsewhere."""
+def losses(checkpoint: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
+    """Cross-entropy in nats of the words in the middle, near and far: (passages, 100) each, nan where not masked."""
     ids = passages(checkpoint.tokenizer)
     masked = np.random.default_rng(0).random(ids.shape) < _SHARE
-    masked[:, [0, -1]] = False  # [CLS] and [SEP]
-    loss = np.full(ids.shape, np.nan)
-    for rows in _batches(len(ids)):
+    windows = {FAR: slice(0, _WORDS), NEAR: slice(_SHIFT, PASSAGE)}
+    loss = {at: _window_losses(checkpoint, ids[:, cut], masked[:, cut]) for at, cut in windows.items()}
+    near, far = (loss[at][:, at.start - 1 : at.stop - 1] for at in (NEAR, FAR))  # [CLS] is at position 0
+    return near, far
+
+
+def _window_losses(checkpoint: Checkpoint, ids: np.ndarray, masked: np.ndarray) -> np.ndarray:
+    """(passages, 510) for `ids` and `masked` of that shape."""
+    tokenizer, losses = checkpoint.tokenizer, np.full(ids.shape, np.nan)
+    for start in range(0, len(ids), BATCH):
+        rows = slice(start, start + BATCH)
         labels = torch.from_numpy(ids[rows])
-        inputs = labels.masked_fill(torch.from_numpy(masked[rows]), checkpoint.tokenizer.mask_id)
+        inputs = labels.masked_fill(torch.from_numpy(masked[rows]), tokenizer.mask_id)
+        inputs = F.pad(F.pad(inputs, (1, 0), value=tokenizer.cls_id), (0, 1), value=tokenizer.sep_id)
         with torch.inference_mode():
             out = checkpoint.model(inputs)
         logits = getattr(out, "prediction_logits", None)
-        logits = out.logits if logits is None else logits
-        loss[rows] = F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="none").view_as(labels)
-    return np.where(masked, loss, np.nan)
-
-
-def _batches(count: int) -> Iterator[slice]:
-    for start in range(0, count, BATCH):
-        yield slice(start, start + BATCH)
+        logits = (out.logits if logits is None else logits)[:, 1:-1]
+        losses[rows] = F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="none").view_as(labels)
+    return np.where(masked, losses, np.nan)
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Mean loss near the beginning, far from it, and by hundreds."""
-    loss = losses(load_checkpoint(name))
-    near, far = (float(np.nanmean(loss[:, first:last])) for first, last in (NEAR, FAR))
+    """Mean loss of the same words near the beginning and far from it."""
+    near, far = losses(load_checkpoint(name))
     return {
         "model": name,
-        "texts": len(loss),
-        "near": near,
-        "far": far,
-        "ratio": far / near,
-        "standard_error": float(_standard_error(loss[:, slice(*FAR)], loss[:, slice(*NEAR)])),
-        "by_hundred": [float(np.nanmean(loss[:, first : first + 100])) for first in range(0, 500, 100)],
+        "passages": len(near),
+        "words": int(np.isfinite(near).sum()),
+        "near": float(np.nanmean(near)),
+        "far": float(np.nanmean(far)),
+        "ratio": float(np.nanmean(far) / np.nanmean(near)),
+        "standard_error": _standard_error(near, far),
     }
 
 
-def _standard_error(far: np.ndarray, near: np.ndarray) -> float:
-    """Of the ratio of means, over texts."""
-    difference = np.nanmean(far, axis=1) - np.nanmean(near, axis=1)
+def _standard_error(near: np.ndarray, far: np.ndarray) -> float:
+    """Of the ratio of means, over passages."""
+    difference = np.nanmean(far - near, axis=1)
     return float(np.std(difference, ddof=1) / math.sqrt(len(difference)) / np.nanmean(near))
 
 
@@ -84,15 +88,20 @@ def table(result: dict[str, Any]) -> str:
     rows = [
         (
             model["model"],
-            *(f"{loss:.3f}" for loss in model["by_hundred"]),
+            f"{model['near']:.3f}",
+            f"{model['far']:.3f}",
             f"{model['ratio']:.3f} ± {model['standard_error']:.3f}",
         )
         for model in models
     ]
-    header = ["model", *(f"{first} to {first + 99}" for first in range(0, 500, 100)), f"far / near (goal {GOAL:g})"]
+    header = [
+        "model",
+        *(f"at {at.start} to {at.stop - 1}" for at in (NEAR, FAR)),
+        f"far / near (goal {GOAL:g})",
+    ]
     note = (
-        f"Mean loss of masked tokens by their position in {models[0]['texts']} held-out articles of {result['text']}; "
-        f"far is {FAR[0]} to {FAR[1]}, near {NEAR[0]} to {NEAR[1]}, with a standard error over articles."
+        f"Mean loss of the same {models[0]['words']:,} masked words at two places, in {models[0]['passages']} passages "
+        f"of held-out articles of {result['text']}, with a standard error over passages."
     )
     return f"{note}\n\n{markdown(header, rows)}"
 
