@@ -1,8 +1,9 @@
-"""Held-out loss of the same words near the beginning and far from it in a text of 512 tokens: is each position trained?
+"""Held-out loss of the same words near the beginning of a text of 512 tokens and far from it.
 
-Each passage is read twice, in two windows that overlap: its words in the middle lie at positions 50 to 149 of one
-window and at 400 to 499 of the other, with as much context on one side as before on the other. Different words would
-not do: articles begin with sentences that are easier to predict. 15% of the words are masked, all with [MASK].
+Where the two differ, not all positions are trained. Each passage is read in two windows that overlap: its words in the
+middle lie at positions 50 to 149 of one and at 400 to 499 of the other, with as much context on one side as before on
+the other. Other words would not do: articles begin with sentences that are easier to predict. 15% of the words are
+masked, all with [MASK].
 """
 
 import math
