@@ -21,6 +21,7 @@ _NAMES = {
     "nsp_loss": "NSP loss (nats)",
     "nsp_accuracy": "NSP accuracy",
     "nsp_accuracy_se": "NSP accuracy, standard error",
+    "nsp_majority": "NSP accuracy, majority-class baseline",
     "rtd_loss": "RTD loss (nats a token)",
     "rtd_accuracy": "RTD accuracy",
     "rtd_f1": "RTD F1 (replaced tokens)",

@@ -72,8 +72,9 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
 @torch.no_grad()  # and not inference_mode: weights that a sharded model gathers meanwhile are trained afterwards
 def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
     """Means over all labels: `mlm_loss` (nats) and `mlm_accuracy`; `nsp_loss` and `nsp_accuracy` where there are pairs,
-    with `nsp_accuracy_se`, the standard error of that share."""
+    with `nsp_accuracy_se`, the standard error of that share, and `nsp_majority`, that of the more frequent label."""
     mlm, nsp = LabelScores(), LabelScores()
+    random_pairs = 0
     with evaluating(model):
         for batch in batches:
             batch = batch.to(hardware.device)
@@ -83,9 +84,11 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
                 mlm.add(mlm_logits, batch.labels)
             if nsp_logits is not None and batch.next_sentence_label is not None:
                 nsp.add(nsp_logits, batch.next_sentence_label)
+                random_pairs += int(batch.next_sentence_label.sum())
     scores = mlm.means("mlm") | nsp.means("nsp")
     if nsp.count:  # of a share of independent pairs
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
+        scores["nsp_majority"] = max(random_pairs, nsp.count - random_pairs) / nsp.count
     return scores
 
 

@@ -35,7 +35,7 @@ def test_evaluating_twice_gives_the_same_scores_and_no_gradients(batches):
     stream = torch.get_rng_state()
     first = evaluate_pretraining(model, batches, CPU)
     assert evaluate_pretraining(model, batches, CPU) == first
-    assert first.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
+    assert first.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se", "nsp_majority"}
     assert all(parameter.grad is None for parameter in model.parameters())
     assert model.training
     assert all(module.training for module in model.modules())
@@ -90,7 +90,7 @@ def test_an_untrained_model_scores_as_a_guess(batches):
 
 def test_a_next_sentence_head_is_scored_on_pairs_alone(batches):
     scores = evaluate_pretraining(build(NEXT_SENTENCE), batches, CPU)
-    assert scores.keys() == {"nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
+    assert scores.keys() == {"nsp_loss", "nsp_accuracy", "nsp_accuracy_se", "nsp_majority"}
 
 
 def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
@@ -128,6 +128,13 @@ def test_the_standard_error_of_nsp_accuracy_is_that_of_a_share_of_independent_pa
     assert scores["nsp_accuracy_se"] == pytest.approx((share * (1 - share) / pairs) ** 0.5)
 
 
+def test_nsp_accuracy_comes_with_that_of_the_more_frequent_label(tokenizer):
+    batches = list(eval_batches(small_data(tokenizer), FULL_EVAL))
+    labels = torch.cat([batch.next_sentence_label for batch in batches if batch.next_sentence_label is not None])
+    scores = evaluate_pretraining(build(PRETRAINING), batches, CPU)
+    assert scores["nsp_majority"] == int(torch.bincount(labels).max()) / len(labels) > 0.5
+
+
 def test_held_out_text_without_a_pair_is_refused_and_does_not_hang(tokenizer):
     documents = TokenizedCorpus.from_sentences([[[7] * 9]] * 20).select(np.arange(20))
     with time_limit(5), pytest.raises(InputError, match="no document has two sentences"):
@@ -145,7 +152,7 @@ def test_a_text_file_is_scored_the_same_each_time(task, kind, tokenizer, tmp_pat
     model = build(kind)
     checkpoint = Checkpoint(model, tokenizer, model.config, name="small")
     scores = evaluate_text(checkpoint, [str(text)], task)
-    assert scores.keys() - {"nsp_accuracy_se"} == {f"{task}_loss", f"{task}_accuracy"}
+    assert scores.keys() - {"nsp_accuracy_se", "nsp_majority"} == {f"{task}_loss", f"{task}_accuracy"}
     assert evaluate_text(checkpoint, [str(text)], task) == scores
     assert evaluate_text(checkpoint, [str(text)], task, seed=1) != scores
 

@@ -104,7 +104,8 @@ def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):
     assert steps[0].metrics["nsp_loss"] == pytest.approx(baselines["nsp_loss"], abs=0.05)
     assert steps[0].loss == pytest.approx(steps[0].metrics["mlm_loss"] + steps[0].metrics["nsp_loss"], rel=1e-5)
     last = [event for event in events if isinstance(event, EvalDone)][-1]
-    assert last.metrics.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
+    scores = {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se", "nsp_majority"}
+    assert last.metrics.keys() == scores
     assert last.metrics["mlm_loss"] < steps[0].metrics["mlm_loss"] - 0.5
 
 
