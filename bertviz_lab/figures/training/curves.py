@@ -57,12 +57,14 @@ AXES: dict[str, list[dict[str, Any]]] = {
 ComparedRun = tuple[str, str, str]
 
 _SMALL = {"size": 11, "color": QUIET}
+_BASELINE: dict[str, Any] = {
+    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": QUIET, "width": 1.2, "dash": "dash"},
+    "label": {"textposition": "end", "yanchor": "bottom", "font": _SMALL},
+}  # fmt: skip
 #: Lines and grounds that the log puts into a panel: a baseline, where a trial begins, the causal-LM warm-up.
 _MARKS: dict[str, dict[str, Any]] = {
-    "baseline": {
-        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": QUIET, "width": 1.2, "dash": "dash"},
-        "label": {"textposition": "end", "yanchor": "bottom", "font": _SMALL},
-    },
+    "baseline": _BASELINE,
+    "lower_baseline": _BASELINE | {"label": _BASELINE["label"] | {"yanchor": "top"}},
     "trial": {
         "type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": QUIET, "width": 1},
         "label": {"textposition": "start", "textangle": 0, "xanchor": "left", "font": _SMALL},
@@ -141,7 +143,7 @@ def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
         "logarithmic": panel.unit in _LOGARITHMIC,
         "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.colour} for s in panel.series],
         "baselines": [
-            {"key": line.key, "name": line.name, "field": line.field}
+            {"key": line.key, "name": line.name, "field": line.field, "mark": line.mark}
             for line in panel.baselines
             if not line.field or line.field in measures
         ],

@@ -18,11 +18,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A dashed line at what the run states under `key`; with `field` only beside that measure."""
+    """A dashed line at what the run states under `key`; with `field` only beside that measure.
+
+    One that may lie close below another is a `lower_baseline`, with its name under it.
+    """
 
     key: str
     name: str
     field: str = ""
+    mark: str = "baseline"
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ MLM = Panel(
 NSP = Panel(
     "nsp", "NSP loss", "next-sentence prediction: cross-entropy of whether B follows A, in nats; lower is better",
     "nats", (Series("nsp_loss", "NSP", "NSP loss", COLOURS[1]),),
-    (Baseline("nsp_loss", "uniform baseline, ln 2"), Baseline("nsp_entropy", "class-prior baseline")),
+    (
+        Baseline("nsp_loss", "uniform baseline, ln 2"),
+        Baseline("nsp_entropy", "class-prior baseline", mark="lower_baseline"),
+    ),
 )  # fmt: skip
 ACCURACY = Panel(
     "accuracy", "Accuracy", "share of correct predictions; higher is better", "share",

@@ -81,10 +81,7 @@ function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
   const stated = logs.flatMap((log) => baselinesOf(panel, log)); // of several runs only what is the same for all
   const baselines = stated.filter(({ name, value }, place) => stated.findIndex((other) => other.name === name) === place
     && stated.every((other) => other.name !== name || other.value === value));
-  // The name of one that lies just below another is written under its line.
-  const mark = (value, place) => (baselines.slice(0, place).some((other) => value <= other.value && value > 0.9 * other.value)
-    ? { ...marks.baseline, label: { ...marks.baseline.label, yanchor: 'top' } } : marks.baseline);
-  const shapes = baselines.map(({ name, value }, place) => marked(mark(value, place), { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
+  const shapes = baselines.map(({ name, mark, value }) => marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
   const room = logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
   const include = [...(layout.yaxis.autorangeoptions?.include ?? []), ...baselines.map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
   return {
@@ -114,10 +111,10 @@ function trainingPoints(log, { role, field, smooth }, look, xs, share) {
   return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing, parts) : log.column(field), parts, share);
 }
 
-/** The baselines that a run states for what is in a panel: [{name, field, value}]. */
+/** The baselines that a run states for what is in a panel: [{name, field, mark, value}]. */
 function baselinesOf(panel, log) {
   return panel.baselines.filter(({ field }) => !field || hasMeasure(log, field))
-    .map(({ key, name, field }) => ({ name, field, value: log.started?.baselines?.[key] })).filter(({ value }) => Number.isFinite(value));
+    .map(({ key, ...line }) => ({ ...line, value: log.started?.baselines?.[key] })).filter(({ value }) => Number.isFinite(value));
 }
 
 /** Where a step lies on an axis; evaluations of old logs have no tokens. */
