@@ -16,7 +16,12 @@ from benchmarks.training_data.made_data import MADE
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config, read_log
 
-_ORDER = {"mlm_loss": "MLM loss (nats)", "mlm_accuracy": "MLM accuracy", "nsp_accuracy": "NSP accuracy"}
+_ORDER = {
+    "mlm_loss": "MLM loss (nats)",
+    "mlm_accuracy": "MLM accuracy",
+    "nsp_accuracy": "NSP accuracy",
+    "nsp_majority": "NSP, majority class",
+}
 
 
 def card_of(
@@ -190,6 +195,8 @@ def _draws(draws: Sequence[dict[str, float]], key: str) -> str:
     values = [draw[key] for draw in draws if key in draw]
     if not values:
         return "–"
+    if key == "nsp_majority":
+        return f"{statistics.fmean(values):.1%}"
     if key.endswith("loss"):
         return f"{statistics.fmean(values):.3f} ({', '.join(f'{value:.3f}' for value in values)})"
     return f"{statistics.fmean(values):.1%} ({', '.join(f'{value:.1%}' for value in values)})"

@@ -2,7 +2,8 @@
 
 The recipe lies beside the model (`checkpoints/NAME/recipe.json`); texts that do not ship are looked for in
 $BERTVIZ_LAB_DATA. The training is a run as any other, in the folder `--out`: interrupted, it goes on at the next call.
-A recipe may train in stages, `earlier` commands before its `command`, which name each other's models as {stage-1}.
+A recipe may train in stages, `earlier` commands before its `command`, which name each other's models as {stage-1}, and
+the mean of the first two of them, of which the second counts 70%, as {mean-0.3-0.7}.
 What comes of it is packed as it ships: weights in 16 bits and small files, some snapshots, a thinned log, the card.
 Another machine gives other last digits: new scores stand beside old ones. `--keep` puts the model into `checkpoints/`.
 """
@@ -33,7 +34,7 @@ from bertviz_lab.data.probes import probes_for
 from bertviz_lab.interpret import probe
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_task
@@ -45,7 +46,7 @@ _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
 _POINTS = 250  # training points that are kept of a log
 
 
-_STAGE = re.compile(r"\{(stage-\d+)\}")
+_STAGE = re.compile(r"\{(stage-\d+|mean(?:-[\d.]+)+)\}")
 
 
 def filled(words: Sequence[str], out: Path = Path()) -> list[str]:
@@ -63,12 +64,17 @@ def _replaced(word: str, by: Mapping[str, str]) -> str:
 def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
     """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
     commands = [*recipe.get("earlier", []), recipe["command"]]
+    folders = [*stage_folders(recipe, run), run]
     for made in MADE:
         if any(made.word in command for command in commands) and not (run.parent / made.file).is_file():
             made.write(run.parent / made.file)
-    for command, folder in zip(commands, [*stage_folders(recipe, run), run], strict=True):
+    for command, folder in zip(commands, folders, strict=True):
         if (folder / "state.json").is_file() and read_state(folder).status == "finished":
             continue
+        for mean in (name for name in _STAGE.findall(" ".join(command)) if name.startswith("mean-")):
+            shares = [float(share) for share in mean.split("-")[1:]]
+            stages = [folder / "model" for folder in folders[: len(shares)]]
+            save_checkpoint(averaged(stages, shares), run.parent / mean / "model")
         words = [*filled(command, run.parent), "--out", str(folder), "--resume", *more]
         if subprocess.run([sys.executable, "-m", "bertviz_lab", *words], check=False).returncode:
             sys.exit(f"The training has not finished; the same command goes on with it. It is in {folder}.")
@@ -108,11 +114,12 @@ def averaged(folders: Sequence[Path], shares: Sequence[float] | None) -> Checkpo
         return load_checkpoint(folders[-1])
     models = [load_checkpoint(folder) for folder in folders]
     states = [copy.deepcopy(checkpoint.model.state_dict()) for checkpoint in models]
+    lengths = [checkpoint.trained_length or checkpoint.config.max_position_embeddings for checkpoint in models]
     for name, tensor in models[-1].model.state_dict().items():
         of_rows = torch.tensor(shares).repeat(len(tensor), 1)  # (rows, models)
         if name.endswith("embeddings.position.weight"):
-            for place, checkpoint in enumerate(models):
-                of_rows[checkpoint.trained_length or len(tensor) :, place] = 0
+            for place, length in enumerate(lengths):
+                of_rows[length : max(lengths), place] = 0
         of_rows /= of_rows.sum(1, keepdim=True)
         tensor.copy_(torch.einsum("rm,mr...->r...", of_rows, torch.stack([state[name] for state in states])))
     return models[-1]

@@ -155,6 +155,18 @@ def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: P
     assert "--init-from stage-1 " in card
 
 
+def test_a_later_stage_may_start_from_the_mean_of_those_before(tmp_path: Path) -> None:
+    first = [*RECIPE["command"][:6], "4", *RECIPE["command"][7:]]
+    more = ["pretrain", "--corpus", "sample:tiny-town", "--batch-size", "4", "--steps", "1"]
+    more += ["--seq-len", "32", "--short-seq-len", "0", "--causal-share", "0", "--init-from"]
+    recipe = RECIPE | {"earlier": [first, [*more, "{stage-1}"]], "command": [*more, "{mean-0.3-0.7}"]}
+    train(recipe, tmp_path / "run", ["--threads", "1"])
+    folders = [tmp_path / name / "model" for name in ("stage-1", "stage-2", "mean-0.3-0.7")]
+    one, other, mean = (load_checkpoint(folder).model.state_dict() for folder in folders)
+    assert all(torch.allclose(mean[name], 0.3 * one[name] + 0.7 * other[name], atol=1e-6) for name in mean)
+    assert read_config(tmp_path / "run").init_from == str(folders[-1])  # type: ignore[union-attr]
+
+
 def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positions(tmp_path: Path) -> None:
     models = [replace(little_checkpoint(seed), trained_length=length) for seed, length in ((1, 24), (2, 48), (3, 64))]
     folders = [save_checkpoint(model, tmp_path / str(place)) for place, model in enumerate(models)]
