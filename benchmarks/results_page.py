@@ -17,6 +17,7 @@ _ORDER = (
     "recipe_sweep",
     "task_scores",
     "glue",
+    "blimp",
     "finetuning",
     "distillation",
     "tiny_town",
@@ -30,7 +31,7 @@ _ORDER = (
 )
 
 #: Headings that are no sentence-case form of the script's name.
-_HEADINGS = {"glue": "GLUE"}
+_HEADINGS = {"blimp": "BLiMP", "glue": "GLUE"}
 
 _INTRODUCTION = """\
 # Benchmarks
