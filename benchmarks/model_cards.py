@@ -96,11 +96,11 @@ def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
 
 def _average(recipe: dict[str, Any]) -> Iterable[str]:
     """Of which models the one that ships is the mean."""
-    if shares := recipe.get("average"):
+    if counted := {stage: share for stage, share in enumerate(recipe.get("average", []), 1) if share}:
         yield (
-            f"- Its weights are the mean of those at the end of the {len(shares)} stages, which count "
-            f"{', '.join(f'{share:.0%}' for share in shares)} (a model soup, Wortsman et al. 2022); the shares were "
-            "chosen by texts held out of the training data"
+            f"- Its weights are the mean of those at the end of stages {', '.join(map(str, counted))}, which count "
+            f"{', '.join(f'{share:.0%}' for share in counted.values())} (a model soup, Wortsman et al. 2022); the "
+            "shares were chosen by texts held out of the training data"
         )
 
 
