@@ -69,7 +69,7 @@ def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: Ap
     )
     finding = each.claim(stranger, each)
     assert finding.answer != each.answer
-    assert finding.held < 0.8 * finding.cases
+    assert finding.held < 0.8 * finding.cases or finding.cases == 0  # it predicts no pair as next
     assert "with other predictions" in Measured(each, finding).paragraphs[0]
 
 

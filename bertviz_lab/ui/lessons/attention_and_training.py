@@ -101,8 +101,8 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example=f"{_PRAISE}  |  {_BLAME}",
-        question="Take ten phrases of praise and their opposites, and the pretrained model before fine-tuning. Which "
-        "phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
+        question="Take twenty phrases of praise and their opposites, and the pretrained model before fine-tuning. "
+        "Which phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
         choices=(
             Choice(
                 "Another phrase of praise: `[CLS]` knows the meaning of a text.",

@@ -23,6 +23,18 @@ RIGHT_CONTEXT = (
 
 #: A sentence and one that follows it.
 PAIRS = (
+    ("The island has a small harbour.", "The island can be reached by boat from the harbour."),
+    ("The museum opened in 1921.", "The museum has a collection of old paintings."),
+    ("The bridge was built in 1874.", "The bridge was closed after a flood and a new one was built."),
+    ("He was born in Vienna in 1820.", "He studied music with his father and became a teacher."),
+    ("The school was founded by a priest.", "The school has about 300 pupils."),
+    ("She wrote her first novel in 1951.", "The novel was published two years later in London."),
+    ("The station is on the line to the coast.", "Trains stop at the station every hour."),
+    ("The team won the cup in 1988.", "The team lost the final in the following year."),
+    ("The ship was launched in 1911.", "The ship sank in a storm two years later."),
+    ("He was elected mayor of the town in 1972.", "He was mayor for eight years."),
+    ("The castle stands on a hill above the village.", "The castle was burned down in the war."),
+    ("The bird builds its nest in tall trees.", "The female lays three or four eggs."),
     ("The river rises in the mountains.", "It flows south into the sea."),
     ("The king died in 1547.", "His son became king at the age of nine."),
     ("The band released their first album in 1994.", "The album sold a million copies."),
@@ -102,6 +114,16 @@ OPPOSITES = (
     ("an excellent drama", "a bad drama"),
     ("the music is beautiful", "the music is ugly"),
     ("I was happy when I left", "I was angry when I left"),
+    ("the plot is very clever", "the plot is very dull"),
+    ("a great start and a strong end", "a weak start and a poor end"),
+    ("it is the funniest show that I have seen", "it is the saddest show that I have seen"),
+    ("a joy from start to finish", "a bore from start to finish"),
+    ("I will watch it again with pleasure", "I will never watch it again"),
+    ("this is his finest book", "this is his weakest book"),
+    ("she is charming in this part", "she is annoying in this part"),
+    ("you should see it", "you should avoid it"),
+    ("the dialogue sounds natural and fresh", "the dialogue sounds false and tired"),
+    ("my children liked the animals", "my children disliked the animals"),
 )
 
 #: Tiny Town: things of which there are two, at a place that has most of the attention.

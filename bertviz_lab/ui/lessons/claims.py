@@ -115,7 +115,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
         return float(class_scores(checkpoint, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
 
     own, zero, swapped = (follows(*PAIRS[0], kind) for kind in ("", "zero", "swapped"))
-    held = (follows(*pair, "") > 0.5 > follows(*pair, "zero") for pair in PAIRS)
+    held = (follows(*pair, "zero") < 0.5 for pair in PAIRS if follows(*pair, "") > 0.5)
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
     true, wrong, other = (next_sentence(town, BIKES, text).is_next for text in told)
     numbers = {"own": percent(own), "zero": percent(zero), "swapped": percent(swapped), "true": percent(true),

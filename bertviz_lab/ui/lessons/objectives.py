@@ -181,7 +181,8 @@ OBJECTIVES = (
             ),
         ),
         claim=claims.segments,
-        cases="pairs: with all segment ids 0 the probability that B follows falls below one half",
+        cases="pairs that it predicts as next: with all segment ids 0 the probability that B follows falls below one "
+        "half",
         reveal=(
             "With its own segment ids the probability that B follows is {own}; with all of them 0 it is {zero}. As a "
             "control, with the ids of A and B swapped it is {swapped}: what matters most is that the two parts have "
