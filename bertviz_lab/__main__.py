@@ -99,7 +99,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if isinstance(event, RunFinished):
             finished = event
     assert finished is not None
-    accelerator.state.destroy_process_group()  # else its threads may abort a process that ends
+    accelerator.state.destroy_process_group()
     rows, _ = read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
     text = (
@@ -308,4 +308,9 @@ _COMMANDS: dict[str, Callable[..., Result | int]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    if "TORCHELASTIC_RUN_ID" in os.environ:  # under a launcher PyTorch's threads may abort a process at its end
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -1,6 +1,7 @@
 """Train a line in every process of a `torchrun` and write down the events and how often processes exchanged what."""
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -59,8 +60,9 @@ def main(folder: Path) -> None:
     body = {"steps": STEPS, "objects": objects, "broadcasts": calls["broadcast"], "first_losses": losses[:3]}
     text = json.dumps(body | {"events": [repr(event) for event in events]})
     (folder / f"{hardware.rank}.json").write_text(text)
-    hardware.accelerator.state.destroy_process_group()  # else its threads may abort a process that ends
+    hardware.accelerator.state.destroy_process_group()
 
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    os._exit(0)  # as the command line ends under a launcher
