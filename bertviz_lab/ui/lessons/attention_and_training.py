@@ -101,7 +101,7 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example=f"{_PRAISE}  |  {_BLAME}",
-        question="Take twenty phrases of praise and their opposites, and the pretrained model before fine-tuning. "
+        question="Take 32 phrases of praise and their opposites, and the pretrained model before fine-tuning. "
         "Which phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
         choices=(
             Choice(

@@ -124,6 +124,18 @@ OPPOSITES = (
     ("you should see it", "you should avoid it"),
     ("the dialogue sounds natural and fresh", "the dialogue sounds false and tired"),
     ("my children liked the animals", "my children disliked the animals"),
+    ("everybody in the cinema laughed", "everybody in the cinema slept"),
+    ("everybody in the cinema was delighted", "everybody in the cinema was bored"),
+    ("the songs are good", "the songs are bad"),
+    ("she plays her part well", "she plays her part poorly"),
+    ("the jokes work", "the jokes fail"),
+    ("a touching and honest portrait", "a shallow and dishonest portrait"),
+    ("the pictures are gorgeous", "the pictures are hideous"),
+    ("his best performance in years", "his worst performance in years"),
+    ("I laughed from beginning to end", "I yawned from beginning to end"),
+    ("it has charm and wit", "it has neither charm nor wit"),
+    ("a perfect evening for the family", "a wasted evening for the family"),
+    ("the director knows what he is doing", "the director has no idea what he is doing"),
 )
 
 #: Tiny Town: things of which there are two, at a place that has most of the attention.
