@@ -1,11 +1,13 @@
 """What is sent with a request: its type, its size and the time that it takes.
 
 A body that is no upload is read whole before Gradio is asked, so that one too large or too slow costs nothing. An
-upload is counted while Gradio writes it to disk.
+upload is counted while Gradio writes it to disk. An answer that comes before the end of a body waits for that end:
+who is hung up on while sending may never see it (RFC 9112, section 9.6).
 """
 
 import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -19,6 +21,8 @@ _PAUSE = 30.0  # seconds without a byte
 _BODY_SECONDS = 60.0  # of a whole body that is no upload
 _SLOWEST = 20_000  # bytes a second of an upload, on average
 _OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
+_LINGERING = 30.0  # seconds that the rest of an answered body is taken in and dropped; this and the next as in nginx
+_LINGERING_PAUSE = 5.0  # seconds of them without a byte
 _SCANNED_FOR = 5.0  # seconds that a count of the upload folder is believed
 
 
@@ -49,6 +53,25 @@ def check_type(path: str, headers: Headers) -> None:
         right = ("application/json",)
     if kind not in right:
         raise Refused(415, f"This address takes {' or '.join(right)}.")
+
+
+class RequestBody:
+    """Hands on what is received, and knows whether the whole body has come."""
+
+    def __init__(self, receive: Receive, *, complete: bool) -> None:
+        self._receive, self.complete = receive, complete
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self.complete = not message.get("more_body", False)
+        return message
+
+    async def drop_rest(self) -> None:
+        """Receive what is still being sent, for some time."""
+        end = time.monotonic() + _LINGERING
+        with suppress(Refused):
+            while not self.complete and time.monotonic() < end:
+                await _next(self, min(_LINGERING_PAUSE, end - time.monotonic()))
 
 
 async def read_body(receive: Receive, headers: Headers, most: int) -> Receive:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
-from bertviz_lab.ui.guard.bodies import Refused, Uploads, check_type, is_upload, read_body
+from bertviz_lab.ui.guard.bodies import Refused, RequestBody, Uploads, check_type, is_upload, read_body
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.operations.monitoring import Monitor
@@ -47,10 +47,11 @@ class Guard:
         elif scope["type"] == "websocket":  # the page has none
             await send({"type": "websocket.close", "code": 1008})
         else:
-            answer = _Answer(send, self._headers)
+            body = RequestBody(receive, complete=scope["method"] in _SAFE)
+            answer = _Answer(send, self._headers, body)
             try:
                 self._check_proxy(scope)
-                await self._resolve_client(scope, receive, answer)  # type: ignore[arg-type]
+                await self._resolve_client(scope, body, answer)  # type: ignore[arg-type]
             except Refused as refused:
                 self._monitor.refused(refused.status)
                 await answer.refuse(scope, refused)
@@ -113,8 +114,8 @@ class Guard:
 class _Answer:
     """What is sent back: with our headers, and with one sentence in place of a failure."""
 
-    def __init__(self, send: Send, headers: SecurityHeaders) -> None:
-        self._send, self._headers = send, headers
+    def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
+        self._send, self._headers, self._body = send, headers, body
         self._started = self._dropped = self._finished = False
         self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
 
@@ -133,6 +134,10 @@ class _Answer:
             self._headers.write(MutableHeaders(scope=message))
         if not self._dropped:
             self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
+            if self._finished and not self._body.complete:
+                await self._send({**message, "more_body": True})
+                await self._body.drop_rest()
+                message = {"type": "http.response.body"}
             await self._send(message)
 
     async def refuse(self, scope: Scope, refused: Refused) -> None:
