@@ -143,7 +143,7 @@ def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused(
             continue
         flag = "--" + field.name.replace("_", "-")
         for value in (low, high):
-            room = {"seq_len": 512, "batch_size": 65_536} | {field.name: value}
+            room = {"seq_len": 512, "batch_size": 65_536, "init_from": "a model"} | {field.name: value}
             assert getattr(PretrainConfig(corpus=("a",), **room), field.name) == value
         for value in (low - 1, high + 1, float("nan"), "many", True):
             with pytest.raises(InputError, match=f"{flag} must lie between"):

@@ -84,7 +84,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     tokenizer = teacher.tokenizer if teacher else Tokenizer.load(config.tokenizer)
     corpus = _tokenized(text, tokenizer)
     data = build_data(config, tokenizer, corpus)
-    model_config = build_model_config(config, data.objective, tokenizer, None)
+    model_config = build_model_config(config, data.objective, tokenizer, None, is_resumed=False)
     if variant.shape:
         layers, hidden, heads = variant.shape
         model_config = model_config.replace(

@@ -100,6 +100,12 @@ class PretrainConfig(TrainingConfig):
     init_from: str = option(
         "", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
     )
+    width_factor: int = option(
+        1,
+        "Make the model of --init-from this many times as wide first; its predictions stay as they are",
+        low=1,
+        high=8,
+    )
     teacher: str = option(
         "", "Distillation: the model to learn from, whose tokenizer is used (shipped, folder, hub id)"
     )
@@ -222,6 +228,8 @@ class PretrainConfig(TrainingConfig):
             raise InputError("--init-from brings its model's family; leave --family out.")
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
+        if self.width_factor > 1 and not self.init_from:
+            raise InputError("--width-factor makes a trained model wider; name it with --init-from.")
         if self.teacher and self.tokenizer:
             raise InputError("--teacher brings its tokenizer; leave --tokenizer out.")
         if 0 < self.short_seq_len < SHORTEST_SEQUENCE:

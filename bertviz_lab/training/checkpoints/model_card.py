@@ -83,6 +83,8 @@ def pretraining_card(
     tokenizer = checkpoint.tokenizer
     case = "lower-cased" if tokenizer.lowercase else "cased"
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+    if config.width_factor > 1:
+        origin += f", made {config.width_factor} times as wide"
     if config.teacher:
         origin += f", distilled from {source_name(config.teacher)}"
     differs = _unlike_bert(config, checkpoint.config)

@@ -19,6 +19,7 @@ from bertviz_lab.training.pretraining.phases import stacking_note
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 from bertviz_lab.training.pretraining.setup import PAIRS
 from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
+from bertviz_lab.training.pretraining.wider_model import widened, wider_config
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,16 @@ def initial_model(
             f"Continues pretraining {source_name(config.init_from)}, with its tokenizer; the first evaluation is its "
             f"starting point."
         )
+        if config.width_factor > 1:
+            notes.append(
+                f"The model is {config.width_factor} times as wide as that one, with the same predictions at first."
+            )
         if (known := start.trained_length) and config.seq_len > known:
             notes.append(
                 f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
             )
+    if start and not is_resumed and config.width_factor > 1:
+        start = widened(start, config.width_factor, config.seed)
     model = build_model(config, objective, model_config, start)
     if start is None and config.unigram_bias and config.starts_from_scratch:
         begin_with_frequencies(model, counts)
@@ -72,9 +79,9 @@ def initial_model(
 
 
 def build_model_config(
-    config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None
+    config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None, *, is_resumed: bool
 ) -> BertConfig:
-    """The shape of the model: the preset's, or that of the model the run starts from."""
+    """The shape of the model: the preset's, or that of the model the run starts from, which may be made wider."""
     if start is None:
         return config.model_config(tokenizer.vocab_size)
     if config.seq_len > start.config.max_position_embeddings:
@@ -85,7 +92,8 @@ def build_model_config(
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
     if objective == "mlm+nsp" and not start.config.has_nsp:
         raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
-    return start.config.replace(
+    shape = start.config if is_resumed else wider_config(start.config, config.width_factor)
+    return shape.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
         is_decoder=start.config.is_decoder or not config.bidirectional,  # a causal model stays causal

@@ -84,7 +84,9 @@ def pretrain(
             given = str(checkpoint_folder(brings)) if brings else config.tokenizer
             try:
                 yield from prepare(
-                    replace(config, init_from="", teacher="", recipe="lab", tokenizer=given), folder, should_stop
+                    replace(config, init_from="", width_factor=1, teacher="", recipe="lab", tokenizer=given),
+                    folder,
+                    should_stop,
                 )
             except PreparationStoppedError:
                 stopped = True
@@ -98,7 +100,7 @@ def pretrain(
     objective = data.objective
 
     start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
-    model_config = build_model_config(config, objective, tokenizer, start)
+    model_config = build_model_config(config, objective, tokenizer, start, is_resumed=saved is not None)
     teacher = load_checkpoint(config.teacher) if config.teacher else None
     if teacher:
         require_teacher(teacher, tokenizer, config.seq_len)

@@ -6,6 +6,7 @@ NOT_ON_THE_PAGE = (
     *("streaming", "held_out_documents", "compile"),  # for data sets of the hub, and GPUs
     "unigram_bias",  # the recipe decides
     "generator_size",  # of replaced-token detection
+    "width_factor",  # for hours of training
     *("eval_every", "checkpoint_every"),  # the shorter a run, the more often
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
