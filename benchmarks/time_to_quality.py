@@ -8,11 +8,12 @@ One call trains one model and writes its curve; many calls make a comparison:
 
 `hf` is `BertForMaskedLM` as run_mlm.py trains it: documents packed into sequences of 128 tokens, its
 DataCollatorForLanguageModeling, batches of 32, AdamW with decay 0.01, dropout 0.1, gradients clipped at 1, 6% warm-up
-and linear decay, both on the clock so that the rate reaches zero when time is up, bf16 where a self-test finds that
-it pays. `lab` is `pretrain` with the recipe `lab` and nothing else set. Both start from the same vocabulary; reading
-and tokenizing the text is not counted, nor are pauses for evaluation and saving. Both are scored on the same
-held-out examples under the same masks: single runs of text, which is what `hf` trains on and half of what `lab` does.
-NSP accuracy is that of the run's own last evaluation, on 2,000 held-out pairs.
+and linear decay, both on the clock so that the rate reaches zero when time is up, bf16 where a self-test finds that it
+pays. Of peak rates of 5e-4, 1e-3 and 2e-3 the second was best. `lab` is `pretrain` with the recipe `lab` and nothing
+else set. Both start from the same vocabulary; reading and tokenizing the text is not counted, nor are pauses for
+evaluation and saving. Both are scored on the same held-out examples under the same masks: single runs of text, which is
+what `hf` trains on and half of what `lab` does. NSP accuracy is that of the run's own last evaluation, on 2,000
+held-out pairs.
 """
 
 import argparse
