@@ -74,25 +74,23 @@ class RequestBody:
                 await _next(self, min(_LINGERING_PAUSE, end - time.monotonic()))
 
 
-async def read_body(receive: Receive, headers: Headers, most: int) -> Receive:
+async def read_body(body: RequestBody, headers: Headers, most: int) -> Receive:
     """Read the body, and return what hands it on. Raises `Refused` for one too large, too slow or cut off."""
     sentence = f"A request may have {words_of('bytes', most)} at most."
     if _announced(headers) > most:
         raise Refused(413, sentence)
-    body, end = bytearray(), time.monotonic() + _BODY_SECONDS
-    while True:
-        message = await _next(receive, min(_PAUSE, end - time.monotonic()))
+    read, end = bytearray(), time.monotonic() + _BODY_SECONDS
+    while not body.complete:
+        message = await _next(body, min(_PAUSE, end - time.monotonic()))
         if message["type"] == "http.disconnect":
             raise Refused(400, "The request was cut off.")
-        body += message.get("body", b"")
-        if len(body) > most:
+        read += message.get("body", b"")
+        if len(read) > most:
             raise Refused(413, sentence)
-        if not message.get("more_body", False):
-            break
-    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+    whole: list[Message] = [{"type": "http.request", "body": bytes(read), "more_body": False}]
 
     async def replay() -> Message:
-        return whole.pop() if whole else await receive()
+        return whole.pop() if whole else await body()
 
     return replay
 
@@ -123,9 +121,9 @@ class Uploads:
         self._expected -= admitted
         self._scanned = (-_SCANNED_FOR, 0)
 
-    def counted(self, receive: Receive) -> "CountedBody":
+    def counted(self, body: RequestBody) -> "CountedBody":
         """What hands the body of an upload on."""
-        return CountedBody(receive, self._most + _OVERHEAD, self._too_large())
+        return CountedBody(body, self._most + _OVERHEAD, self._too_large())
 
     def _too_large(self) -> str:
         return f"Files of {words_of('bytes', self._most)} at most can be uploaded at a time."
@@ -144,17 +142,17 @@ class CountedBody:
     Gradio is told by the exception for a broken form: the only one after which it removes what it has written so far.
     """
 
-    def __init__(self, receive: Receive, most: int, too_large: str) -> None:
-        self._receive, self._most, self._too_large = receive, most, too_large
-        self._count, self._started, self._complete = 0, time.monotonic(), False
+    def __init__(self, body: RequestBody, most: int, too_large: str) -> None:
+        self._body, self._most, self._too_large = body, most, too_large
+        self._count, self._started = 0, time.monotonic()
         self.refused: Refused | None = None
 
     async def __call__(self) -> Message:
-        if self._complete:
-            return await self._receive()
+        if self._body.complete:
+            return await self._body()
         try:
             left = self._started + _BODY_SECONDS + self._count / _SLOWEST - time.monotonic()
-            message = await _next(self._receive, min(_PAUSE, left))
+            message = await _next(self._body, min(_PAUSE, left))
             self._count += len(message.get("body", b""))
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The upload was cut off.")
@@ -163,7 +161,6 @@ class CountedBody:
         except Refused as refused:
             self.refused = refused
             raise MultiPartException(refused.sentence) from refused
-        self._complete = not message.get("more_body", False)
         return message
 
 

@@ -77,7 +77,7 @@ class Guard:
             kept = [(name, value) for name, value in scope["headers"] if not is_forwarded(Headers(raw=[(name, value)]))]
             scope["headers"] = kept
 
-    async def _pass(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _pass(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
         CLIENT_ADDRESS.set((scope.get("client") or ("",))[0])
         if not all(self._addresses.knows(host) for host in {*headers.getlist("host"), public_host(headers)}):
@@ -91,22 +91,22 @@ class Guard:
         if not safe and not is_same_origin(headers):
             raise Refused(403, "This request came from another site.")
         if method in _SAFE:
-            await self._app(scope, receive, answer)
+            await self._app(scope, body, answer)
             return
         if method != "POST":
             raise Refused(405, "Only GET, HEAD and POST are answered.")
         check_type(path, headers)
         if is_upload(path):
-            await self._upload(scope, receive, answer)
+            await self._upload(scope, body, answer)
         else:
-            await self._app(scope, await read_body(receive, headers, self._settings.limits.request_bytes), answer)
+            await self._app(scope, await read_body(body, headers, self._settings.limits.request_bytes), answer)
 
-    async def _upload(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _upload(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
         admitted = await self._uploads.admit(Headers(scope=scope))
-        body = self._uploads.counted(receive)
-        answer.refused = lambda: body.refused
+        counted = self._uploads.counted(body)
+        answer.refused = lambda: counted.refused
         try:
-            await self._app(scope, body, answer)
+            await self._app(scope, counted, answer)
         finally:
             self._uploads.release(admitted)
 
