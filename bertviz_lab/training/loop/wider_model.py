@@ -5,15 +5,12 @@ copies (Net2WiderNet, Chen et al. 2016; for BERT: bert2BERT, Chen et al. 2022). 
 the copies get different gradients and come apart.
 """
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.heads import MaskedLMHead
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _SPREAD = 0.25  # of the copies' weights, in terms of the weights; 0.05 and 1 are hardly worse after 200 steps
 
@@ -29,16 +26,12 @@ def wider_config(config: BertConfig, factor: int) -> BertConfig:
     )
 
 
-def widened(start: Checkpoint, factor: int, seed: int = 0) -> Checkpoint:
-    """A model of `wider_config`, in evaluation mode, with the same predictions. Raises `InputError` as that does."""
-    config = wider_config(start.config, factor)
-    return replace(start, config=config, model=_wide_model(start.model, config, factor, seed).eval())
-
-
 @torch.no_grad()
-def _wide_model(narrow: nn.Module, config: BertConfig, factor: int, seed: int) -> nn.Module:
+def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
+    """A model of `wider_config` with the same predictions, in training mode. Raises `InputError` as that does."""
+    assert isinstance(narrow.config, BertConfig)
     generator = torch.Generator().manual_seed(seed)
-    wide = type(narrow)(config)
+    wide = type(narrow)(wider_config(narrow.config, factor))
     for module, source in zip(wide.modules(), narrow.modules(), strict=True):
         for name, parameter in module.named_parameters(recurse=False):
             weights: Tensor = source.get_parameter(name)

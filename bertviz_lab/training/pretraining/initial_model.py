@@ -1,6 +1,6 @@
 """The model that a run begins with: random weights, a model that is trained further, or layers of a teacher."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.optim import ablate_embeddings
+from bertviz_lab.training.loop.wider_model import widened, wider_config
 from bertviz_lab.training.pretraining.distillation import can_start_from, start_from_teacher
 from bertviz_lab.training.pretraining.phases import stacking_note
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 from bertviz_lab.training.pretraining.setup import PAIRS
 from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
-from bertviz_lab.training.pretraining.wider_model import widened, wider_config
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def initial_model(
                 f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
             )
     if start and not is_resumed and config.width_factor > 1:
-        start = widened(start, config.width_factor, config.seed)
+        start = replace(start, model=widened(start.model, config.width_factor, config.seed))
     model = build_model(config, objective, model_config, start)
     if start is None and config.unigram_bias and config.starts_from_scratch:
         begin_with_frequencies(model, counts)

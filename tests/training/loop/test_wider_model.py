@@ -9,7 +9,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.pretraining.wider_model import widened
+from bertviz_lab.training.loop.wider_model import widened
 from bertviz_lab.training.runs.events import EvalDone
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.little import little_checkpoint
@@ -22,11 +22,11 @@ IDS = torch.randint(5, 60, (3, 12), generator=torch.Generator().manual_seed(0))
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM, BertForSequenceClassification])
 @torch.no_grad()
 def test_a_wider_model_has_the_same_predictions_and_attention(kind: type, factor: int) -> None:
-    narrow = little_checkpoint(kind=kind)
-    for parameter in narrow.model.parameters():  # no zeros and ones, which would hide a mistake
+    narrow = little_checkpoint(kind=kind).model
+    for parameter in narrow.parameters():  # no zeros and ones, which would hide a mistake
         parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(len(parameter))) * 0.2)
     wide = widened(narrow, factor)
-    before, after = (found.model.eval()(IDS, output_trace=True) for found in (narrow, wide))
+    before, after = (found.eval()(IDS, output_trace=True) for found in (narrow, wide))
     for name in ("logits", "prediction_logits", "seq_relationship_logits"):
         if hasattr(before, name):
             torch.testing.assert_close(getattr(after, name), getattr(before, name), atol=2e-5, rtol=1e-4)
@@ -38,7 +38,7 @@ def test_a_wider_model_has_the_same_predictions_and_attention(kind: type, factor
 
 
 def test_the_copies_of_a_unit_come_apart() -> None:
-    wide = widened(little_checkpoint(kind=BertForPreTraining), 2).model.train()
+    wide = widened(little_checkpoint(kind=BertForPreTraining).model, 2).train()
     optimizer = torch.optim.SGD(wide.parameters(), lr=0.1)
     for _ in range(2):
         wide(IDS, labels=IDS).loss.backward()
@@ -52,7 +52,7 @@ def test_the_copies_of_a_unit_come_apart() -> None:
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
 def test_another_family_is_not_made_wider(model_type: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Only a BERT can be made wider"):
-        widened(family_checkpoint(model_type, tmp_path), 2)
+        widened(family_checkpoint(model_type, tmp_path).model, 2)
 
 
 def test_the_width_is_of_a_model_that_is_trained_further() -> None:
