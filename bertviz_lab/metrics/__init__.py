@@ -1,7 +1,7 @@
 """Metrics: labels and predictions in, scores out.
 
 `classification` with `confusion_matrix` and `calibration`, `multi_label`, `regression`, `retrieval`,
-`entities` (F1 of spans), `squad` (EM, F1).
+`entities` (F1 of spans), `squad` (EM, F1); `names` (what they are called, and how their values are written).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
 beside it says so.

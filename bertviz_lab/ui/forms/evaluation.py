@@ -14,6 +14,7 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.metrics.names import NAMES, shown
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
@@ -26,7 +27,6 @@ from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.metric_names import NAMES, shown
 from bertviz_lab.ui.views.run.view import current, setting_words
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it

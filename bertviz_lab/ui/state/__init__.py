@@ -1,5 +1,5 @@
 """What the server keeps for all visitors: `app_state` is the whole of it.
 
 In reading order: `models` (find, list and open), `model_facts` (what one is), `comparison_model`, `snapshots` (of a
-training), `examples` and `task_examples` (texts to try), `metric_names`, `lru_cache`.
+training), `examples` and `task_examples` (texts to try), `lru_cache`.
 """

@@ -16,8 +16,8 @@ from bertviz_lab.figures.training.finetuning import confusion_payload, per_class
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import ClassificationReport
+from bertviz_lab.metrics.names import NAMES, shown
 from bertviz_lab.ui.components.facts import facts_payload
-from bertviz_lab.ui.state.metric_names import NAMES, shown
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results

@@ -11,11 +11,11 @@ from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
 

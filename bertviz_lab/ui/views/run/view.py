@@ -13,13 +13,13 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
+from bertviz_lab.metrics.names import shown
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
 from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.metric_names import shown
 from bertviz_lab.ui.state.model_facts import card_accuracy
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import View, Word, question

@@ -5,11 +5,11 @@ from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import deleted_at
+from bertviz_lab.metrics.names import NAMES, shown
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.metric_names import NAMES, shown
 from bertviz_lab.ui.state.model_facts import card_accuracy
 from bertviz_lab.ui.view import View, question
 
