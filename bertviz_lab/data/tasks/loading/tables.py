@@ -202,14 +202,14 @@ def check_numbers(table: RawTable, columns: Columns, needed: str = "regression n
 def _repaired(row: list[str], table: RawTable, columns: Columns, cells: LabelCells) -> list[str] | None:
     """A row of another width as one that can be read; None where it is ambiguous which cell is which.
 
-    A short row is accepted if it has all the cells that are needed. In a long one the text contained the delimiter, if
-    joining its cells puts a label into the label column; otherwise surplus cells at the end are left out, if the label
-    column has a label.
+    Its label column must hold a label that rows of the usual width have. A short row is accepted if it has all the
+    cells that are needed. In a long one the text contained the delimiter, if joining its cells puts a label into the
+    label column; otherwise surplus cells at the end are left out.
     """
     surplus = len(row) - table.width
     if surplus < 0:
         last_needed = max(columns.text_a, columns.label, columns.text_b or 0)
-        return row if last_needed < len(row) else None
+        return row if last_needed < len(row) and cells.is_known(row[columns.label]) else None
     start = columns.text_a
     if columns.text_b is None and table.delimiter:
         end = start + surplus + 1

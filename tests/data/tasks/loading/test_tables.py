@@ -85,6 +85,17 @@ def test_rows_that_are_too_short_are_dropped(tmp_path):
     assert [(d.reason, d.where) for d in data.dropped] == [("it has 1 cell, and most rows have 2", ('"a.csv" row 22',))]
 
 
+@pytest.mark.parametrize("task", ["classification", "multilabel"])
+def test_a_short_row_is_accepted_where_it_has_a_label_that_other_rows_have(tmp_path, task):
+    rows = "".join(f"good film {n},{'ab'[n % 2]},note {n}\n" for n in range(8))
+    path = written(tmp_path, "a.csv", f"text,label,note\n{rows}short one,b\nodd one,c\n")
+    data = read_task(path, task, text_a="text", text_b="none", label="label")
+    assert [e.text_a for e in data.examples[8:]] == ["short one"]
+    assert [(d.reason, d.where) for d in data.dropped] == [
+        ("it has 2 cells, and most rows have 3", ('"a.csv" row 11',))
+    ]
+
+
 def test_a_table_of_more_than_a_thousand_columns_is_refused(tmp_path):
     row = ",".join("a" * 1_001) + "\n"
     with pytest.raises(InputError, match=r'"wide\.csv" row 1 has more than 1,000 cells'):
