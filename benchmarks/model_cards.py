@@ -13,6 +13,7 @@ import torch
 
 from benchmarks.machine import machine, markdown
 from benchmarks.training_data.made_data import MADE
+from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config, read_log
 
@@ -57,11 +58,9 @@ def card_of(
             "",
             *(f"- {line}" for line in recipe["data"]),
             *_stages(recipe, run),
-            f"- {_work(rows, run)}",
             *_average(recipe),
-            f"- Command: `python -m bertviz_lab {_typed(recipe['command'])}`",
-            f"- `make reproduce MODEL={name}` reproduces all of this; `training.jsonl` is the log of the run, with "
-            "every evaluation and some of the training points",
+            f"- `make reproduce MODEL={name}` trains by the same commands and compares the scores; `training.jsonl` is "
+            "the log of the run, with every evaluation and some of the training points",
             f"- {datetime.now(UTC):%Y-%m-%d}, commit {machine()['commit']}, torch {torch.__version__}",
             "",
             "![Training curves](curves.svg)",
@@ -87,11 +86,14 @@ def stage_folders(recipe: dict[str, Any], run: Path) -> list[Path]:
 
 
 def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
-    """For each stage before the last what was done, and its command."""
-    for number, (command, folder) in enumerate(zip(recipe.get("earlier", []), stage_folders(recipe, run), strict=True)):
+    """What was done, stage by stage where there are several, and the command of each."""
+    commands, folders = [*recipe.get("earlier", []), recipe["command"]], [*stage_folders(recipe, run), run]
+    for number, (command, folder) in enumerate(zip(commands, folders, strict=True), 1):
         rows, _ = read_log(folder)
-        yield f"- Stage {number + 1}: {_work(rows, folder)}"
-        yield f"- Command of stage {number + 1}: `python -m bertviz_lab {_typed(command)}`"
+        work, typed = _work(rows, folder), f"`python -m bertviz_lab {_typed(command)}`"
+        several = len(commands) > 1
+        yield f"- Stage {number}: {work}" if several else f"- {work}"
+        yield f"- Command of stage {number}: {typed}" if several else f"- Command: {typed}"
 
 
 def _average(recipe: dict[str, Any]) -> Iterable[str]:
@@ -188,7 +190,7 @@ def _tables(scores: dict[str, list[dict[str, float]]]) -> Iterable[str]:
     for place, (title, draws) in enumerate((title, draws) for title, draws in scores.items() if title not in texts):
         if texts or place:
             yield ""
-        yield markdown(["score", title], ([key.replace("_", " "), f"{v:.4f}"] for key, v in draws[0].items()))
+        yield markdown(["score", title], ([NAMES[key], format_score(key, value)] for key, value in draws[0].items()))
 
 
 def _draws(draws: Sequence[dict[str, float]], key: str) -> str:

@@ -1,4 +1,4 @@
-"""What metrics are called on the page, and how their values are written."""
+"""What metrics are called, and how their values are written, on the page, in charts and in model cards."""
 
 NAMES = {
     "mlm_accuracy": "MLM accuracy",
@@ -17,14 +17,31 @@ NAMES = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "mae": "Mean absolute error",
+    "mse": "Mean squared error",
     "precision": "Precision",
     "recall": "Recall",
     "exact_match": "Exact match",
     "has_answer_f1": "F1 (answerable)",
     "no_answer_accuracy": "Accuracy (unanswerable)",
+    "best_f1": "F1 at the best threshold",
+    "best_f1_threshold": "Best threshold",
+    "loss": "Loss",
 }
 
 
-def shown(name: str, value: float) -> str:
+_PLAIN = ("mrr", "mcc", "spearman", "pearson", "mae", "mse", "loss", "best_f1_threshold")
+
+
+def format_score(name: str, value: float) -> str:
     """A share as a percentage, any other number with three digits."""
-    return f"{value:.3f}" if name in ("mrr", "mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"
+    return f"{value:.3f}" if name in _PLAIN else f"{value:.1%}"
+
+
+def named_score(name: str, value: float) -> str:
+    """Such as "F1 78.8%"."""
+    return f"{NAMES[name]} {format_score(name, value)}"
+
+
+def format_deviation(name: str, value: float) -> str:
+    """A standard deviation, written as the scores are: of shares in points."""
+    return f"{value:.3f}" if name in _PLAIN else f"{100 * value:.1f} points"

@@ -1,6 +1,7 @@
 """Scores of a fine-tuned model as charts: confusion matrix, reliability, metrics per class and per slice."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
+from bertviz_lab.metrics.names import NAMES, format_score
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Slice
@@ -126,16 +128,16 @@ def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, over
     kinds = list(dict.fromkeys(s.kind for s in filled))
     groups = [f"{s.kind}: {s.name}" if len(kinds) > 1 else s.name for s in filled]
     worst, best = min(filled, key=lambda s: s.score), max(filled, key=lambda s: s.score)
-    show = (lambda v: f"{v:.2f}") if measure in ("pearson", "spearman") else (lambda v: f"{v:.1%}")
-    sentence = f"All held-out examples: {measure} {show(overall)}. " if overall is not None else ""
+    name, show = NAMES.get(measure, measure), partial(format_score, measure)
+    sentence = f"{name} on all held-out examples: {show(overall)}. " if overall is not None else ""
     if len(filled) > 1:
         sentence += (
             f"Best: {best.kind} {best.name}, {show(best.score)}; worst: {worst.kind} {worst.name}, {show(worst.score)}."
         )
     return bars_payload(
         groups,
-        [(measure, [s.score for s in filled])],
-        title=f"{measure[:1].upper()}{measure[1:]} by {' and '.join(kinds)}",
+        [(name, [s.score for s in filled])],
+        title=f"{name} by {' and '.join(kinds)}",
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
         peak=1.0,
         extra_columns=[("examples", [s.count for s in filled])],

@@ -2,19 +2,21 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.metrics.names import format_deviation, format_score
 
 #: The main metrics of each task with their display names.
 MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "classification": (("accuracy", "accuracy"),),
     "multilabel": (("micro_f1", "micro F1"),),
-    "regression": (("spearman", "rank correlation"),),
+    "regression": (("spearman", "Spearman"),),
     "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
     "qa": (("f1", "F1 of answers"),),
-    "embeddings": (("spearman", "rank correlation"), ("mrr", "MRR")),
+    "embeddings": (("spearman", "Spearman"), ("mrr", "MRR")),
 }
 #: Baselines other than the majority class.
 _GUESSES = {
@@ -24,8 +26,6 @@ _GUESSES = {
     "embeddings": "random ranking",
 }
 RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
-#: Scores that are not percentages.
-_PLAIN = ("loss", "mrr", "mcc", "pearson", "spearman", "mse", "mae")
 
 
 def trials_payload(
@@ -49,7 +49,7 @@ def trials_payload(
     if main_measure is None:
         return message_payload("No trial has ended yet.")
     field, name = main_measure
-    show = (lambda value: f"{value:.3f}") if field in _PLAIN else (lambda value: f"{value:.1%}")
+    show = partial(format_score, field)
     done = [row for row in rows if row.get(field) is not None]
     groups = [str(row["name"]) or "this run" for row in done]
     values = [float(row[field]) for row in done]
@@ -63,7 +63,7 @@ def trials_payload(
         if len(members) < 2:
             continue
         mean, stdev = statistics.fmean(members), statistics.stdev(members)
-        deviation = f"{stdev:.3f}" if field in _PLAIN else f"{100 * stdev:.1f} points"
+        deviation = format_deviation(field, stdev)
         label = f"mean, {family}" if family else f"mean of {len(members)} seeds"
         groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {deviation}"]
         prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"

@@ -14,7 +14,7 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.metrics.names import NAMES, shown
+from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
@@ -143,7 +143,7 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
     path = session.runs.folder(run_id) / "report.json"
     test = json.loads(path.read_text(encoding="utf-8"))["test"] if path.is_file() else None
     scores = nan_for_null(test["scores"]) if test else {}
-    return ", ".join(f"{NAMES[metric]} {shown(metric, scores[metric])}" for metric in task.metrics if metric in scores)
+    return ", ".join(named_score(metric, scores[metric]) for metric in task.metrics if metric in scores)
 
 
 def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterator[str]:
@@ -156,9 +156,9 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterato
         part = pairs[start : start + _AT_ONCE]
         scores = score_minimal_pairs(checkpoint, part, threads=session.settings.threads).scores
         report = MinimalPairReport((*report.scores, *scores))
-        phenomena = [(name.replace("_", " "), shown("accuracy", value)) for name, value in report.by_phenomenon.items()]
+        phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
         done = f"{len(report.scores):,} of {len(pairs):,} pairs scored with {checkpoint.name}; guessing gives 50%."
-        yield facts_payload([("all", shown("accuracy", report.accuracy)), *phenomena], note=done)
+        yield facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
 
 
 def _check_cost(checkpoint: "Checkpoint", pairs: "Sequence[MinimalPair]") -> None:

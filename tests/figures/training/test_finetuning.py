@@ -148,7 +148,7 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
     body = json.loads(slices_payload(parts, overall=0.8))
     assert body["groups"] == ["length: short", "label: bad"]
     assert body["series"][0]["texts"] == ["90.0% of 8", "50.0% of 2"]
-    assert body["sentence"].startswith("All held-out examples: accuracy 80.0%.")
+    assert body["sentence"].startswith("Accuracy on all held-out examples: 80.0%.")
     assert json.loads(slices_payload(parts[:1]))["groups"] == ["short"]
     assert "message" in json.loads(slices_payload(parts[2:]))
 

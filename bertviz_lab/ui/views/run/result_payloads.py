@@ -16,7 +16,7 @@ from bertviz_lab.figures.training.finetuning import confusion_payload, per_class
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import ClassificationReport
-from bertviz_lab.metrics.names import NAMES, shown
+from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 from bertviz_lab.ui.components.facts import facts_payload
 
 if TYPE_CHECKING:  # the page opens without PyTorch
@@ -40,21 +40,21 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
 
 def summary_view(results: "Results") -> str:
     """The scores of the best model, beside those of guessing and of random weights."""
-    items = [(NAMES[name], shown(name, value)) for name, value in results.scores.items() if name in NAMES]
+    items = [(NAMES[name], format_score(name, value)) for name, value in results.scores.items() if name in NAMES]
     guess = results.guess.get(results.metric)
     if guess is not None:
         baseline = TASK_SCORES[results.task].baseline
-        items.append((baseline[:1].upper() + baseline[1:], shown(results.metric, guess)))
+        items.append((baseline[:1].upper() + baseline[1:], format_score(results.metric, guess)))
     random = [trial for trial in results.trials if trial["random"]]
     if random:
-        items.append(("Random-weights baseline", shown(results.metric, random[0]["scores"][results.metric])))
+        items.append(("Random-weights baseline", format_score(results.metric, random[0]["scores"][results.metric])))
     note = f"Evaluated on {len(results.examples):,} held-out examples after training on {results.train_count:,}."
     for family in results.families:
         mean, spread = (family[name].get(results.metric) for name in ("mean", "deviation"))
         if mean is not None:
             of = f"{family['name']}: " if family["name"] else ""
-            wide = shown(results.metric, spread).removesuffix("%") if spread is not None else ""
-            note += f" {of}mean of {family['count']} seeds {shown(results.metric, mean)} ± {wide}."
+            wide = f" ± {format_deviation(results.metric, spread)}" if spread is not None else ""
+            note += f" {of}mean of {family['count']} seeds {format_score(results.metric, mean)}{wide}."
     if len(results.trials) > 1:
         note += " The model was selected on these same examples, so its score is optimistic."
     if len(results.trials) < results.planned:

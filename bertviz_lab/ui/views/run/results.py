@@ -11,7 +11,6 @@ from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
-from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.server.waiting_line import tell_progress
@@ -127,7 +126,7 @@ def calibration(state: AppState, run_id: Word) -> Payload:
 def slices(state: AppState, run_id: Word) -> Payload:
     """The score by length and by label."""
     results = results_of(state, run_id)
-    return slices_payload(results.slices(), NAMES.get(results.measure, results.measure).lower())
+    return slices_payload(results.slices(), results.measure)
 
 
 def _with_example(state: AppState, visitor: Visitor, run_id: str, example: int) -> Any:

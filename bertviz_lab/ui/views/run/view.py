@@ -13,7 +13,6 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
-from bertviz_lab.metrics.names import shown
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
@@ -89,7 +88,7 @@ def curves(state: AppState, run_id: Word) -> Payload:
     if not rows:
         raise InputError(f"{run_id} comes without a log of its training.")
     accuracy = card_accuracy(state.settings.checkpoints / run_id)
-    result = f"Held-out MLM accuracy: {shown('mlm_accuracy', accuracy)} (model card)." if accuracy else ""
+    result = f"Held-out MLM accuracy: {accuracy:.1%} (model card)." if accuracy else ""
     return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained", result=result)
 
 

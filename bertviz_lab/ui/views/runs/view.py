@@ -5,7 +5,7 @@ from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import deleted_at
-from bertviz_lab.metrics.names import NAMES, shown
+from bertviz_lab.metrics.names import named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.server.visitors import Visitor
@@ -49,12 +49,12 @@ def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     outcome = _outcome(state.summary(name))
     accuracy = card_accuracy(state.settings.checkpoints / name)
     if accuracy is not None:
-        outcome |= {"score": accuracy, "score_words": f"{NAMES['mlm_accuracy']} {shown('mlm_accuracy', accuracy)}"}
+        outcome |= {"score": accuracy, "score_words": named_score("mlm_accuracy", accuracy)}
     return {"id": name, "name": name, **fixed, **unknown, **outcome}
 
 
 def _outcome(summary: RunSummary) -> dict[str, Any]:
-    words = f"{NAMES[summary.measure]} {shown(summary.measure, summary.score)}" if summary.score is not None else ""
+    words = named_score(summary.measure, summary.score) if summary.score is not None else ""
     return {
         "task": task_name(summary.objective),
         "parameters": summary.parameters,
