@@ -32,9 +32,10 @@ from bertviz_lab.metrics import (
     entity_report,
 )
 from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training.finetuning.predictions.classes import class_numbers, class_scores
 from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_scores
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
-from bertviz_lab.training.finetuning.scoring import class_numbers, marks_spans, metric_of, score
+from bertviz_lab.training.finetuning.scoring import marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
 
@@ -89,7 +90,7 @@ class Results:
         if self.task == "multilabel":
             return multi_label_scores(self.examples, self.predictions, self.labels)
         if self.task == "classification":
-            return classification_report(*class_numbers(self.examples, self.predictions, self.labels), self._names)
+            return class_scores(self.examples, self.predictions, self.labels)
         if self.task != "tokens":
             return None
         words = cast(Sequence[LabelledWords], self.examples)

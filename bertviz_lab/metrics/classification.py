@@ -26,10 +26,12 @@ class ClassificationReport:
 
     Averages over classes are over those that occur, in truth or as a prediction. `confusion` is (classes, classes):
     the row is the true class, the column the predicted one. `majority` is the commonest true class, and
-    `majority_accuracy` what naming it always would score.
+    `majority_accuracy` what naming it always would score. The first `known` labels are those of the classifier; others
+    are of true classes that it cannot predict.
     """
 
     labels: tuple[str, ...]
+    known: int
     count: int
     accuracy: float
     balanced_accuracy: float  # the mean recall of the classes that occur in truth
@@ -43,19 +45,21 @@ class ClassificationReport:
 
     @property
     def f1(self) -> float:
-        """F1 of the second class where there are two, as GLUE has it for MRPC and QQP; else `macro_f1`."""
-        return self.per_class[1].f1 if len(self.per_class) == 2 else self.macro_f1
+        """F1 of the second class of a binary classifier, as GLUE has it for MRPC and QQP; of others `macro_f1`."""
+        return self.per_class[1].f1 if self.known == 2 else self.macro_f1
 
 
 def classification_report(
-    truth: NDArray[np.integer], predicted: NDArray[np.integer], labels: Sequence[str]
+    truth: NDArray[np.integer], predicted: NDArray[np.integer], labels: Sequence[str], *, known: int | None = None
 ) -> ClassificationReport:
     """Score predicted classes, (examples,), beside the true ones, (examples,), both indices into `labels`.
 
-    Raises `ValueError` where the two differ in length, there are no labels, or an index has none.
+    Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where the two differ in
+    length, there are no labels, or an index has none.
     """
     from sklearn.metrics import matthews_corrcoef, precision_recall_fscore_support
 
+    known = len(labels) if known is None else known
     truth, predicted = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
     if truth.shape != predicted.shape or truth.ndim != 1:
         raise ValueError(f"true classes have shape {truth.shape}, predicted ones {predicted.shape}")
@@ -65,7 +69,7 @@ def classification_report(
     if not len(truth):
         none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
         empty = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        return ClassificationReport(tuple(labels), 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
+        return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
 
     class_ids = np.arange(len(labels))
     confusion = confusion_matrix(truth, predicted, len(labels))
@@ -76,6 +80,7 @@ def classification_report(
     majority = int(support.argmax())
     return ClassificationReport(
         labels=tuple(labels),
+        known=known,
         count=len(truth),
         accuracy=float((truth == predicted).mean()),
         balanced_accuracy=float(recall[support > 0].mean()),

@@ -62,6 +62,13 @@ def test_f1_is_that_of_the_second_class_where_there_are_two() -> None:
     assert three.f1 == three.macro_f1
 
 
+def test_a_true_class_that_a_binary_classifier_cannot_predict_does_not_change_what_f1_means() -> None:
+    truth, predicted = np.array([0, 0, 1, 1, 1, 2]), np.array([0, 1, 1, 1, 0, 0])
+    report = classification_report(truth, predicted, ("no", "yes", "other"), known=2)
+    assert report.f1 == pytest.approx(sklearn_metrics.f1_score(truth == 1, predicted == 1)) == pytest.approx(2 / 3)
+    assert report.labels == ("no", "yes", "other")
+
+
 def test_a_constant_guess_scores_as_the_majority_and_correlates_with_nothing() -> None:
     truth = np.array([0, 2, 2, 2, 1])
     report = classification_report(truth, np.full(5, 2), LABELS)

@@ -27,8 +27,9 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
 from bertviz_lab.training.finetuning.embeddings.losses import cosine_loss, ranking_loss
 from bertviz_lab.training.finetuning.embeddings.ranking import random_baseline, related_predictions, related_scores
 from bertviz_lab.training.finetuning.embeddings.vectors import related_vectors
+from bertviz_lab.training.finetuning.predictions.classes import class_scores
 from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_predictions, multi_label_scores
-from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction
+from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.finetuning.predictions.regression_targets import HUBER_DELTA
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.evaluate import evaluating
@@ -189,9 +190,7 @@ def score(
 ) -> dict[str, float]:
     """The scores of a task by their names: accuracy, f1, mcc ...; spearman, pearson; exact_match, f1 (0 to 1)."""
     if task == "classification":
-        truth, predicted = class_numbers(examples, predictions, labels)
-        names = (*labels, UNKNOWN) if truth.max(initial=-1) == len(labels) else tuple(labels)
-        return _values(classification_report(truth, predicted, names), "accuracy", "f1", "macro_f1", "mcc")
+        return _values(class_scores(examples, predictions, labels), "accuracy", "f1", "macro_f1", "mcc")
     if task == "embeddings":
         return related_scores(cast(Sequence[RelatedTexts], examples), predictions)
     if task == "multilabel":
@@ -223,16 +222,6 @@ def score(
 
 def _values(report: object, *names: str) -> dict[str, float]:
     return {name: float(getattr(report, name)) for name in names}
-
-
-def class_numbers(
-    examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """True and predicted classes, (n,) each; a label that the model does not know is numbered after those it knows."""
-    index = {label: number for number, label in enumerate(labels)}
-    texts = cast(Sequence[LabelledText], examples)
-    truth = np.array([index.get(str(e.label), len(labels)) for e in texts], dtype=np.int64)
-    return truth, np.array([index[p.label] for p in predictions], dtype=np.int64)
 
 
 def _macro_f1(pairs: Sequence[tuple[str, str]]) -> float:

@@ -233,6 +233,10 @@ def test_of_two_classes_f1_is_that_of_the_second():
     said = [Prediction(label=label) for label in "nyyny"]
     expected = f1_score([row.label for row in rows], list("nyyny"), pos_label="y")
     assert score(rows, said, "classification", ("n", "y"))["f1"] == pytest.approx(expected)
+    odd = LabelledText("a", None, "unknown", 1)
+    assert score([*rows, odd], [*said, Prediction(label="n")], "classification", ("n", "y"))["f1"] == pytest.approx(
+        expected
+    )
 
 
 def test_several_labels_are_scored_as_scikit_learn_does():
