@@ -207,11 +207,12 @@ def score(
         if not marks_spans(labels):
             return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
         return {"accuracy": accuracy} | _values(entity_report(true_tags, tags), "precision", "recall", "f1")
+    # Questions go by their places, since the ids of one file may be those of another.
     questions = cast(Sequence[Question], examples)
-    golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
+    golds = {str(n): tuple(answer.text for answer in q.answers) for n, q in enumerate(questions)}
     # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
-    predicted_texts = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
-    margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
+    predicted_texts = {str(n): p.best[0][0] if p.best else "" for n, p in enumerate(predictions)}
+    margin = {str(n): p.no_answer for n, p in enumerate(predictions)}
     answers = answer_report(predicted_texts, golds, margin, threshold=0.0)
     values = _values(answers, "exact_match", "f1")
     if answers.no_answer_total:

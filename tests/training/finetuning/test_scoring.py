@@ -15,7 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
+from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.predictions.label_sets import (
     multi_label_predictions,
@@ -318,6 +318,12 @@ def test_answers_are_scored_by_their_texts():
     assert (scores["exact_match"], scores["f1"], scores["no_answer_accuracy"]) == (1.0, 1.0, 1.0)
     wrong = score(rows, [*right, Prediction("cat", no_answer=-5.0, best=(("cat", 0, 3, 0.1),))], "qa", ())
     assert (wrong["exact_match"], wrong["no_answer_accuracy"]) == (7 / 8, 0.0)
+
+
+def test_questions_of_several_files_are_told_apart_where_they_share_an_id():
+    rows = [Question("1", "who", f"the {animal}", (Answer(animal, 4),), 1) for animal in ("cat", "dog")]
+    said = [Prediction("dog", best=(("dog", 4, 7, 1.0),), no_answer=-1.0)] * 2
+    assert score(rows, said, "qa", ())["exact_match"] == 0.5
 
 
 # Scores without a model
