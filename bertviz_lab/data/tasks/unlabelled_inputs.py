@@ -3,7 +3,7 @@
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bertviz_lab.data.corpora.encodings import recognise
@@ -139,13 +139,11 @@ def _input_for(task: Task, example: Example) -> Example | None:
     if task == "qa":
         if isinstance(example, LabelledText) and example.text_b:
             return Question(str(example.row), example.text_a, example.text_b, (), example.row)
-        return example if isinstance(example, Question) else None
+        return replace(example, answers=()) if isinstance(example, Question) else None
     if isinstance(example, (Question, RelatedTexts)):
         return None
     if task == "tokens":
-        if isinstance(example, LabelledWords):
-            return example
-        words = tuple(example.text_a.split())
+        words = example.words if isinstance(example, LabelledWords) else tuple(example.text_a.split())
         return LabelledWords(words, ("O",) * len(words), example.row) if words else None
     if isinstance(example, LabelledWords):
         example = LabelledText(" ".join(example.words), None, "", example.row)
