@@ -119,7 +119,7 @@ def predict_command(options: argparse.Namespace) -> Result:
     model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, predict.task_of(model), **columns, report=report)
-    notes = _notes(predict.truncation_warning(model, examples))
+    notes = _notes(*report.notes, predict.truncation_warning(model, examples))
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     notes += tuple(f"{row.count:,} left out: {row.reason} ({', '.join(row.where)})" for row in report.dropped)
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
@@ -159,5 +159,5 @@ def encode_command(options: argparse.Namespace) -> Result:
     return Result(body, f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}")
 
 
-def _notes(warning: str) -> tuple[str, ...]:
-    return (f"Note: {warning}",) if warning else ()
+def _notes(*sentences: str) -> tuple[str, ...]:
+    return tuple(f"Note: {sentence}" for sentence in sentences if sentence)

@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,12 @@ from bertviz_lab.data.tasks.examples import (
     texts_of_example,
 )
 from bertviz_lab.data.tasks.loading.columns import Profile, split_header, text_columns
+from bertviz_lab.data.tasks.loading.label_columns.label_cells import LabelCells
+from bertviz_lab.data.tasks.loading.label_columns.labels import is_regression
 from bertviz_lab.data.tasks.loading.load_files import load_raw_data
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
 from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
+from bertviz_lab.data.tasks.loading.tables import even_rows
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
@@ -45,15 +49,15 @@ def read_inputs(
     """The inputs in a file as examples with empty labels: "" for a class, () for several,
     0.0 for numbers, "O" for words, no answers.
 
-    A .txt file has a text a line. The columns of a table are inferred as for task data, or given; its labels are
-    ignored. For `tokens` a text is split into words at white space; for `qa` the file is SQuAD, or a table with
-    questions and passages.
+    A .txt file has a text a line. The columns of a table are inferred as for task data, or given, and rows of another
+    width are repaired as there; its labels are ignored. For `tokens` a text is split into words at white space; for
+    `qa` the file is SQuAD, or a table with questions and passages.
 
     Args:
         path: the file.
         task: what the examples are for.
         text_a, text_b: columns, as in `ReadOptions`.
-        report: counts rows without such an input.
+        report: counts rows without such an input, and those that were repaired.
         max_inputs: inputs allowed in the file.
         max_characters: characters allowed in one input.
 
@@ -88,17 +92,18 @@ def read_inputs(
 
 @dataclass(frozen=True)
 class TaskInputs:
-    """The inputs in a file, and the rows without one, by reason."""
+    """The inputs in a file, the rows without one, by reason, and a sentence on each kind of repair."""
 
     examples: tuple[Example, ...]
     dropped: tuple[Dropped, ...]
+    notes: tuple[str, ...]
 
 
 def read_input_file(path: Path, task: Task, max_inputs: int, max_characters: int) -> TaskInputs:
-    """As `read_inputs`, with what was dropped."""
+    """As `read_inputs`, with what was dropped and repaired."""
     report = DropReport()
     examples = read_inputs(path, task, report=report, max_inputs=max_inputs, max_characters=max_characters)
-    return TaskInputs(examples, report.dropped)
+    return TaskInputs(examples, report.dropped, report.notes)
 
 
 def _lines(path: str | Path) -> list[tuple[int, str]]:
@@ -118,20 +123,39 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequenc
     if isinstance(raw, RawSentences):
         return raw.sentences
     split_header(raw, options)
+    columns = raw.columns
+    profiles = [Profile.of(column) for column in columns]
     second: int | None = None
     if options.text_a:
         first = column_index(options.text_a, raw.column_names, raw.file_name)
     else:
-        first, second = text_columns(raw, [Profile.of(column) for column in raw.columns], set())
+        first, second = text_columns(raw, profiles, set())
     if options.text_b:
         second = None if options.text_b == NO_TEXT else column_index(options.text_b, raw.column_names, raw.file_name)
+    labels = {
+        column: _label_cells(columns[column], raw.column_names[column])
+        for column, profile in enumerate(profiles)
+        if profile.is_label and column not in (first, second)
+    }
+
+    def fits(row: list[str]) -> bool:
+        known = [cells.is_known(row[column]) for column, cells in labels.items() if column < len(row)]
+        # Without labels nothing tells which text of a pair the surplus cells are of.
+        return all(known) if known else second is None or len(row) < raw.width
+
     examples = []
-    for number, row in zip(raw.numbers, raw.rows, strict=True):
-        if len(row) > max(first, second or 0) and row[first].strip():
+    for number, row in even_rows(raw, first, second, max(first, second or 0), fits, report):
+        if row[first].strip():
             examples.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
         else:
             report.drop("the text is empty", raw.file_name, raw.unit, number)
     return examples
+
+
+def _label_cells(column: Sequence[str], name: str) -> LabelCells:
+    """How a column of labels is read, to see where they stand: nothing else is done with them."""
+    counts = Counter(column)
+    return LabelCells("regression") if is_regression(counts, name) else LabelCells.of_classes(counts)
 
 
 def _input_for(task: Task, example: Example) -> Example | None:

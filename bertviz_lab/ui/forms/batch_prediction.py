@@ -125,7 +125,7 @@ def _inputs(
     checkpoint = session.models.open(model)
     read = session.files.inputs(path, task, min(session.settings.limits.predicted_texts, MAX_INPUTS), MOST_CHARACTERS)
     _check_cost(checkpoint, read.examples)
-    dropped = [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
+    dropped = [*read.notes, *(f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped)]
     return checkpoint, read.examples, dropped
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+from bertviz_lab.data.tasks.loading.raw_data import DropReport
+from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file, read_inputs
 from bertviz_lab.errors import InputError
 from tests.training.finetuning.support import examples, write
 
@@ -48,6 +49,58 @@ def test_of_a_table_the_column_of_texts_is_found_or_named(tmp_path) -> None:
     assert read_inputs(path, "classification")[0].text_a.startswith("the film")
     with pytest.raises(InputError, match="reviews"):
         read_inputs(path, "classification", text_a="reviews")
+
+
+def long_rows(header: str, *last: str) -> str:
+    rows = [("1", "a good film", "pos"), ("2", "a bad one", "neg"), ("3", "so good", "pos"), ("4", "so bad", "neg")] * 3
+    places = {"id": 0, "text": 1, "label": 2}
+    lines = [",".join(row[places[name]] for name in header.split(",")) for row in rows]
+    return "\n".join([header, *lines, *last]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("id,text", "5,not good, but bad"),
+        ("text,id", "not good, but bad,5"),
+        ("id,text,label", "5,not good, but bad,neg"),
+        ("text,label", "not good, but bad,pos"),
+        ("label,text", "neg,not good, but bad"),
+    ],
+)
+def test_delimiters_in_an_unquoted_text_are_restored_as_in_training(header, row, tmp_path) -> None:
+    report = DropReport()
+    path = put(tmp_path / "a.csv", long_rows(header, row))
+    found = read_inputs(path, "classification", text_a="text", report=report)
+    assert (found[-1].text_a, found[-1].row) == ("not good, but bad", 14)
+    assert report.notes == (
+        '1 row of "a.csv" has more cells than the others; those over were taken for text (first: "a.csv" row 14).',
+    )
+    assert read_input_file(path, "classification", 100, 1_000).notes == report.notes
+
+
+def test_a_row_whose_cells_are_ambiguous_is_left_out_with_its_width(tmp_path) -> None:
+    def dropped(path) -> list[tuple[str, tuple[str, ...]]]:
+        report = DropReport()
+        read_inputs(path, "classification", report=report)
+        return [(d.reason, d.where) for d in report.dropped]
+
+    odd = put(tmp_path / "a.csv", long_rows("id,text,label", "5,bad,odd,even", "6"))
+    assert dropped(odd) == [
+        ("it has 4 cells, and most rows have 3", ('"a.csv" row 14',)),
+        ("it has 1 cell, and most rows have 3", ('"a.csv" row 15',)),
+    ]
+    pairs = "".join(f"the first text {n},another text {n}\n" for n in range(8))
+    pair = put(tmp_path / "b.csv", f"sentence1,sentence2\n{pairs}which one, is it,this\n")
+    assert dropped(pair) == [("it has 3 cells, and most rows have 2", ('"b.csv" row 10',))]
+
+
+def test_a_short_row_with_a_text_and_a_row_with_empty_cells_at_its_end_are_read(tmp_path) -> None:
+    report = DropReport()
+    path = put(tmp_path / "a.csv", long_rows("id,text,label", "5,no label here", "6,not bad,pos,,"))
+    found = read_inputs(path, "classification", report=report)
+    assert [one.text_a for one in found[-2:]] == ["no label here", "not bad"]
+    assert ["fewer cells" in note or "left out" in note for note in report.notes] == [True, True]
 
 
 def test_the_texts_of_labelled_files_are_taken_without_their_labels(tmp_path) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
@@ -15,6 +15,7 @@ from bertviz_lab.data.tasks.loading.raw_data import (
     MAX_COLUMNS,
     DropReport,
     RawTable,
+    pluralized,
     preview,
     row_location,
 )
@@ -139,26 +140,17 @@ def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report:
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
     no_majority = "-" if table.column_names[label].lower() == "gold_label" else None  # in SNLI and MultiNLI
-    surplus = "were taken for text" if text_b is None else "were left out"
+    needed = max(text_a, text_b or 0, label)
+    rows = list(even_rows(table, text_a, text_b, needed, lambda row: cells.is_known(row[label]), report))
+    uneven = len(table.rows) - len(rows)
+    if uneven > _MAX_UNEVEN * len(table.rows):
+        raise InputError(
+            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
+            "the others do; give its delimiter, and whether quotation marks enclose its cells."
+        )
     examples: list[LabelledText] = []
-    uneven = 0
-    for number, row in zip(table.numbers, table.rows, strict=True):
+    for number, row in rows:
         reason = ""
-        if len(row) != table.width:
-            repaired = _repaired(row, table, columns, cells)
-            if repaired is None:
-                uneven += 1
-                unit = "cell" if len(row) == 1 else "cells"
-                reason = f"it has {len(row)} {unit}, and most rows have {table.width}"
-                report.drop(reason, table.file_name, table.unit, number)
-                continue
-            which = f"more cells than the others; those over {surplus}"
-            if len(row) < table.width:
-                which = "fewer cells than the others, but those that are needed"
-            name = quoted(table.file_name)
-            rows = f"row of {name} has {which}", f"rows of {name} have {which}"
-            report.repair(*rows, table.file_name, table.unit, number)
-            row = repaired
         first, second, value = row[text_a], None if text_b is None else row[text_b], row[label]
         target = cells.label(value)
         if cells.is_missing(value) or value == no_majority:
@@ -175,12 +167,60 @@ def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report:
             examples.append(LabelledText(first, second, target, number))
         if reason:
             report.drop(reason, table.file_name, table.unit, number)
-    if uneven > _MAX_UNEVEN * len(table.rows):
-        raise InputError(
-            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
-            "the others do; give its delimiter, and whether quotation marks enclose its cells."
-        )
     return examples
+
+
+def even_rows(
+    table: RawTable,
+    text_a: int,
+    text_b: int | None,
+    last_needed: int,
+    fits: Callable[[list[str]], bool],
+    report: DropReport,
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows with their numbers; one of another width is repaired if it fits then, else dropped with its reason.
+
+    Args:
+        table: its rows, after `split_header`.
+        text_a, text_b: the columns of the texts.
+        last_needed: the last column that is needed.
+        fits: whether the labels of a row stand where those of the others do.
+        report: counts the rows that are repaired or dropped.
+    """
+    name = quoted(table.file_name)
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        if len(row) == table.width:
+            yield number, row
+            continue
+        repairs = _repairs(row, table, text_a, text_b, last_needed)
+        repaired, which = next(((repaired, which) for repaired, which in repairs if fits(repaired)), (None, ""))
+        if repaired is None:
+            reason = f"it has {pluralized(len(row), 'cell', 'cells')}, and most rows have {table.width}"
+            report.drop(reason, table.file_name, table.unit, number)
+        else:
+            rows = f"row of {name} has {which}", f"rows of {name} have {which}"
+            report.repair(*rows, table.file_name, table.unit, number)
+            yield number, repaired
+
+
+def _repairs(
+    row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
+) -> Iterator[tuple[list[str], str]]:
+    """What a row of another width may be meant to be, the likeliest first, each with what is wrong with the row.
+
+    A short row may lack cells that are not needed. The text of a long one may contain the delimiter; or its last cells
+    are surplus.
+    """
+    surplus = len(row) - table.width
+    if surplus < 0:
+        if last_needed < len(row):
+            yield row, "fewer cells than the others, but those that are needed"
+        return
+    if text_b is None and table.delimiter:
+        end = text_a + surplus + 1
+        joined = [*row[:text_a], table.delimiter.join(row[text_a:end]), *row[end:]]
+        yield joined, "more cells than the others; those over were taken for text"
+    yield row[: table.width], "more cells than the others; those over were left out"
 
 
 def check_numbers(table: RawTable, columns: Columns, needed: str = "regression needs") -> None:
@@ -197,23 +237,3 @@ def check_numbers(table: RawTable, columns: Columns, needed: str = "regression n
             f"{table.describe_column(columns.label)}, is no number, as {needed}; name another column, or choose "
             "another task."
         )
-
-
-def _repaired(row: list[str], table: RawTable, columns: Columns, cells: LabelCells) -> list[str] | None:
-    """A row of another width as one that can be read; None where it is ambiguous which cell is which.
-
-    Its label column must hold a label that rows of the usual width have. A short row is accepted if it has all the
-    cells that are needed. In a long one the text contained the delimiter, if joining its cells puts a label into the
-    label column; otherwise surplus cells at the end are left out.
-    """
-    surplus = len(row) - table.width
-    if surplus < 0:
-        last_needed = max(columns.text_a, columns.label, columns.text_b or 0)
-        return row if last_needed < len(row) and cells.is_known(row[columns.label]) else None
-    start = columns.text_a
-    if columns.text_b is None and table.delimiter:
-        end = start + surplus + 1
-        joined = [*row[:start], table.delimiter.join(row[start:end]), *row[end:]]
-        if cells.is_known(joined[columns.label]):
-            return joined
-    return row[: table.width] if cells.is_known(row[columns.label]) else None

@@ -80,6 +80,14 @@ def test_delimiters_in_an_unquoted_text_are_restored(tmp_path, order):
     assert data.notes[0].startswith('12 rows of "a.csv" have more cells than the others')
 
 
+def test_surplus_cells_at_the_end_are_left_out_and_said_to_be(tmp_path):
+    data = read_task(written(tmp_path, "a.csv", table() + "good film,pos,,\n"))
+    assert (data.examples[-1].text_a, data.examples[-1].label) == ("good film", "pos")
+    assert data.notes == (
+        '1 row of "a.csv" has more cells than the others; those over were left out (first: "a.csv" row 22).',
+    )
+
+
 def test_rows_that_are_too_short_are_dropped(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + "no label here\n"))
     assert [(d.reason, d.where) for d in data.dropped] == [("it has 1 cell, and most rows have 2", ('"a.csv" row 22',))]
