@@ -118,7 +118,7 @@ def predict_command(options: argparse.Namespace) -> Result:
 
     model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
-    examples = read_inputs(options.data, predict.task_of(model), **columns, report=report)
+    examples = read_inputs(options.data, predict.prediction_task(model), **columns, report=report)
     notes = _notes(*report.notes, predict.truncation_warning(model, examples))
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     notes += tuple(f"{row.count:,} left out: {row.reason} ({', '.join(row.where)})" for row in report.dropped)

@@ -376,6 +376,22 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     assert "has not been fine-tuned" in refusal(capsys, "predict", "--model", "wiki-tiny", "--data", str(texts))
 
 
+def test_predict_refuses_a_model_of_embeddings_and_names_the_command_for_it(capsys, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a wonderful film\n", encoding="utf-8")
+    said = refusal(capsys, "predict", "--model", "embed-mini", "--data", str(texts))
+    assert said.endswith("embed-mini gives vectors, not labels: use the command encode.")
+
+
+def test_predict_writes_what_utf_8_cannot_hold_as_replacement_characters(capsys, tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.jsonl", tmp_path / "out.csv"
+    texts.write_text(json.dumps({"text": "bad \ud800 film"}) + "\n", encoding="utf-8")
+    command = ["predict", "--model", "sentiment-mini", "--data", str(texts)]
+    assert answer(capsys, *command)["predictions"][0]["text"] == "bad \ufffd film"
+    assert main([*command, "--out", str(out)]) == 0
+    assert "bad \ufffd film" in out.read_text(encoding="utf-8")
+
+
 def test_predict_writes_no_formula_of_a_text_into_a_table(capsys, tmp_path: Path) -> None:
     texts, out = tmp_path / "texts.txt", tmp_path / "out.csv"
     texts.write_text("=HYPERLINK(evil) A wonderful film.\n", encoding="utf-8")

@@ -61,6 +61,14 @@ def task_of(checkpoint: Checkpoint) -> Task:
     raise InputError(f"{checkpoint.name} is a {checkpoint.architecture}, which has not been fine-tuned for a task.")
 
 
+def prediction_task(checkpoint: Checkpoint) -> Task:
+    """As `task_of`, of a model whose predictions make a table. Raises `InputError` for embeddings, too."""
+    task = task_of(checkpoint)
+    if task == "embeddings":
+        raise InputError(f"{checkpoint.name} gives vectors, not labels: use the command encode.")
+    return task
+
+
 def predict_with(
     checkpoint: Checkpoint, examples: Sequence[Example], *, max_length: int | None = None, threads: int = 0
 ) -> tuple[list[Prediction], float]:
@@ -165,7 +173,7 @@ def prediction_table(
     checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
 ) -> Iterator[list[Any]]:
     """Predictions as rows of a table, the first of which names the columns. Raises `InputError` for embeddings."""
-    task, labels = task_of(checkpoint), checkpoint.config.labels
+    task, labels = prediction_task(checkpoint), checkpoint.config.labels
     if task == "tokens":
         yield ["row", "word", "label", "probability"]
         for example, prediction in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
@@ -178,8 +186,6 @@ def prediction_table(
             span = [prediction.label, prediction.start, prediction.end]
             yield [question.row, question.question, *span, question.passage]
         return
-    if task == "embeddings":
-        raise InputError(f"{checkpoint.name} gives vectors, not labels: use the command encode.")
     texts = cast(Sequence[LabelledText], examples)
     pair = any(example.text_b for example in texts)
     names = [] if task == "regression" else [f"p({label})" for label in labels]

@@ -24,6 +24,7 @@ from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.data.tasks.loading.squad import is_squad, read_squad
 from bertviz_lab.data.tasks.loading.text_file import TextFile
 from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization.pipeline import replace_surrogates
 
 PARQUET_MAGIC = b"PAR1"
 ClassNames = Mapping[str, Sequence[str]]
@@ -147,7 +148,7 @@ def raw_data_of_records(
             )
         read.append(record)
         fields.update(record if isinstance(record, dict) else ())
-        characters += _count_characters(record)
+        characters += _clean_texts(record)
         if characters > options.max_bytes:
             raise InputError(f"{quoted(info.name)} holds more text than is read at once; give a part of it.")
         if len(fields) > MAX_COLUMNS:
@@ -171,14 +172,18 @@ def raw_data_of_records(
     return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=texts, class_names=names)
 
 
-def _count_characters(record: Any) -> int:
-    count, stack = 0, [record]
+def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
+    """Replace the lone surrogates that JSON can spell, which no file holds as text; how many characters there are."""
+    count = 0
+    stack: list[Any] = [record]
     while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            count += len(value)
-        elif isinstance(value, (dict, list)):
-            stack.extend(value.values() if isinstance(value, dict) else value)
+        values = stack.pop()
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            if isinstance(value, str):
+                values[key] = replace_surrogates(value)
+                count += len(value)
+            elif isinstance(value, (dict, list)):
+                stack.append(value)
     return count
 
 

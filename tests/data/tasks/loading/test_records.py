@@ -45,6 +45,15 @@ def test_records_with_several_labels_are_dropped_where_one_is_asked_for(tmp_path
     assert [(d.count, d.where) for d in data.dropped] == [(1, ('"a.jsonl" record 1',))]
 
 
+def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_path):
+    lines = [{"text": f"film \ud83d {n} \U0001f3ac", "label": ["a", "b\udfff"][: n % 2 + 1]} for n in range(8)]
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))), "multilabel")
+    assert (data.examples[1].text_a, data.examples[1].label) == ("film \ufffd 1 \U0001f3ac", ("a", "b\ufffd"))
+    asked = {"question": "who \ud800", "context": "the cat \udc00", "answers": {"text": ["cat"], "answer_start": [4]}}
+    (question,) = read_task(written(tmp_path, "b.json", json.dumps([asked]))).examples
+    assert (question.question, question.passage, question.answers[0].start) == ("who \ufffd", "the cat \ufffd", 4)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
