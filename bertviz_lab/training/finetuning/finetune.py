@@ -49,8 +49,11 @@ def finetune(
     saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / "examples" / "about.json"
+        if not resume:  # or a later resume would find the examples of an earlier run
+            kept.unlink(missing_ok=True)
         write_json(folder / "config.json", config.to_dict())
-        if not (resume and (folder / "examples" / "about.json").is_file()):
+        if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
             prepare_task_splits(config, folder)
         saved = store.newest() if resume else None

@@ -67,7 +67,10 @@ def pretrain(
     saved: SavedCheckpoint | None = None
     stopped = False
     if accelerator.is_main_process:
-        prepared = resume and (folder / "corpus" / "corpus.json").is_file()
+        kept = folder / "corpus" / "corpus.json"
+        if not resume:  # or a later resume would find the corpus of an earlier run
+            kept.unlink(missing_ok=True)
+        prepared = kept.is_file()
         if resume and not prepared:
             _require_no_checkpoint(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -120,9 +120,11 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
 def discard_failed_run(folder: Path) -> bool:
     """Clear the log of a run that failed before its first checkpoint, for example over a missing column.
 
-    Then another run may start in its folder. Returns False where there is something to lose.
+    Then another run may start in its folder, also where a full disk left it without a state. Returns False where
+    there is something to lose.
     """
-    if latest_checkpoint(folder) is not None or read_state(folder).status != "failed":
+    stateless = not (folder / "state.json").is_file()
+    if latest_checkpoint(folder) is not None or not (stateless or read_state(folder).status == "failed"):
         return False
     for name in ("events.jsonl", "state.json", "tracker.json"):
         (folder / name).unlink(missing_ok=True)

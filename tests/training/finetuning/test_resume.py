@@ -1,11 +1,13 @@
 """A run that was stopped, or killed, goes on as if nothing had happened."""
 
+import shutil
 import time
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
@@ -90,6 +92,15 @@ def test_a_run_without_a_checkpoint_begins_again_with_its_corpus(text, tmp_path)
     assert started(events).step == 0
     finish(config, tmp_path / "fresh")
     assert identical(weights(tmp_path / "fresh" / "model"), weights(tmp_path / "run" / "model"))
+
+
+def test_a_new_run_in_the_folder_of_another_never_resumes_on_its_corpus(text, tmp_path):
+    finish(short_run(text), tmp_path)
+    shutil.rmtree(tmp_path / "checkpoints")
+    other = short_run(tmp_path / "not-there.txt")
+    for resume in (False, True):
+        with pytest.raises(InputError, match="There is no file"):
+            finish(other, tmp_path, resume=resume)
 
 
 def test_a_finished_run_can_be_given_more_steps(text, tmp_path):

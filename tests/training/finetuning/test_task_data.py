@@ -7,7 +7,7 @@ import pytest
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.finetuning.task_data import load_task_splits, prepare_task_splits, read_task_splits, texts_of
-from tests.training.finetuning.support import TASKS, examples, labels_of
+from tests.training.finetuning.support import TASKS, examples, finish, labels_of
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -84,6 +84,16 @@ def test_a_folder_without_examples_is_none_to_go_on_with(spoil, files, tmp_path)
         about.write_text("{" if spoil == "broken" else json.dumps({"task": "qa"}))
     with pytest.raises(InputError, match="There are no examples in"):
         read_task_splits(tmp_path)
+
+
+def test_a_new_run_in_the_folder_of_a_failed_one_never_resumes_on_its_examples(files, tmp_path):
+    with pytest.raises(InputError, match="--metric mrr is no score"):
+        finish(files.config(metric="mrr"), tmp_path)
+    assert read_task_splits(tmp_path).train
+    with pytest.raises(InputError, match="There is no file"):
+        finish(files.config(train=("not-there.tsv",)), tmp_path)
+    with pytest.raises(InputError, match="There is no file"):
+        finish(files.config(train=("not-there.tsv",)), tmp_path, resume=True)
 
 
 def test_the_text_of_examples_is_every_word_of_them_and_a_passage_once():

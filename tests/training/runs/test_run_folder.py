@@ -21,6 +21,7 @@ from bertviz_lab.training.runs.events import (
 )
 from bertviz_lab.training.runs.run_folder import (
     RunState,
+    discard_failed_run,
     next_state,
     read_config,
     read_log,
@@ -48,6 +49,13 @@ def test_recorded_events_are_passed_on_and_logged(tmp_path):
     rows, end = read_log(tmp_path)
     assert [row["event"] for row in rows] == [type(event).__name__ for event in EVENTS]
     assert end == (tmp_path / "events.jsonl").stat().st_size
+
+
+def test_what_a_full_disk_left_of_a_run_does_not_stop_the_next(tmp_path):
+    (tmp_path / "events.jsonl").touch()  # and no state
+    assert discard_failed_run(tmp_path)
+    list(record(EVENTS, tmp_path))
+    assert not discard_failed_run(tmp_path), "a run that was stopped"
 
 
 def test_an_event_is_on_disk_before_it_is_passed_on(tmp_path):
