@@ -91,13 +91,14 @@ class Runs:
         Does nothing if it is running. Raises `InputError` when it is finished or unknown.
         """
         folder = self.folder(run_id)
-        state = self.state(run_id)
-        if state.status in ACTIVE:
-            return
-        if state.status == "finished":
-            raise InputError("This run is finished; start a new one to train longer.")
-        read_config(folder)
-        write_state(folder, replace(state, status="waiting", message="", pid=0))
+        with self._exclusive():  # otherwise two requests at once could launch it twice
+            state = self.state(run_id)
+            if state.status in ACTIVE:
+                return
+            if state.status == "finished":
+                raise InputError("This run is finished; start a new one to train longer.")
+            read_config(folder)
+            write_state(folder, replace(state, status="waiting", message="", pid=0))
         self.start_queue()
 
     def stop(self, run_id: str) -> None:

@@ -1,6 +1,7 @@
 import dataclasses
 import os
 import signal
+import threading
 from pathlib import Path
 
 import psutil
@@ -9,6 +10,8 @@ import pytest
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import new_run_id, short_name
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from tests.jobs.support import settings, wait_for
 
 
@@ -45,6 +48,34 @@ def test_a_killed_run_is_failed_and_can_be_resumed(runs: Runs, text: Path) -> No
     runs.resume(run)
     wait_for(lambda: runs.state(run).status == "training")
     assert [r["step"] for r in runs.events(run)[0] if r["event"] == "RunStarted"][1] > 0
+
+
+def test_two_requests_to_resume_start_one_process(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = runs.root / "kind-otter-0123456789abcdef"
+    folder.mkdir(parents=True)
+    write_state(folder, RunState("stopped", step=5))
+    write_json(folder / "config.json", settings().to_dict())
+    launched: list[str] = []
+
+    def start(run: Path, *_: object, **__: object) -> None:
+        launched.append(run.name)
+
+    monkeypatch.setattr("bertviz_lab.jobs.runs.start_process", start)
+    late, written = threading.Event(), write_state
+
+    def write_late(run: Path, state: RunState, durable: bool = True) -> None:
+        if threading.current_thread().name == "late":
+            late.wait(0.5)
+        written(run, state, durable)
+
+    monkeypatch.setattr("bertviz_lab.jobs.runs.write_state", write_late)
+    second = threading.Thread(target=runs.resume, args=(folder.name,), name="late")
+    second.start()
+    runs.resume(folder.name)
+    late.set()
+    second.join()
+    assert launched == [folder.name]
+    assert runs.state(folder.name).status == "starting"
 
 
 def test_a_finished_run_leaves_a_model_and_is_not_resumed(runs: Runs, text: Path) -> None:
