@@ -107,7 +107,7 @@ def _depths(model: nn.Module) -> dict[int, int]:
     """Depth of each parameter of the backbone, by its identity: 0 in the embeddings, n in layer n."""
     depths: dict[int, int] = {}
     for name, parameter in model.named_parameters():
-        if ".embeddings." in name:
+        if ".embeddings." in f".{name}":  # an encoder without a head has no prefix
             depths[id(parameter)] = 0
         elif ".layers." in name:
             depths[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])

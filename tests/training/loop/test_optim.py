@@ -12,6 +12,7 @@ from bertviz_lab.training.loop.optim import MUON_FACTOR, build_finetuning_optimi
 from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from tests.model.support import (
     KINDS,
+    MODEL,
     PRETRAINING,
     QUESTION,
     SEQUENCE,
@@ -164,6 +165,17 @@ def test_trainable_parameters_are_in_one_group_and_frozen_ones_in_none(kind, fre
     frozen = tuple(["bert.embeddings."] + [f"bert.encoder.layers.{n}." for n in range(freeze)]) if freeze else ()
     assert names == {name for name, _ in model.named_parameters() if not name.startswith(frozen or "-")}
     assert names == {name for name, p in model.named_parameters() if p.requires_grad}
+
+
+def test_an_encoder_without_a_head_is_frozen_and_slowed_from_its_embeddings_on():
+    model = build(MODEL)
+    optimizer = build_finetuning_optimizer(model, tuning(layerwise_lr_decay=0.5), 1.0)
+    factors = {id(p): group["factor"] for group in optimizer.param_groups for p in group["params"]}
+    layers = model.config.num_hidden_layers
+    assert factors[id(model.embeddings.word.weight)] == pytest.approx(0.5 ** (layers + 1))
+    frozen = build(MODEL)
+    build_finetuning_optimizer(frozen, tuning(freeze_layers=1), 1.0)
+    assert not any(p.requires_grad for p in frozen.embeddings.parameters())
 
 
 def test_more_layers_than_there_are_cannot_be_frozen():
