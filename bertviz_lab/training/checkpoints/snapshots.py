@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
@@ -58,7 +58,7 @@ class SnapshotWriter:
         for partial in self.folder.glob(".step-*"):  # left by a killed writer
             partial.unlink(missing_ok=True)
         with atomic_file(path) as fresh:
-            write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
+            write_tensors({name: _in_16_bits(t) for name, t in state_for_huggingface(model).items()}, fresh)
         kept = [(at, file) for at, file in list_snapshots(self.folder) if at <= step or file == path]
         while len(kept) > capacity:
             kept.pop(_most_redundant([at for at, _ in kept]))
@@ -81,6 +81,12 @@ class SnapshotWriter:
         }
         if not earlier or earlier[max(earlier)] != trained_length:
             write_json(self.folder / LENGTHS, earlier | {step: trained_length})
+
+
+def _in_16_bits(tensor: Tensor) -> Tensor:
+    """A tensor as fp16, or as it is where that overflows, as the head of a regression on large numbers does."""
+    half = tensor.to(torch.float16)
+    return half if bool(half.isfinite().all()) else tensor
 
 
 def trained_length_at(folder: Path, step: int) -> int | None:

@@ -23,6 +23,14 @@ def test_a_snapshot_is_the_model_in_16_bits(tmp_path):
     assert all(torch.equal(kept[name], whole[name].half()) for name in whole)
 
 
+def test_what_16_bits_cannot_hold_is_kept_in_32(tmp_path):
+    model = build(MASKED_LM, small_config())
+    with torch.no_grad():
+        model.mlm.bias[0] = 2e5  # the mean of house prices in the bias of a regression, for example
+    path = SnapshotWriter(tmp_path / "s", 10**9).save(model, 5)
+    assert load_file(path)["cls.predictions.bias"][0] == 2e5
+
+
 def test_a_room_that_is_full_loses_what_lies_closest_to_others(tmp_path):
     model = build(MASKED_LM, small_config())
     size = 2 * sum(p.numel() for p in model.parameters())
