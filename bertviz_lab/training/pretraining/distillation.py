@@ -54,7 +54,7 @@ class Distillation:
         losses = {"soft_target_loss": divergence / max(1, batch.label_count)}
         if own.last_hidden_state.shape == theirs.last_hidden_state.shape:
             distance = cosine_loss(own.last_hidden_state[asked], theirs.last_hidden_state[asked])
-            losses["cosine_loss"] = _share(batch) * distance
+            losses["cosine_loss"] = distance / max(1, batch.label_count)
         return DistilledStep(logits, getattr(own, "seq_relationship_logits", None), losses)
 
     def _relations(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
@@ -66,9 +66,10 @@ class Distillation:
             [_relation_heads(getattr(layer, states), heads) for layer in layers]
             for states in ("query_states", "key_states", "value_states")
         )
+        tokens = max(1, batch.token_count)
         losses = {
-            "attention_relation_loss": _share(batch) * relation_loss(queries, keys, batch.attention_mask),
-            "value_relation_loss": _share(batch) * relation_loss(values, values, batch.attention_mask),
+            "attention_relation_loss": relation_loss(queries, keys, batch.attention_mask) / tokens,
+            "value_relation_loss": relation_loss(values, values, batch.attention_mask) / tokens,
         }
         logits_BLV = token_logits(own)
         places_BPV = batch.masked_positions[..., None].expand(-1, -1, logits_BLV.shape[-1])
@@ -80,11 +81,6 @@ class Distillation:
         with torch.no_grad():
             theirs = self.teacher(*inputs, **options)
         return model(*inputs, **options), theirs
-
-
-def _share(batch: PretrainingBatch) -> Tensor:
-    """Of the step's masked tokens those in this micro-batch."""
-    return (batch.labels != IGNORE_INDEX).sum() / max(1, batch.label_count)
 
 
 @dataclass(frozen=True)
@@ -113,12 +109,13 @@ def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float)
 
 
 def cosine_loss(student_ND: Tensor, teacher_ND: Tensor) -> Tensor:
-    """1 - cosine of the hidden states, a mean over positions; 0 for none."""
-    return (1 - F.cosine_similarity(student_ND.float(), teacher_ND.float(), dim=-1)).sum() / max(1, len(student_ND))
+    """1 - cosine of the hidden states, summed over positions."""
+    return (1 - F.cosine_similarity(student_ND.float(), teacher_ND.float(), dim=-1)).sum()
 
 
 def relation_loss(left: list[Tensor], right: list[Tensor], attention_mask: Tensor | None) -> Tensor:
-    """KL divergence of student from teacher relations softmax(a b^T / sqrt(K)), a mean over heads and tokens.
+    """KL divergence of student from teacher relations softmax(a b^T / sqrt(K)), a mean over heads, summed over
+    tokens.
 
     `left` and `right` are the (student, teacher) states, (batch, relation heads, tokens, size) each.
     """
@@ -132,7 +129,7 @@ def relation_loss(left: list[Tensor], right: list[Tensor], attention_mask: Tenso
     )
     divergence_BRL = F.kl_div(own, theirs, reduction="none", log_target=True).sum(-1)
     shown_BRL = shown_B11L.squeeze(2).expand_as(divergence_BRL)
-    return divergence_BRL[shown_BRL].sum() / shown_BRL.sum().clamp_min(1)  # a micro-batch may be empty
+    return divergence_BRL[shown_BRL].sum() / shown_BRL.shape[1]
 
 
 def _relation_heads(states_BHLK: Tensor, heads: int) -> Tensor:

@@ -77,7 +77,8 @@ def test_soft_targets_are_those_of_distilbert():
 
 def test_hidden_states_follow_in_direction():
     own, theirs = torch.randn(7, 16), torch.randn(7, 16)
-    assert torch.allclose(cosine_loss(own, theirs), nn.CosineEmbeddingLoss()(own, theirs, torch.ones(7)), atol=1e-6)
+    reference = nn.CosineEmbeddingLoss(reduction="sum")
+    assert torch.allclose(cosine_loss(own, theirs), reference(own, theirs, torch.ones(7)), atol=1e-5)
     assert cosine_loss(theirs, 3 * theirs) == pytest.approx(0.0, abs=1e-6)
 
 
@@ -95,7 +96,7 @@ def test_with_equal_heads_the_relations_of_queries_and_keys_are_the_attention_ma
     )
     divergence = F.kl_div(own.attention_probs.clamp_min(1e-30).log(), theirs.attention_probs, reduction="none").sum(-1)
     shown = given.attention_mask.bool()[:, None].expand_as(divergence)
-    assert loss == pytest.approx(float(divergence[shown].mean()), rel=1e-4)
+    assert loss == pytest.approx(float(divergence[shown].mean() * given.attention_mask.sum()), rel=1e-4)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -115,8 +116,7 @@ def test_the_losses_of_micro_batches_add_up(method):
     twice = [distillation.losses(student, part).losses for part in parts]
     for name, loss in once.items():
         total = sum(float(part[name].detach()) for part in twice)
-        # Relations are means over tokens, of which the parts have unlike numbers.
-        assert total == pytest.approx(float(loss.detach()), rel=1e-5 if method == "soft-targets" else 0.3)
+        assert total == pytest.approx(float(loss.detach()), rel=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
