@@ -93,7 +93,7 @@ class Setup:
             raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
         scaler = None
         if data.task == "regression":
-            targets = np.asarray(train.targets, dtype=np.float32)
+            targets = np.array([cast(LabelledText, example).label for example in data.train], dtype=np.float64)
             scaler = TargetScaler.fit(targets)
             train = replace(train, targets=scaler.standardize(targets))
         # Positions that no training row reaches are trained only if they were before.

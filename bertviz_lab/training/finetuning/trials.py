@@ -1,6 +1,7 @@
 """The trials of a fine-tuning, one after another: other seeds, the cells of a grid, the same from random weights."""
 
 import itertools
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -52,11 +53,16 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
             "count": len(rows),
             "mean": {name: statistics.fmean(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
-            "deviation": {name: statistics.stdev(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
+            "deviation": {name: _deviation([row["scores"][name] for row in rows]) for name in rows[0]["scores"]},
         }
         for rows in groups.values()
         if len(rows) > 1
     ]
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; NaN where a value is infinite."""
+    return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
 def progress_of(done: Sequence[Mapping[str, Any]]) -> Progress:

@@ -10,10 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertviz_lab.errors import InputError
+
 #: Errors beyond this many standard deviations count linearly, so that no single target decides a step.
 HUBER_DELTA = 3.0
 #: Targets below and above these quantiles are set to them before mean and standard deviation are taken.
 _QUANTILES = (0.05, 0.95)
+#: Standard deviations that two neighbouring 32-bit numbers may be apart.
+_FINEST = 0.01
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,25 @@ class TargetScaler:
 
     @classmethod
     def fit(cls, targets: Sequence[float] | NDArray[np.floating]) -> Self:
-        """From the training targets, (examples,). The spread of equal targets counts as 1."""
+        """From the training targets, (examples,). The spread of equal targets counts as 1.
+
+        Raises `InputError` for targets that 32-bit numbers, which models compute in, cannot hold or tell apart.
+        """
         values = np.asarray(targets, dtype=np.float64)
+        if np.abs(values).max() > np.finfo(np.float32).max:
+            raise InputError("A target is beyond 3.4e38, the largest 32-bit number; give the targets in a larger unit.")
         low = np.quantile(values, _QUANTILES[0], method="higher")
         high = np.quantile(values, _QUANTILES[1], method="lower")
         winsorized = values.clip(min(low, high), max(low, high))
         if winsorized.std() > 0:
             values = winsorized
-        return cls(float(values.mean()), float(values.std()) or 1.0)
+        mean, std = float(values.mean()), float(values.std())
+        if std and np.spacing(np.float32(abs(mean))) > _FINEST * std:
+            raise InputError(
+                f"The targets differ too little for their size: around {mean:g}, 32-bit numbers are "
+                f"{np.spacing(np.float32(abs(mean))):g} apart. Subtract the same number from all of them."
+            )
+        return cls(mean, std or 1.0)
 
     def standardize(self, targets: NDArray[np.floating]) -> NDArray[np.float32]:
         return ((targets.astype(np.float64) - self.mean) / self.std).astype(np.float32)

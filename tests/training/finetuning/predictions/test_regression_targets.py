@@ -8,6 +8,7 @@ import pytest
 import torch
 import transformers
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
@@ -92,6 +93,15 @@ def test_mean_and_deviation_are_those_of_the_targets_without_the_outlier(outlier
 def test_equal_targets_have_a_deviation_to_divide_by(targets):
     scaler = TargetScaler.fit(targets)
     assert np.isfinite(scaler.standardize(np.array(targets))).all()
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [([1.0, 2.0, 1e39], "beyond 3.4e38"), ([1.7e9 + n for n in range(20)], "Subtract the same number")],
+)
+def test_targets_that_32_bits_cannot_hold_are_refused(targets, message):
+    with pytest.raises(InputError, match=message):
+        TargetScaler.fit(targets)
 
 
 def test_the_head_is_bit_for_bit_the_same_after_it_predicted_the_original_unit():
