@@ -218,6 +218,8 @@ def runs_command(options: argparse.Namespace) -> Result:
     """List the runs of a folder, newest first."""
     from bertviz_lab.jobs import Runs
 
+    if Path(options.runs_dir).is_file():
+        raise InputError(f"{options.runs_dir} is not a folder.")
     runs = Runs(Path(options.runs_dir))
     states = {run_id: runs.state(run_id) for run_id in runs.ids()}
     body = {"runs": [{"run": run_id, **dataclasses.asdict(state)} for run_id, state in states.items()]}

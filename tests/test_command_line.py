@@ -210,7 +210,14 @@ def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_p
 
     answer(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
     assert AutoModelForMaskedLM.from_pretrained(tmp_path / "exported") is not None
-    assert "not empty" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
+    assert "not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
+
+
+def test_a_file_in_place_of_a_folder_is_one_clear_line(capsys, model: str, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("text,label\n", encoding="utf-8")
+    assert "is not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(file))
+    assert "is not a folder" in refusal(capsys, "runs", "--runs-dir", str(file))
 
 
 def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:

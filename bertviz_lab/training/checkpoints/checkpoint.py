@@ -178,8 +178,8 @@ def export_checkpoint(checkpoint: Checkpoint, folder: Path) -> Path:
 
     Raises `InputError` where the folder is not empty, or `transformers` misses a tensor.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty; name a new folder.")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(f"{folder} is not an empty folder; name a new one.")
     import transformers  # takes seconds
 
     save_checkpoint(checkpoint, folder)
