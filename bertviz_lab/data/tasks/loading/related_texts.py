@@ -13,7 +13,15 @@ from bertviz_lab.data.tasks.loading.columns import (
     Profile,
 )
 from bertviz_lab.data.tasks.loading.label_columns.labels import number_of
-from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawTable, column_index, preview, quoted_list
+from bertviz_lab.data.tasks.loading.raw_data import (
+    DropReport,
+    RawTable,
+    column_index,
+    pluralized,
+    preview,
+    quoted_list,
+    row_location,
+)
 from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.data.tasks.loading.tables import check_numbers
 from bertviz_lab.errors import InputError
@@ -42,16 +50,18 @@ def read_related(
     results, bounds = [], None
     for tables, report in splits:
         examples: list[RelatedTexts] = []
+        files: list[RawTable] = []  # of each example
         infos = []
         for table in tables:
             columns = choose_related_columns(table, options)
             examples += related_texts(table, columns, report)
+            files += [table] * (len(examples) - len(files))
             infos.append(related_file_info(table, columns))
         if len({example.score is None for example in examples}) > 1:
             raise InputError("Some of the files have scores and others have none; give files of one kind.")
         if bounds is None and (bounds := score_range(examples)) is not None:
             report.note(f"The scores from {bounds[0]:g} to {bounds[1]:g} were scaled to cosines from 0 to 1.")
-        scaled: list[Example] = list(with_cosines(with_equal_negatives(examples), bounds))
+        scaled: list[Example] = list(with_cosines(with_equal_negatives(examples, files, report), bounds))
         results.append((scaled, tuple(infos), report))
     return results
 
@@ -138,9 +148,22 @@ def related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) 
     return examples
 
 
-def with_equal_negatives(examples: Sequence[RelatedTexts]) -> list[RelatedTexts]:
-    """The examples with as many negatives as the one with the fewest has, the first of each."""
-    fewest = min((len(example.negatives) for example in examples), default=0)
+def with_equal_negatives(
+    examples: Sequence[RelatedTexts], files: Sequence[RawTable], report: DropReport
+) -> list[RelatedTexts]:
+    """The examples with as many negatives as the one with the fewest has, the first of each.
+
+    How many that leaves out is noted; `files` are those of each example.
+    """
+    counts = [len(example.negatives) for example in examples]
+    fewest = min(counts, default=0)
+    if surplus := sum(counts) - fewest * len(counts):
+        shortest = counts.index(fewest)
+        place = row_location(files[shortest].file_name, files[shortest].unit, examples[shortest].row)
+        report.note(
+            f"{pluralized(surplus, 'negative was', 'negatives were')} left out: all examples need as many as the one "
+            f"with the fewest, and {place} has {fewest}."
+        )
     return [replace(example, negatives=example.negatives[:fewest]) for example in examples]
 
 

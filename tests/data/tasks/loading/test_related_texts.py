@@ -34,11 +34,25 @@ def test_a_third_text_is_a_negative(tmp_path, header) -> None:
     assert texts_of(data) == ROWS
 
 
-def test_lists_of_negatives_are_cut_to_the_shortest(tmp_path) -> None:
+def test_lists_of_negatives_are_cut_to_the_shortest_which_is_named(tmp_path) -> None:
     records = [{"query": a, "positive": b, "negatives": [c, f"{c} either", c][: 2 + n % 2]}
                for n, (a, b, c) in enumerate(ROWS)]  # fmt: skip
     data = read(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
     assert texts_of(data) == [(a, b, c, f"{c} either") for a, b, c in ROWS]
+    assert data.notes == (
+        "6 negatives were left out: all examples need as many as the one with the fewest, "
+        'and "a.jsonl" record 1 has 2.',
+    )
+
+
+def test_the_file_whose_row_has_the_fewest_negatives_is_named(tmp_path) -> None:
+    full = written(tmp_path, "a.csv", "anchor,positive,negative\n" + "".join(",".join(row) + "\n" for row in ROWS))
+    pairs = written(tmp_path, "b.csv", "anchor,positive\n" + "".join(f"{a},{b}\n" for a, b, _ in ROWS))
+    data = read_task([full, pairs], "embeddings")
+    assert {example.negatives for example in data.examples} == {()}
+    assert data.notes[0].startswith("12 negatives were left out: ")
+    assert data.notes[0].endswith('"b.csv" row 2 has 0.')
+    assert read_task(full, "embeddings").notes == ()
 
 
 def test_bare_lists_of_texts_are_read(tmp_path) -> None:
