@@ -22,7 +22,7 @@ def test_decision_thresholds_are_written_where_there_are_some_and_checked():
     config = BertConfig(num_labels=2, decision_thresholds=(0.4, 0.6))
     assert BertConfig.from_dict(config.to_dict()) == config
     assert "decision_thresholds" not in BertConfig().to_dict()
-    for wrong in ((0.1, 0.2, 0.3), (1.5,), ("half",)):
+    for wrong in ((0.1, 0.2, 0.3), (1.5,), ("half",), 0.5):
         with pytest.raises(InputError, match="numbers from 0 to 1, one for all labels or one for each"):
             BertConfig(num_labels=2, decision_thresholds=wrong)
 

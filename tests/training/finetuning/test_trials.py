@@ -1,6 +1,8 @@
 """Which trials a fine-tuning has, and how a run counts on over them."""
 
 import itertools
+import math
+from dataclasses import asdict
 
 import pytest
 
@@ -76,3 +78,12 @@ def test_trials_that_differ_in_their_seed_alone_are_summed_up():
     assert (family["name"], family["count"]) == ("rate 0.001", 2)
     assert family["mean"] == pytest.approx({"accuracy": 0.6, "loss": 1.0})
     assert family["deviation"] == pytest.approx({"accuracy": 0.02**0.5, "loss": 0.0})
+
+
+def test_seeds_of_which_one_has_an_infinite_loss_are_summed_up_too():
+    rows = [
+        {**asdict(Trial(f"seed {seed}", seed, 1e-3, 8, 1)), "scores": {"loss": loss}}
+        for seed, loss in enumerate((1.0, math.inf))
+    ]
+    (family,) = seed_statistics(rows)
+    assert math.isnan(family["deviation"]["loss"])
