@@ -76,12 +76,8 @@ def predict_with(
 
     Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
     """
-    task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
-    max_length = max_length or checkpoint.max_length
-    if max_length < SHORTEST_SEQUENCE:
-        raise InputError(f"A length of {max_length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
-    limits = Limits.fitting(min(max_length, longest))
-    labels = checkpoint.config.labels
+    task, labels = task_of(checkpoint), checkpoint.config.labels
+    limits = Limits.fitting(_row_length(checkpoint, max_length))
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
     hardware = choose_hardware("fp32", checkpoint.config, threads)
@@ -101,6 +97,14 @@ def predict_with(
         thresholds=thresholds,
         pooling=checkpoint.pooling or "mean",
     )
+
+
+def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
+    """Tokens of a row at most, by default as many as the model was trained on. Raises `InputError` for too few."""
+    length = max_length or checkpoint.max_length
+    if length < SHORTEST_SEQUENCE:
+        raise InputError(f"A length of {length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
+    return min(length, checkpoint.config.max_position_embeddings)
 
 
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:
@@ -133,9 +137,8 @@ def evaluate_task(
     if task != model_task and not (task == "classification" and model_task == "regression"):
         raise InputError(f"{checkpoint.name} was fine-tuned for {model_task}, not for {task}.")
     files = [resolve_file(str(path)) for path in paths]
-    if model_task == "embeddings" and (search := read_retrieval_set(files[0])) is not None:
-        longest = min(max_length or checkpoint.max_length, checkpoint.config.max_position_embeddings)
-        return search_scores(checkpoint, search, max_length=longest, threads=threads)
+    if model_task == "embeddings" and (search := read_retrieval_set(files)) is not None:
+        return search_scores(checkpoint, search, max_length=_row_length(checkpoint, max_length), threads=threads)
     examples: Sequence[Example]
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]

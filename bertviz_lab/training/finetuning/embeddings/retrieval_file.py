@@ -1,6 +1,7 @@
 """A file of questions, candidates and which of them are right, as JSON: what a search is scored on."""
 
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +28,18 @@ class RetrievalSet:
     right: tuple[tuple[int, ...], ...]
 
 
-def read_retrieval_set(path: str | Path) -> RetrievalSet | None:
-    """`{"questions": [...], "candidates": [...], "ground_truths": [[index, ...], ...]}`; None for any other file.
+def read_retrieval_set(paths: Sequence[str | Path]) -> RetrievalSet | None:
+    """`{"questions": [...], "candidates": [...], "ground_truths": [[index, ...], ...]}`; None for any other files.
 
-    Raises `InputError` where such a file does not fit together.
+    Raises `InputError` where such a file does not fit together, or is not the only one.
     """
-    path = Path(path)
+    searches = [search for path in map(Path, paths) if (search := _read(path)) is not None]
+    if searches and len(paths) > 1:
+        raise InputError("A file of questions with their candidates is scored by itself: give it alone.")
+    return searches[0] if searches else None
+
+
+def _read(path: Path) -> RetrievalSet | None:
     if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST:
         return None
     try:

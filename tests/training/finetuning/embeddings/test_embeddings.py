@@ -144,3 +144,15 @@ def test_a_search_that_does_not_fit_together_is_refused(run, tmp_path, right, se
     (tmp_path / "search.json").write_text(json.dumps(body))
     with pytest.raises(InputError, match=sentence):
         evaluate_task(load_checkpoint(run / "model"), [tmp_path / "search.json"], "embeddings")
+
+
+def test_a_search_is_scored_alone_and_on_rows_with_room_for_a_text(run, tmp_path) -> None:
+    model = load_checkpoint(run / "model")
+    body = {"questions": ["a", "b"], "candidates": ["c", "d"], "ground_truths": [[0], [1]]}
+    search, other = tmp_path / "search.json", write_related(tmp_path, "pairs")
+    search.write_text(json.dumps(body))
+    for files in ([search, tmp_path / "missing.json"], [other, search]):
+        with pytest.raises(InputError, match="is scored by itself: give it alone"):
+            evaluate_task(model, files, "embeddings")
+    with pytest.raises(InputError, match="A length of 2 tokens is too short; choose at least"):
+        evaluate_task(model, [search], "embeddings", max_length=2)
