@@ -162,7 +162,7 @@ def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
     """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that do not mark spans."""
     labels = set(chain.from_iterable(sentences))
     span_labels = labels - {OUTSIDE}
-    if not span_labels or not all(label[0] in _PREFIXES and label[1:2] in ("-", "") for label in span_labels):
+    if not span_labels or not all(map(_marks_span, span_labels)):
         return PLAIN
     prefixes = {label[0] for label in span_labels}
     has_untyped = any(len(label) == 1 for label in span_labels)
@@ -173,6 +173,10 @@ def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
     if prefixes & {"E", "S", "M"}:
         return "BIOES"
     return "IOB1" if _is_iob1(sentences) else "BIO"
+
+
+def _marks_span(label: str) -> bool:
+    return label[0] in _PREFIXES and label[1:2] in ("-", "")
 
 
 def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
@@ -198,8 +202,8 @@ def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
     open_type: str | None = None  # of the span that the next label may continue
     for label in labels:
         prefix, span_type = label[0], label[1:]  # the type keeps its hyphen
-        if label == OUTSIDE:
-            bio_labels.append(OUTSIDE)
+        if label == OUTSIDE or not _marks_span(label):  # a test set may have labels that decided no scheme
+            bio_labels.append(label)
             open_type = None
             continue
         if prefix == _BEGIN or prefix in _SINGLE or open_type != span_type:

@@ -108,45 +108,6 @@ def read_pair(
     return first, replace(second, notes=(*second.notes, *notes))
 
 
-def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
-    """What is odd about these held-out examples for that training data, as sentences.
-
-    Raises:
-        InputError: the tasks differ, only one has pairs of texts, or most held-out labels do not occur in training.
-    """
-    if train.task != held_out.task:
-        raise InputError(
-            f"The examples to train on are for {train.task}, those held out for {held_out.task}; give two of one task."
-        )
-    pairs = [{example.text_b is not None for example in _texts(data)} for data in (train, held_out)]
-    if all(pairs) and pairs[0] != pairs[1]:
-        raise InputError(
-            "Of the examples to train on and those held out, one has pairs of texts and the other has single texts; "
-            "name the columns of both."
-        )
-    known = _label_set(train.examples)
-    counts = Counter(chain.from_iterable(map(labels_of_example, held_out.examples)))
-    unknown = sorted(label for label in counts if label not in known)
-    if not unknown or train.task not in ("classification", "multilabel", "tokens"):
-        return ()
-    times = sum(counts[label] for label in unknown)
-    if 2 * times > sum(counts.values()):
-        raise InputError(
-            f"Most held-out examples have labels that none to train on has ({quoted_list(unknown)}, where training has "
-            f"{quoted_list(sorted(known))}); write the labels alike in both files."
-        )
-    labels = f"the label {quoted_list(unknown)}" if len(unknown) == 1 else f"the labels {quoted_list(unknown)}"
-    return (f"Only the held-out examples have {labels} ({pluralized(times, 'time', 'times')}): it cannot be learnt.",)
-
-
-def _texts(data: TaskData) -> list[LabelledText]:
-    return [example for example in data.examples if isinstance(example, LabelledText)]
-
-
-def _label_set(examples: Sequence[Example]) -> set[str]:
-    return set(chain.from_iterable(map(labels_of_example, examples)))
-
-
 #: The files of one split, training or held out, with the report on them.
 _RawSplit = tuple[list[RawData], DropReport]
 

@@ -2,12 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
 
 from bertviz_lab.data.tasks.examples import Label, Task
-from bertviz_lab.data.tasks.loading.label_columns.labels import class_names, is_missing, number_of
+from bertviz_lab.data.tasks.loading.label_columns.labels import (
+    class_names,
+    is_missing,
+    known_names,
+    number_of,
+)
 from bertviz_lab.data.tasks.loading.label_columns.multi_label import label_separator, named_labels, split_labels
 
 
@@ -37,6 +42,14 @@ class LabelCells:
         classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
         named = named_labels(set(classes.values()), tuple(names))
         return cls("multilabel", {part: named[name] for part, name in classes.items()}, separator)
+
+    def with_cells(self, cells: Iterable[str]) -> Self:
+        """For these cells too, which decide nothing: they name the same classes, or classes that nobody knows."""
+        if self.task == "regression":
+            return self
+        several = self.task == "multilabel"
+        parts = chain.from_iterable(split_labels(cell, self.separator) for cell in cells) if several else cells
+        return replace(self, classes={**known_names(parts, set(self.classes.values())), **self.classes})
 
     def label(self, cell: str) -> Label | None:
         """What a cell says; None where it is no number, and a number is needed."""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -63,6 +63,20 @@ def class_names(labels: Iterable[str]) -> dict[str, str]:
     if names and all(_INTEGER.fullmatch(name) for name in names) and any("." in name for name in names):
         return {label: name.split(".")[0] for label, name in stripped.items()}
     return stripped
+
+
+def known_names(labels: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """The class that each label names of those that are `known`, where the same number is the same class.
+
+    One that names none of them is a class by itself, without white space around it.
+    """
+    numbers = {number: name for name in known if (number := number_of(name)) is not None}
+    names = {}
+    for label in labels:
+        name = label.strip()
+        number = number_of(name)
+        names[label] = name if name in known or number is None else numbers.get(number, name)
+    return names
 
 
 def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[str, ...]:

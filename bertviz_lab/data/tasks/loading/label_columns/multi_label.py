@@ -8,7 +8,7 @@ from pathlib import Path
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.loading.columns import METADATA_NAMES
 from bertviz_lab.data.tasks.loading.label_columns.labels import MAX_CLASSES, is_missing, number_of
-from bertviz_lab.data.tasks.loading.raw_data import RawTable, quoted_list
+from bertviz_lab.data.tasks.loading.raw_data import RawTable, column_index, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Between the labels of a cell; the first is what the lists of records are read with.
@@ -22,30 +22,32 @@ _LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
 _MAX_NAMES_BYTES = 100_000
 
 
-def join_indicator_columns(tables: Sequence[RawTable]) -> bool:
-    """Replace columns of 0 and 1 by one that lists the names of those with 1; False where there are not several.
+def indicator_columns(tables: Sequence[RawTable]) -> tuple[str, ...]:
+    """The names of the columns of 0 and 1, by the cells of the first table; none unless all tables have several.
 
-    The columns of the first table are used for all: `tables` have been through `split_header`.
+    `tables` have been through `split_header`.
     """
     first = tables[0]
-    names = [
-        name for name, cells in zip(first.column_names, first.columns, strict=True) if first.names and _is_bits(cells)
-    ]
-    names = [name for name in names if name.lower() not in METADATA_NAMES]
-    if len(names) < 2 or any(name not in table.column_names for table in tables for name in names):
-        return False
-    for table in tables:
-        indicators = [table.column_names.index(name) for name in names]
-        others = [column for column in range(table.width) if column not in indicators]
-        for place, row in enumerate(table.rows):
-            if len(row) == table.width:  # others keep their width, and are dropped for it
-                labels = "\n".join(name for name, column in zip(names, indicators, strict=True) if _is_one(row[column]))
-                table.rows[place] = [*(row[column] for column in others), labels]
-            else:
-                table.rows[place] = [*row, *[""] * (len(others) + 2)]
-        table.names = [*(table.column_names[column] for column in others), JOINED_COLUMN]
-        table.width, table.delimiter = len(table.names), ""
-    return True
+    names = tuple(
+        name
+        for name, cells in zip(first.column_names, first.columns, strict=True)
+        if first.names and _is_bits(cells) and name.lower() not in METADATA_NAMES
+    )
+    return names if len(names) >= 2 and all(set(names) <= set(table.column_names) for table in tables) else ()
+
+
+def join_indicator_columns(table: RawTable, names: Sequence[str]) -> None:
+    """Replace columns of 0 and 1 by one that lists the names of those with 1. Raises `InputError` for a missing one."""
+    indicators = [column_index(name, table.column_names, table.file_name) for name in names]
+    others = [column for column in range(table.width) if column not in indicators]
+    for place, row in enumerate(table.rows):
+        if len(row) == table.width:  # others keep their width, and are dropped for it
+            labels = "\n".join(name for name, column in zip(names, indicators, strict=True) if _is_one(row[column]))
+            table.rows[place] = [*(row[column] for column in others), labels]
+        else:
+            table.rows[place] = [*row, *[""] * (len(others) + 2)]
+    table.names = [*(table.column_names[column] for column in others), JOINED_COLUMN]
+    table.width, table.delimiter = len(table.names), ""
 
 
 def _is_bits(cells: Sequence[str]) -> bool:
