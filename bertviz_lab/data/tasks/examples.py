@@ -186,6 +186,12 @@ class Dropped:
     count: int
     where: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """For people: how many rows were left out, and why."""
+        examples = f", such as {', '.join(self.where[:3])}" if self.where else ""
+        return f"{self.count:,} {'row was' if self.count == 1 else 'rows were'} left out: {self.reason}{examples}."
+
 
 @dataclass(frozen=True)
 class TaskData:
@@ -207,6 +213,11 @@ class TaskData:
     files: tuple[FileInfo, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and a sentence for each reason why rows were left out."""
+        return (*self.notes, *(dropped.sentence for dropped in self.dropped))
 
 
 _KINDS: dict[str, type] = {kind.__name__: kind for kind in (LabelledText, LabelledWords, Question, RelatedTexts)}

@@ -24,7 +24,7 @@ from bertviz_lab.data.tasks.examples import (
     texts_of_example,
     write_examples,
 )
-from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.loading.read_task import read_splits
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
@@ -49,30 +49,27 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
 
     The data of the first files, with all that is known from reading them, and the examples as they are used.
     """
-    files = [resolve_file(name) for name in config.train]
+    splits = [config.train, *filter(None, (config.eval, config.test))]
+    files = [[resolve_file(name) for name in names] for names in splits]
     reading = {**config.reading, "max_bytes": max_bytes}
+    data, *others = read_splits(files, config.task, tested=bool(config.test), **reading)
+    tested = others.pop() if config.test else None
     train: Sequence[Example]
     held: Sequence[Example]
-    if config.eval:
-        data, other = read_pair(files, [resolve_file(name) for name in config.eval], config.task, **reading)
-        train, held = data.examples, other.examples
-        notes = [*data.notes, *_drop_notes(data), *other.notes, *_drop_notes(other)]
+    if others:
+        train, held = data.examples, others[0].examples
+        notes = [*data.remarks, *others[0].remarks]
     else:
-        data = read_task(files, config.task, **reading)
         train, held = split_examples(data, config.eval_share, config.seed)
-        notes = [*data.notes, *_drop_notes(data)]
-        notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out for validation.")
+        notes = [*data.remarks, f"{len(held):,} of {len(data.examples):,} examples are held out for validation."]
     if config.max_train_examples and config.max_train_examples < len(train):
         chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
         notes.append(f"Of {len(train):,} examples {config.max_train_examples:,} are trained on, drawn at random.")
         train = [train[index] for index in sorted(chosen)]
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")
-    test: tuple[Example, ...] = ()
-    if config.test:  # columns are found and classes named as in training; nothing else of the run depends on it
-        _, tested = read_pair(files, [resolve_file(name) for name in config.test], data.task, **reading)
-        notes += [*tested.notes, *_drop_notes(tested)]
-        test = tuple(tested.examples)
+    test = tested.examples if tested else ()
+    notes += tested.remarks if tested else ()
     return data, TaskSplits(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
 
 
@@ -113,10 +110,3 @@ def texts_of(examples: Sequence[Example]) -> Iterator[str]:
 def resolve_file(name: str) -> str:
     """`sample:NAME` as the file that comes with the lab; anything else as it is."""
     return str(sample_path(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
-
-
-def _drop_notes(data: TaskData) -> Iterator[str]:
-    for dropped in data.dropped:
-        examples = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
-        plural = "row was" if dropped.count == 1 else "rows were"
-        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{examples}."

@@ -1,6 +1,7 @@
 """The examples of a run: read, split and kept in its folder."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -67,6 +68,44 @@ def test_a_label_only_in_what_is_scored_on_is_told_and_most_such_are_refused(tmp
     most = table(tmp_path / "most.tsv", [(f"book {n}", "cd"[n % 2]) for n in range(8)])
     with pytest.raises(InputError, match="Most held-out examples have labels that none to train on has"):
         load_task_splits(FinetuneConfig(train=(train,), eval=(most,)))
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "odd", "expected"),
+    [
+        ("classification", ("1.0", "0.0"), "unsure", ["1", "0", "unsure"]),
+        ("multilabel", ("good;bad", "bad"), "x|y", [("bad", "good"), ("bad",), ("x|y",)]),
+        ("tokens", ("I-LOC", "O"), "unsure", [("B-LOC",), ("O",), ("unsure",)]),
+    ],
+)
+def test_an_odd_label_in_the_test_set_leaves_the_others_as_in_training(task, labels, odd, expected, tmp_path):
+    lines = [f"film{n}\t{labels[n % 2]}\n" for n in range(24)]
+    head, gap, name = ("", "\n", "a.conll") if task == "tokens" else ("text\tlabel\n", "", "a.tsv")
+    for split, rows in (("train", lines), ("test", [*lines[:2], f"film\t{odd}\n"])):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / name).write_text(head + gap.join(rows))
+    config = FinetuneConfig(train=(str(tmp_path / "train" / name),), task=task)
+    data, found = load_task_splits(replace(config, test=(str(tmp_path / "test" / name),)))
+    assert [row.labels if task == "tokens" else row.label for row in found.test] == expected
+    assert found.notes[-1] == f'Only the held-out examples have the label "{odd}" (1 time): it cannot be learnt.'
+    untested, splits = load_task_splits(config)
+    assert (data, found.train, found.held_out) == (untested, splits.train, splits.held_out)
+
+
+def test_numbers_of_a_test_set_are_the_classes_of_the_same_number(tmp_path):
+    train = table(tmp_path / "train.tsv", [(f"film {n}", "01"[n % 2]) for n in range(12)])
+    test = table(tmp_path / "test.tsv", [("a film", "1.0"), ("a book", "0.0"), ("a day", "1"), ("a cat", "2.0")])
+    _, found = load_task_splits(FinetuneConfig(train=(train,), task="classification", test=(test,)))
+    assert [row.label for row in found.test] == ["1", "0", "1", "2.0"]
+
+
+def test_a_test_set_without_a_column_of_labels_that_training_has_is_refused(tmp_path):
+    rows = [f"film {n},{n % 2},{n // 2 % 2}" for n in range(12)]
+    (tmp_path / "train.csv").write_text("\n".join(["text,glad,sad", *rows]))
+    (tmp_path / "test.csv").write_text("\n".join(["text,glad,extra", *rows]))
+    files = {"train": (str(tmp_path / "train.csv"),), "test": (str(tmp_path / "test.csv"),)}
+    with pytest.raises(InputError, match=r'"test\.csv" has no column "sad"'):
+        load_task_splits(FinetuneConfig(**files, task="multilabel"))
 
 
 def test_one_class_is_refused(tmp_path):

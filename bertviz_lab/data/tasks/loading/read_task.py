@@ -4,7 +4,7 @@ Nothing is dropped silently: a row that gives no example is counted with its rea
 data that cannot be learnt from is an `InputError` that names the file, the row and the column.
 
     paths -> `load_files` -> `tables`, `records`, `conll` or `squad` (raw rows, sentences or questions)
-          -> `columns`, `labels` (their meaning, decided over all files) -> examples
+          -> `columns`, `labels` (their meaning, decided over all files but a test set's) -> examples
 """
 
 from collections import Counter
@@ -19,13 +19,13 @@ from bertviz_lab.data.corpora.sources import OnProgress
 from bertviz_lab.data.tasks.examples import (
     Example,
     FileInfo,
-    LabelledText,
     Task,
     TaskData,
     labels_of_example,
 )
 from bertviz_lab.data.tasks.loading.columns import Columns, choose_columns, split_header
 from bertviz_lab.data.tasks.loading.conll import PLAIN, bio_scheme, to_bio
+from bertviz_lab.data.tasks.loading.held_out import check_held_out, label_set
 from bertviz_lab.data.tasks.loading.label_columns.label_cells import LabelCells
 from bertviz_lab.data.tasks.loading.label_columns.labels import (
     MAX_CLASSES,
@@ -38,6 +38,7 @@ from bertviz_lab.data.tasks.loading.label_columns.multi_label import (
     NAMES_FILE,
     are_label_sets,
     check_label_sets,
+    indicator_columns,
     join_indicator_columns,
     names_beside,
 )
@@ -48,7 +49,6 @@ from bertviz_lab.data.tasks.loading.raw_data import (
     RawQuestions,
     RawSentences,
     RawTable,
-    pluralized,
     quoted_list,
 )
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
@@ -89,31 +89,46 @@ def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | Non
     Raises:
         InputError: a file cannot be read, holds no examples, or has labels that cannot be learnt.
     """
-    return _read([paths], ReadOptions(task, **options), on_progress)[0]
+    return _read([paths], ReadOptions(task, **options), on_progress, 1)[0]
 
 
 def read_pair(
     train: Paths, held_out: Paths, task: str = "auto", *, on_progress: OnProgress | None = None, **options: Any
 ) -> tuple[TaskData, TaskData]:
-    """Training and held-out examples, of one task and with the same labels; arguments as for `read_task`.
+    """Training and held-out examples, as `read_splits` gives them."""
+    first, second = read_splits([train, held_out], task, on_progress=on_progress, **options)
+    return first, second
 
-    The columns of the first are used for the second; whether labels are numbers or classes, and how they mark spans, is
-    decided over both. A label that only the second has is in both label sets, and is noted.
+
+def read_splits(
+    splits: Sequence[Paths],
+    task: str = "auto",
+    *,
+    tested: bool = False,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> list[TaskData]:
+    """Training examples and other splits, of one task and with the same labels; arguments as for `read_task`.
+
+    The columns of the first are used for the others; whether labels are numbers or classes, what the classes are called
+    and how they mark spans is decided over all. A label that only another has is in all label sets, and is noted. With
+    `tested` the last is a test set, which is read as the others were and decides nothing.
 
     Raises:
         InputError: as `read_task` and `check_held_out`.
     """
-    first, second = _read([train, held_out], ReadOptions(task, **options), on_progress)
-    notes = check_held_out(first, second)
-    return first, replace(second, notes=(*second.notes, *notes))
+    first, *others = _read(splits, ReadOptions(task, **options), on_progress, len(splits) - tested)
+    return [first, *(replace(other, notes=(*other.notes, *check_held_out(first, other))) for other in others)]
 
 
-#: The files of one split, training or held out, with the report on them.
+#: The files of one split with the report on them.
 _RawSplit = tuple[list[RawData], DropReport]
 
 
-def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgress | None) -> list[TaskData]:
-    """The splits, the first of which is for training; everything is decided over all of them."""
+def _read(
+    split_paths: Sequence[Paths], options: ReadOptions, on_progress: OnProgress | None, deciding: int
+) -> list[TaskData]:
+    """The splits, the first of which is for training; everything is decided over the first `deciding` of them."""
     splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
@@ -138,17 +153,18 @@ def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgres
             "choose that task, or another file."
         )
     if kind is RawTable:
-        return _read_tables(splits, options, names_beside(_listed(split_paths[0])))
-    return _read_sentences(splits) if kind is RawSentences else [_read_questions(*split) for split in splits]
+        return _read_tables(splits, options, names_beside(_listed(split_paths[0])), deciding)
+    return _read_sentences(splits, deciding) if kind is RawSentences else [_read_questions(*split) for split in splits]
 
 
 def _listed(paths: Paths) -> Sequence[str | Path]:
     return [paths] if isinstance(paths, (str, Path)) else paths
 
 
-def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[str]) -> list[TaskData]:
+def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[str], deciding: int) -> list[TaskData]:
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
     all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
+    deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
     for table in all_tables:
         split_header(table, options)
     named = {name.lower() for name in all_tables[0].names or ()}
@@ -157,11 +173,12 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
             _task_data("embeddings", examples, infos, report)
             for examples, infos, report in read_related(cast(list[tuple[list[RawTable], DropReport]], splits), options)
         ]
-    if options.task == "multilabel" and not options.label and join_indicator_columns(all_tables):
+    if options.task == "multilabel" and not options.label and (indicators := indicator_columns(deciding_tables)):
+        for table in all_tables:
+            join_indicator_columns(table, indicators)
         options = replace(options, label=JOINED_COLUMN)
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
     first_table: tuple[RawTable, Columns] | None = None
-    counts: Counter[str] = Counter()
     for files, _ in splits:
         tables.append([])
         for table in cast(list[RawTable], files):
@@ -172,7 +189,7 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
             columns = choose_columns(table, options, first_table)
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
-            counts.update(label_counts(table, columns))
+    counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
     numeric = options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name))
@@ -188,17 +205,19 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
     else:
         cells = LabelCells.of_classes(counts)
     results = []
-    for (_, report), tables_of_split in zip(splits, tables, strict=True):
+    for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
+        if number == deciding:
+            cells = cells.with_cells(label_counts(tables_of_split))
         examples: list[Example] = []
         for table, columns in tables_of_split:
             examples += labelled_texts(table, columns, cells, report)
         infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
         results.append(_task_data(cells.task, examples, infos, report))
-    return results if numeric else _with_classes(results, first, first_columns.label)
+    return results if numeric else _with_classes(results, first, first_columns.label, deciding)
 
 
-def _with_classes(results: list[TaskData], first: RawTable, label: int) -> list[TaskData]:
-    """Adds the label set of all splits, and a note on training classes of one example."""
+def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
+    """Adds the label set of the splits that decide it, and a note on training classes of one example."""
     counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
     column = f"{first.describe_column(label)} of {quoted(first.file_name)}"
     if results[0].task == "multilabel":
@@ -210,17 +229,17 @@ def _with_classes(results: list[TaskData], first: RawTable, label: int) -> list[
         classes = "class has" if len(single) == 1 else "classes have"
         note = f"{len(single):,} {classes} one example only: {quoted_list(single)}."
         results[0] = replace(results[0], notes=(*results[0].notes, note))
-    return _with_labels(results, first.class_names.get(first.column_names[label], ()))
+    return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
 
 
-def _with_labels(results: list[TaskData], declared: Sequence[str] = ()) -> list[TaskData]:
-    labels = sorted_labels(chain.from_iterable(_label_set(data.examples) for data in results), declared)
+def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str] = ()) -> list[TaskData]:
+    labels = sorted_labels(chain.from_iterable(label_set(data.examples) for data in results[:deciding]), declared)
     return [replace(data, labels=labels) for data in results]
 
 
-def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
-    all_files = [cast(RawSentences, file) for files, _ in splits for file in files]
-    scheme = bio_scheme([sentence.labels for file in all_files for sentence in file.sentences])
+def _read_sentences(splits: list[_RawSplit], deciding: int) -> list[TaskData]:
+    deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
+    scheme = bio_scheme([sentence.labels for file in deciding_files for sentence in file.sentences])
     results = []
     for files, report in splits:
         examples: list[Example] = []
@@ -234,13 +253,13 @@ def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
         infos = tuple(replace(file.info, scheme=scheme) for file in files)
         results.append(_task_data("tokens", examples, infos, report))
-    first = all_files[0].info
-    if len(train_labels := _label_set(results[0].examples)) == 1:
+    first = deciding_files[0].info
+    if len(train_labels := label_set(results[0].examples)) == 1:
         raise InputError(
             f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}; name the column with the "
             "labels."
         )
-    results = _with_labels(results)
+    results = _with_labels(results, deciding)
     labels = results[0].labels
     if len(labels) > MAX_CLASSES:
         raise InputError(

@@ -119,9 +119,9 @@ def file_info(table: RawTable, columns: Columns) -> FileInfo:
     )
 
 
-def label_counts(table: RawTable, columns: Columns) -> Counter[str]:
-    """How often each value occurs in the label column, as it is written, over the rows of the usual width."""
-    return Counter(row[columns.label] for row in table.rows if len(row) == table.width)
+def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
+    """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
+    return Counter(row[columns.label] for table, columns in tables for row in table.rows if len(row) == table.width)
 
 
 def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.loading.read_task import check_held_out, read_pair, read_task
+from bertviz_lab.data.tasks.loading.held_out import check_held_out
+from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 from tests.data.tasks.loading.support import RECORDS, question, squad, table
