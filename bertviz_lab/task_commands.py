@@ -39,7 +39,9 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         return _evaluate_minimal_pairs(model, options, notes)
     elif options.task in TASKS:
         reading = given_options(options, READING)
-        scores = evaluate_task(model, options.data, options.task, max_length=length, **reading)
+        remarks: list[str] = []
+        scores = evaluate_task(model, options.data, options.task, max_length=length, on_note=remarks.append, **reading)
+        notes += _notes(*remarks)
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
     return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes)
@@ -119,9 +121,8 @@ def predict_command(options: argparse.Namespace) -> Result:
     model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, predict.prediction_task(model), **columns, report=report)
-    notes = _notes(*report.notes, predict.truncation_warning(model, examples))
+    notes = _notes(predict.truncation_warning(model, examples), *report.remarks)
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
-    notes += tuple(f"{row.count:,} left out: {row.reason} ({', '.join(row.where)})" for row in report.dropped)
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
     table = io.StringIO()
     predict.write_csv([head, *rows], table)
@@ -137,6 +138,7 @@ def encode_command(options: argparse.Namespace) -> Result:
     import numpy as np
 
     from bertviz_lab.data.tasks.examples import LabelledText
+    from bertviz_lab.data.tasks.loading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.interpret import encode
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -144,8 +146,8 @@ def encode_command(options: argparse.Namespace) -> Result:
     path = Path(options.out)
     if path.suffix.lower() not in (".npy", ".jsonl"):
         raise InputError(f"--out {path} must end in .npy or .jsonl.")
-    model = load_checkpoint(options.model)
-    examples = read_inputs(options.data, "classification", text_a=options.text_a, text_b="none")
+    model, report = load_checkpoint(options.model), DropReport()
+    examples = read_inputs(options.data, "classification", text_a=options.text_a, text_b="none", report=report)
     texts = [example.text_a for example in examples if isinstance(example, LabelledText)]
     vectors = encode(model, texts, normalize=options.normalize)
     if path.suffix.lower() == ".npy":
@@ -156,7 +158,8 @@ def encode_command(options: argparse.Namespace) -> Result:
         rows = (strict_json.dumps({"text": t, "vector": v.tolist()}) for t, v in zip(texts, vectors, strict=True))
         write_file(path, "".join(f"{row}\n" for row in rows).encode())
     body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
-    return Result(body, f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}")
+    done = f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}"
+    return Result(body, done, notes=_notes(*report.remarks))
 
 
 def _notes(*sentences: str) -> tuple[str, ...]:

@@ -286,6 +286,10 @@ def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path
     unit = expected / np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose([row["vector"] for row in rows], unit, atol=1e-6)
     assert "must end in .npy or .jsonl" in refusal(capsys, *base, str(tmp_path / "v.csv"))
+    (tmp_path / "table.csv").write_text("text,stars\nthe red cat,5\n,1\nan old house,2\n", encoding="utf-8")
+    table = ["encode", "--model", model, "--data", str(tmp_path / "table.csv"), "--out", str(tmp_path / "v.npy")]
+    assert main(table) == 0
+    assert 'Note: 1 row was left out: the text is empty, such as "table.csv" row 3.' in capsys.readouterr().err
 
 
 # Fine-tuning
@@ -375,7 +379,7 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     command = ["predict", "--model", "sentiment-mini", "--data", str(texts), "--text-a", "review", "--out", str(out)]
     assert main(command) == 0
     told = capsys.readouterr()
-    assert '1 left out: the text is empty ("texts.csv" row 3)' in told.err
+    assert 'Note: 1 row was left out: the text is empty, such as "texts.csv" row 3.' in told.err
     assert told.out == f"2 predictions, written to {out}\n"
     head, first, _ = out.read_text(encoding="utf-8").splitlines()
     assert head == "row,text,label,p(negative),p(positive)"
@@ -413,6 +417,18 @@ def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
     columns = ["--delimiter", "|", "--header", "no", "--text-a", "1", "--text-b", "none", "--label", "3"]
     command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), *columns]
     assert answer(capsys, *command)["accuracy"] == 1.0
+
+
+def test_evaluate_tells_on_stderr_what_it_left_out_and_does_not_know(capsys, tmp_path: Path) -> None:
+    table = tmp_path / "reviews.csv"
+    rows = ["A wonderful film.,positive", "A boring mess.,negative", "A lovely story.,unsure", "A dull plot.,"]
+    table.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), "--json"]
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["accuracy"] == pytest.approx(2 / 3)
+    assert 'Note: 1 row was left out: the label is missing (column "label"), such as "reviews.csv" row 5.' in told.err
+    assert 'Note: The model cannot predict the label "unsure" (1 time)' in told.err
 
 
 def test_after_a_refusal_the_mended_command_may_name_the_same_folder(capsys, labelled: Files, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import chain
@@ -24,7 +24,8 @@ from bertviz_lab.data.tasks.examples import (
     read_examples,
 )
 from bertviz_lab.data.tasks.features import Limits, encode_examples
-from bertviz_lab.data.tasks.loading.read_task import read_task
+from bertviz_lab.data.tasks.loading.held_out import check_known
+from bertviz_lab.data.tasks.loading.read_task import read_for_model
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForQuestionAnswering,
@@ -74,7 +75,8 @@ def predict_with(
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels.
 
-    Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
+    The loss is NaN where no label is one that the model knows. Raises `InputError` where the model has not been
+    fine-tuned, or `max_length` leaves no room.
     """
     task, labels = task_of(checkpoint), checkpoint.config.labels
     limits = Limits.fitting(_row_length(checkpoint, max_length))
@@ -125,13 +127,15 @@ def evaluate_task(
     *,
     max_length: int | None = None,
     threads: int = 0,
+    on_note: Callable[[str], None] | None = None,
     **reading: Any,
 ) -> dict[str, float]:
     """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
 
     In 32 bits, with as many threads and tokens as in its run, the run's own scores come out to the last digit.
-    A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. Raises `InputError`
-    where the model or the files are of another task.
+    A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. `on_note` is called with
+    sentences on rows that were repaired or left out, and on labels that the model does not know. Raises `InputError`
+    where the model or the files are of another task, or most of their labels are none of the model's.
     """
     model_task = task_of(checkpoint)
     if task != model_task and not (task == "classification" and model_task == "regression"):
@@ -139,15 +143,21 @@ def evaluate_task(
     files = [resolve_file(str(path)) for path in paths]
     if model_task == "embeddings" and (search := read_retrieval_set(files)) is not None:
         return search_scores(checkpoint, search, max_length=_row_length(checkpoint, max_length), threads=threads)
+    labels = checkpoint.config.labels
     examples: Sequence[Example]
+    notes: tuple[str, ...] = ()
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]
         if not all(_is_for(example, model_task) for example in examples):
             raise InputError(f"{files[0]} holds examples of another task than {model_task}.")
     else:
-        examples = _named(read_task(files, model_task, **reading).examples, checkpoint.config.labels)
+        data = read_for_model(files, model_task, labels, **reading)
+        examples, notes = _named(data.examples, labels), data.remarks
+    for note in (*notes, *check_known(model_task, examples, labels)):
+        if on_note:
+            on_note(note)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
-    return {"loss": loss, **score(examples, predictions, model_task, checkpoint.config.labels)}
+    return {"loss": loss, **score(examples, predictions, model_task, labels)}
 
 
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:

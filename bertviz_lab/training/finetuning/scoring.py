@@ -114,6 +114,7 @@ def predict_examples(
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
+    The loss is over the labels that the model knows, NaN where there are none.
     Several labels are predicted from the probabilities `thresholds` on, by default one half. No answer is predicted
     where the model `allow_no_answer` and not all questions have an answer.
     In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
@@ -131,12 +132,13 @@ def predict_examples(
             for index, row in enumerate(batch.rows.tolist()):
                 length = len(features.ids[row * features.texts])
                 outputs[row] = tuple(a[index, :length] if task in ("tokens", "qa") else a[index] for a in arrays)
+    mean_loss = loss / count if count else math.nan
     if task == "embeddings":
         vectors = [np.stack(parts) for parts in outputs]
-        return related_predictions(cast(Sequence[RelatedTexts], examples), vectors), loss / max(1, count)
+        return related_predictions(cast(Sequence[RelatedTexts], examples), vectors), mean_loss
     if task == "multilabel":
-        return multi_label_predictions(outputs, labels, thresholds), loss / max(1, count)
-    return _read(examples, features, outputs, task, labels, allow_no_answer), loss / max(1, count)
+        return multi_label_predictions(outputs, labels, thresholds), mean_loss
+    return _read(examples, features, outputs, task, labels, allow_no_answer), mean_loss
 
 
 def _read(

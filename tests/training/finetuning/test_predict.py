@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -133,6 +134,49 @@ def test_a_file_may_be_of_one_class_where_a_run_has_kept_it(tuned, tmp_path):
     assert 0 <= scores["accuracy"] <= 1
 
 
+def table(path, rows) -> str:
+    path.write_text("text_a\ttext_b\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_labels_that_are_mostly_unknown_to_the_model_are_refused(tuned, tmp_path):
+    checkpoint = opened(tuned, "classification")
+    path = table(tmp_path / "a.tsv", [(f"film {n}", "it is", ("Good", "bad", "Bad")[n % 3]) for n in range(9)])
+    message = r'does not know \("Bad", "Good", where the model has "bad", "good", "so so"\); write the labels as'
+    with pytest.raises(InputError, match=message):
+        evaluate_task(checkpoint, [path], "classification")
+    kept = tmp_path / "kept.jsonl"
+    write_examples(kept, [replace(row, label=row.label.upper()) for row in examples("classification")])
+    with pytest.raises(InputError, match="Most examples have labels that the model does not know"):
+        evaluate_task(checkpoint, [kept], "classification")
+
+
+def test_rows_that_are_left_out_and_labels_that_are_unknown_are_told(tuned, tmp_path):
+    rows = [(f"film {n}", "it is", ("good", "bad")[n % 2]) for n in range(6)]
+    path = table(tmp_path / "a.tsv", [*rows, ("film", "odd one", "odd"), ("no label", "at all", ""), ("too", "short")])
+    notes: list[str] = []
+    scores = evaluate_task(opened(tuned, "classification"), [path], "classification", on_note=notes.append)
+    assert notes == [
+        '1 row was left out: it has 2 cells, and most rows have 3, such as "a.tsv" row 10.',
+        '1 row was left out: the label is missing (column "label"), such as "a.tsv" row 9.',
+        'The model cannot predict the label "odd" (1 time): every such example counts as an error.',
+    ]
+    assert scores["accuracy"] <= 6 / 7
+    assert scores["loss"] > 0
+
+
+@pytest.mark.parametrize("task", ["classification", "multilabel", "tokens"])
+def test_a_file_to_score_on_may_be_of_one_example(task, tuned, tmp_path):
+    path = write(tmp_path / ("a.conll" if task == "tokens" else "a.tsv"), examples(task, 2)[1:])
+    scores = evaluate_task(opened(tuned, task), [path], task)
+    assert 0 <= scores["macro_f1" if task != "tokens" else "f1"] <= 1
+
+
+def test_without_a_label_that_the_model_knows_there_is_no_loss(tuned):
+    rows = [replace(row, label="odd") for row in examples("classification")]
+    assert math.isnan(predict_with(opened(tuned, "classification"), rows)[1])
+
+
 def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
     with pytest.raises(InputError, match="was fine-tuned for tokens, not for qa"):
         evaluate_task(opened(tuned, "tokens"), [files.held("qa")], "qa")
@@ -220,14 +264,17 @@ def test_the_pipeline_of_transformers_gives_each_of_several_labels_its_probabili
 
 def test_nothing_is_predicted_of_nothing(tuned):
     for task in TASKS:
-        assert predict_with(opened(tuned, task), []) == ([], 0.0)
+        predictions, loss = predict_with(opened(tuned, task), [])
+        assert not predictions
+        assert math.isnan(loss)
 
 
 def test_a_sample_can_be_scored_on(tuned, tmp_path):
     rows = [LabelledText(f"the film {n}", None, ("good", "bad")[n % 2], n) for n in range(6)]
     path = write(tmp_path / "a.tsv", tuple(rows))
     assert evaluate_task(opened(tuned, "classification"), [path], "classification")["loss"] > 0
-    assert evaluate_task(opened(tuned, "classification"), ["sample:sentiment"], "classification")["accuracy"] == 0
+    with pytest.raises(InputError, match=r'"negative", "positive", where the model has "bad"'):
+        evaluate_task(opened(tuned, "classification"), ["sample:sentiment"], "classification")
 
 
 def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):

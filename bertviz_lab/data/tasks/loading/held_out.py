@@ -34,8 +34,29 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
             f"Most held-out examples have labels that none to train on has ({quoted_list(unknown)}, where training has "
             f"{quoted_list(sorted(known))}); write the labels alike in both files."
         )
-    labels = f"the label {quoted_list(unknown)}" if len(unknown) == 1 else f"the labels {quoted_list(unknown)}"
-    return (f"Only the held-out examples have {labels} ({pluralized(times, 'time', 'times')}): it cannot be learnt.",)
+    return (f"Only the held-out examples have {_described(unknown, times)}: it cannot be learnt.",)
+
+
+def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:
+    """What is odd about these examples for a model with those labels, as sentences.
+
+    Raises:
+        InputError: most of their labels are none of the model's.
+    """
+    unknown, times, are_most = _unknown_labels(task, examples, labels)
+    if not unknown:
+        return ()
+    if are_most:
+        raise InputError(
+            f"Most examples have labels that the model does not know ({quoted_list(unknown)}, where the model has "
+            f"{quoted_list(labels)}); write the labels as the model has them, or name another column."
+        )
+    return (f"The model cannot predict {_described(unknown, times)}: every such example counts as an error.",)
+
+
+def _described(labels: Sequence[str], times: int) -> str:
+    noun = "the label" if len(labels) == 1 else "the labels"
+    return f"{noun} {quoted_list(labels)} ({pluralized(times, 'time', 'times')})"
 
 
 def label_set(examples: Sequence[Example]) -> set[str]:

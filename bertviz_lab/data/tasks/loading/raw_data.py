@@ -151,5 +151,10 @@ class DropReport:
         return tuple(Dropped(reason, n, tuple(self._locations[reason])) for reason, n in self._counts.items())
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and a sentence for each reason why rows were left out."""
+        return (*self.notes, *(dropped.sentence for dropped in self.dropped))
+
+    @property
     def dropped_rows(self) -> int:
         return sum(self._counts.values())

@@ -53,7 +53,7 @@ from bertviz_lab.data.tasks.loading.raw_data import (
 )
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.data.tasks.loading.related_texts import read_related
-from bertviz_lab.data.tasks.loading.squad import UNIT
+from bertviz_lab.data.tasks.loading.squad import with_unique_ids
 from bertviz_lab.data.tasks.loading.tables import check_numbers, file_info, label_counts, labelled_texts
 from bertviz_lab.errors import InputError
 
@@ -72,7 +72,6 @@ _CONTINUED = (
     "label continued a span that had not begun, and begins it now",
     "labels continued spans that had not begun, and begin them now",
 )
-_RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
 
 
 def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | None = None, **options: Any) -> TaskData:
@@ -90,6 +89,17 @@ def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | Non
         InputError: a file cannot be read, holds no examples, or has labels that cannot be learnt.
     """
     return _read([paths], ReadOptions(task, **options), on_progress, 1)[0]
+
+
+def read_for_model(
+    paths: Paths, task: Task, labels: Sequence[str], *, on_progress: OnProgress | None = None, **options: Any
+) -> TaskData:
+    """The examples of some files, to score a model with these labels on; arguments as for `read_task`.
+
+    A class of the files is that of the model with its name, or of the same number. That it could not be learnt from
+    them, as from a single example, does not matter.
+    """
+    return _read([paths], ReadOptions(task, **options), on_progress, 1, labels)[0]
 
 
 def read_pair(
@@ -126,9 +136,16 @@ _RawSplit = tuple[list[RawData], DropReport]
 
 
 def _read(
-    split_paths: Sequence[Paths], options: ReadOptions, on_progress: OnProgress | None, deciding: int
+    split_paths: Sequence[Paths],
+    options: ReadOptions,
+    on_progress: OnProgress | None,
+    deciding: int,
+    known: Sequence[str] = (),
 ) -> list[TaskData]:
-    """The splits, the first of which is for training; everything is decided over the first `deciding` of them."""
+    """The splits, the first of which is for training; everything is decided over the first `deciding` of them.
+
+    Where there are `known` labels, nothing is trained on the splits.
+    """
     splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
@@ -153,15 +170,22 @@ def _read(
             "choose that task, or another file."
         )
     if kind is RawTable:
-        return _read_tables(splits, options, names_beside(_listed(split_paths[0])), deciding)
-    return _read_sentences(splits, deciding) if kind is RawSentences else [_read_questions(*split) for split in splits]
+        return _read_tables(splits, options, names_beside(_listed(split_paths[0])), deciding, known)
+    if kind is RawSentences:
+        return _read_sentences(splits, deciding, known)
+    return [
+        _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
+        for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
+    ]
 
 
 def _listed(paths: Paths) -> Sequence[str | Path]:
     return [paths] if isinstance(paths, (str, Path)) else paths
 
 
-def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[str], deciding: int) -> list[TaskData]:
+def _read_tables(
+    splits: list[_RawSplit], options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
+) -> list[TaskData]:
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
     all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
     deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
@@ -203,7 +227,7 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
         if cells.classes and set(cells.classes.values()) <= set(names):
             splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
     else:
-        cells = LabelCells.of_classes(counts)
+        cells = LabelCells.of_classes(counts, known)
     results = []
     for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
         if number == deciding:
@@ -213,7 +237,7 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
             examples += labelled_texts(table, columns, cells, report)
         infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
         results.append(_task_data(cells.task, examples, infos, report))
-    return results if numeric else _with_classes(results, first, first_columns.label, deciding)
+    return results if numeric or known else _with_classes(results, first, first_columns.label, deciding)
 
 
 def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
@@ -237,7 +261,7 @@ def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str]
     return [replace(data, labels=labels) for data in results]
 
 
-def _read_sentences(splits: list[_RawSplit], deciding: int) -> list[TaskData]:
+def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]) -> list[TaskData]:
     deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
     scheme = bio_scheme([sentence.labels for file in deciding_files for sentence in file.sentences])
     results = []
@@ -253,6 +277,8 @@ def _read_sentences(splits: list[_RawSplit], deciding: int) -> list[TaskData]:
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
         infos = tuple(replace(file.info, scheme=scheme) for file in files)
         results.append(_task_data("tokens", examples, infos, report))
+    if known:
+        return results
     first = deciding_files[0].info
     if len(train_labels := label_set(results[0].examples)) == 1:
         raise InputError(
@@ -267,23 +293,6 @@ def _read_sentences(splits: list[_RawSplit], deciding: int) -> list[TaskData]:
             f"({quoted_list(labels, 3)}), so it is no label; name another column."
         )
     return results
-
-
-def _read_questions(files: list[RawData], report: DropReport) -> TaskData:
-    examples: list[Example] = []
-    ids: set[str] = set()
-    copies: Counter[str] = Counter()
-    for file in cast(list[RawQuestions], files):
-        for question in file.questions:
-            unique = question.id
-            while unique in ids:  # predictions are told apart by these ids
-                copies[question.id] += 1
-                unique = f"{question.id}#{copies[question.id] + 1}"
-            if unique != question.id:
-                report.repair(*_RENAMED, file.info.name, UNIT, question.row)
-            ids.add(unique)
-            examples.append(replace(question, id=unique))
-    return _task_data("qa", examples, tuple(file.info for file in files), report)
 
 
 def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:

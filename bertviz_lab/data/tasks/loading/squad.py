@@ -4,17 +4,18 @@ An answer that is not at its stated offset is taken from its nearest occurrence 
 Source: Rajpurkar et al. 2016 and 2018.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.examples import Answer, FileInfo, Question
+from bertviz_lab.data.tasks.examples import Answer, Example, FileInfo, Question
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawQuestions, preview
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
-UNIT = "question"
+_UNIT = "question"
 #: Characters before and after the stated offset in which a misplaced answer is searched for. Without a limit a file of
 #: one long passage and many misplaced answers takes time quadratic in its size.
 _SEARCH_RADIUS = 50_000
@@ -22,6 +23,7 @@ _MOVED = (
     "answer was not at its stated offset and was taken from its nearest occurrence",
     "answers were not at their stated offsets and were taken from their nearest occurrences",
 )
+_RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
 
 
 def is_squad(record: Any) -> bool:
@@ -45,7 +47,7 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
         question = _question(entry, passage, title, number, info.name, report)
         if isinstance(question, str):
-            report.drop(question, info.name, UNIT, number)
+            report.drop(question, info.name, _UNIT, number)
             continue
         questions.append(question)
         options.check_count(len(questions), info.name)
@@ -58,6 +60,24 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers",
     )  # fmt: skip
     return RawQuestions(info, questions)
+
+
+def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Example]:
+    """The questions of all files, in order; one with the id of another gets a new one, which is counted."""
+    questions: list[Example] = []
+    ids: set[str] = set()
+    copies: Counter[str] = Counter()
+    for file in files:
+        for question in file.questions:
+            unique = question.id
+            while unique in ids:  # predictions are told apart by these ids
+                copies[question.id] += 1
+                unique = f"{question.id}#{copies[question.id] + 1}"
+            if unique != question.id:
+                report.repair(*_RENAMED, file.info.name, _UNIT, question.row)
+            ids.add(unique)
+            questions.append(replace(question, id=unique))
+    return questions
 
 
 def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
@@ -96,7 +116,7 @@ def _question(
         if answer is None:
             continue
         if answer.start != start + len(answer_text) - len(answer_text.lstrip()):
-            report.repair(*_MOVED, file_name, UNIT, number)
+            report.repair(*_MOVED, file_name, _UNIT, number)
         answers.append(answer)
     if stated and not answers:
         return "none of its answers is in the passage"

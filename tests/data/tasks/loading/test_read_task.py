@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.tasks.loading.held_out import check_held_out
-from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.loading.read_task import read_for_model, read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 from tests.data.tasks.loading.support import RECORDS, question, squad, table
@@ -88,6 +88,23 @@ def test_two_files_of_different_tasks_are_refused(tmp_path):
     numbers = read_task(written(tmp_path, "b.csv", table(labels=("0.5", "1.5"))))
     with pytest.raises(InputError, match="for classification, those held out for regression"):
         check_held_out(texts, numbers)
+
+
+def test_classes_are_those_of_the_model_that_is_scored_by_name_or_number(tmp_path):
+    rows = "".join(f"good film {n},{label}\n" for n, label in enumerate(("1.0", "0", " 1 ", "unsure", "2.0")))
+    data = read_for_model(written(tmp_path, "a.csv", "text,label\n" + rows), "classification", ("0", "1"))
+    assert [e.label for e in data.examples] == ["1", "0", "1", "unsure", "2.0"]
+    named = read_for_model(written(tmp_path, "b.csv", table(3)), "classification", ("neg", "pos"))
+    assert [e.label for e in named.examples] == ["neg", "pos", "neg"]
+
+
+def test_one_label_is_enough_to_score_a_model_on(tmp_path):
+    path = written(tmp_path, "a.csv", table(2, labels=("neg",)))
+    assert len(read_for_model(path, "classification", ("neg", "pos")).examples) == 2
+    words = written(tmp_path, "a.conll", "a\tO\ncat\tO\n\nsat\tO\n")
+    assert len(read_for_model(words, "tokens", ("O", "B-X")).examples) == 2
+    with pytest.raises(InputError, match="All words of"):
+        read_task(words, "tokens")
 
 
 def test_questions_and_labelled_texts_do_not_mix(tmp_path):

@@ -1,7 +1,7 @@
 """What the cells of a label column say: a class, any number of classes, or a number."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
@@ -31,9 +31,9 @@ class LabelCells:
     separator: str = ""
 
     @classmethod
-    def of_classes(cls, counts: Mapping[str, int]) -> Self:
-        """For cells with these counts, each a class."""
-        return cls("classification", class_names(counts))
+    def of_classes(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
+        """For cells with these counts, each a class: one of those that are `known`, where some are."""
+        return cls("classification", known_names(counts, known) if known else class_names(counts))
 
     @classmethod
     def of_label_sets(cls, counts: Counter[str], names: Iterable[str]) -> Self:
