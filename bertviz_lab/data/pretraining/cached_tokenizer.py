@@ -25,6 +25,7 @@ _ALONE, _ASCII, _SPACED = range(3)  # kinds of sentences
 # between sentences. In text beyond ASCII, all between two blanks is one word where a single letter is beyond it.
 _BERT = r"[A-Za-z0-9]+|[^A-Za-z0-9 ]"
 _GPT2 = r"\n|'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]+"
+_GPT2_LOWERCASED = _GPT2.replace("'(?:", "'(?i:")  # the text is lowercased before it is split, so 'T is 't
 _BEYOND_ASCII = r" ?[^ \n]*[^\x00-\x7f \n][^ \n]*|"
 
 
@@ -122,4 +123,6 @@ def _word_pattern(tokenizer: Tokenizer) -> str | None:
         return _BERT
     steps = normalizer.get("normalizers") if normalizer else []
     byte_level = splitter.get("type") == "ByteLevel" and splitter.get("use_regex", True)
-    return _GPT2 if byte_level and not splitter["add_prefix_space"] and steps in ([], [{"type": "Lowercase"}]) else None
+    if not byte_level or splitter["add_prefix_space"] or steps not in ([], [{"type": "Lowercase"}]):
+        return None
+    return _GPT2_LOWERCASED if steps else _GPT2

@@ -17,6 +17,7 @@ from bertviz_lab.tokenization import Tokenizer
 TEXT = [
     "The cat's mat isn't flat: it costs $4.50 (or 3,000 yen), they'll say.",
     "Ἀθῆναι, café, naïve, Straße, ΟΔΥΣΣΕΥΣ, İstanbul, 東京 and [MASK] on the_mat.",
+    "DON'T go to the café: IT'S closed, and they'Ll say so.",
 ] * 3
 
 
@@ -34,9 +35,10 @@ def looked_up(tokenizer: Tokenizer, sentences: list[str], table: CachedTokenizer
 
 ascii_text = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40)
 western = st.text(st.sampled_from(" aAéÉßİΣςσ'’.,-–Ⅳ[MASK]\u0301東\u00ad1½"), max_size=40)
+contracted = st.lists(st.sampled_from(["don", "DON", "'", "'t", "'T", "'Re", "'LL", "é", "ſ", " "])).map("".join)
 
 
-@given(st.lists(st.one_of(ascii_text, western, st.text(max_size=30)), max_size=8))
+@given(st.lists(st.one_of(ascii_text, western, contracted, st.text(max_size=30)), max_size=8))
 def test_the_ids_are_those_of_the_tokenizer(tokenizer, sentences):
     sentences = ["".join(sentence.splitlines()) for sentence in sentences]
     assert looked_up(tokenizer, sentences) == tokenizer.ids(sentences)
