@@ -25,10 +25,10 @@ _COMMON = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
     *("hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings", "initializer_range"),
     *("layer_norm_eps", "pad_token_id", "bos_token_id", "eos_token_id", "classifier_dropout", "problem_type"),
-    *("handle_impossible_answer", "decision_thresholds", "is_decoder", "type_vocab_size"),
+    *("handle_impossible_answer", "decision_thresholds", "is_decoder", "type_vocab_size", "pair_objective"),
 )
 #: Not written where they are unset: BERT's file has none of them.
-_OPTIONAL = ("bos_token_id", "eos_token_id", "handle_impossible_answer", "decision_thresholds")
+_OPTIONAL = ("bos_token_id", "eos_token_id", "handle_impossible_answer", "decision_thresholds", "pair_objective")
 
 
 def _unchanged(values: Body) -> Body:
@@ -82,7 +82,7 @@ class Family:
     def write(self, values: Body) -> Body:
         """The `config.json` of some settings."""
         written = [name for name in (*_COMMON, *self.own) if name not in self.fixed]
-        kept = {name: values[name] for name in written if values[name] not in (None, ()) or name not in _OPTIONAL}
+        kept = {name: values[name] for name in written if values[name] not in (None, (), "") or name not in _OPTIONAL}
         body = self.to_file(kept)
         return {self.names.get(name, name): value for name, value in body.items()}
 

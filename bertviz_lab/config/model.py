@@ -61,6 +61,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "position_embedding_type": ("absolute", "rotary", "disentangled", "relative_bias"),
     "norm_position": ("post", "pre"),
     "classifier_pooling": ("cls", "mean"),
+    "pair_objective": ("", "nsp", "sop"),
     "model_type": tuple(FAMILIES),
 }
 
@@ -99,6 +100,10 @@ class BertConfig:
     #: Of multi-label classification: the probability from which on a label applies, one for all or one a label.
     decision_thresholds: tuple[float, ...] = ()
     is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
+
+    #: What the head over a pair was pretrained on where that is not the family's own: "sop" for a BERT that was
+    #: pretrained on sentence order; "" for the family's own.
+    pair_objective: str = ""
 
     # The families (docs/families.md). What BERT does is the default of each setting.
     model_type: str = "bert"
@@ -198,13 +203,13 @@ class BertConfig:
 
     @property
     def has_nsp(self) -> bool:
-        """Whether the family was pretrained on next-sentence prediction."""
-        return "NextSentencePrediction" in self.family.heads
+        """Whether the head over a pair was pretrained on next-sentence prediction."""
+        return (self.pair_objective or self.family.pretraining) == "nsp"
 
     @property
     def has_sop(self) -> bool:
-        """Whether the family was pretrained on sentence-order prediction."""
-        return self.family.pretraining == "sop"
+        """Whether the head over a pair was pretrained on sentence-order prediction."""
+        return (self.pair_objective or self.family.pretraining) == "sop"
 
     @property
     def reads_pairs(self) -> bool:

@@ -92,11 +92,12 @@ def factorisation_note(config: BertConfig) -> str:
 
 
 def objective_note(config: BertConfig) -> str:
-    """That the family was not pretrained on next-sentence prediction; "" where it was."""
+    """That the model was not pretrained on next-sentence prediction; "" where it was."""
     if config.has_nsp:
         return ""
     instead = {"sop": "sentence-order prediction (SOP)", "rtd": "replaced-token detection (RTD)"}
-    title, objective = config.family.title, instead.get(config.family.pretraining)
+    title = f"This {config.family.title}" if config.pair_objective else config.family.title
+    objective = instead.get(config.pair_objective or config.family.pretraining)
     if objective:
         return f"{title} was pretrained on {objective}, not on next-sentence prediction (NSP)."
     return f"{title} was not pretrained on next-sentence prediction (NSP)."

@@ -58,6 +58,13 @@ class Target:
         return f"{self.name} rather than {self.against.name}" if self.against else self.name
 
     @property
+    def quantity(self) -> str:
+        """What `score` is, in words."""
+        if self.is_regression:
+            return "predicted value"
+        return "log-ratio" if self.against else "log-probability"
+
+    @property
     def read_position(self) -> int | None:
         """The position whose final hidden state the head reads; None where it reads all."""
         return None if self.reads_all or self.kind in ("start", "end") else self.position
@@ -88,11 +95,10 @@ def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     """The model, which has a head of this kind. Raises `InputError` where it has not."""
     kinds, name = _HEADS[kind]
     if kind == "next" and not checkpoint.config.has_nsp:
-        family = checkpoint.config.family
         instead = ", but on the order of two passages (SOP)" if checkpoint.config.has_sop else ""
         raise InputError(
-            f"{checkpoint.name or 'This model'} is {family.title}, which was not pretrained on next-sentence prediction"
-            f"{instead}; choose a BERT for this."
+            f"{checkpoint.name or 'This model'} was not pretrained on next-sentence prediction{instead}; choose a "
+            "model that was, such as wiki-mini."
         )
     if not isinstance(checkpoint.model, kinds):
         raise InputError(

@@ -20,10 +20,9 @@ from bertviz_lab.interpret.predictions.predictions import (
     ranked,
 )
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
-from bertviz_lab.interpret.targets import head_logits, text_position
+from bertviz_lab.interpret.targets import head_logits, target_kinds, text_position
 from bertviz_lab.model import (
     BertForMaskedLM,
-    BertForNextSentencePrediction,
     BertForPreTraining,
     BertForQuestionAnswering,
     BertForSequenceClassification,
@@ -102,15 +101,15 @@ def analyze_snapshot(
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
     check_memory(checkpoint, len(inputs.encoding), traced=True)
-    out = backbone(checkpoint)(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
+    encoder = backbone(checkpoint)
+    out = encoder(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
     special = np.array(encoding.special_tokens_mask) == 1
     predicts_tokens = isinstance(model, (BertForPreTraining, BertForMaskedLM))
     classifies = isinstance(model, BertForSequenceClassification)
-    predicts_next = (
-        isinstance(model, (BertForPreTraining, BertForNextSentencePrediction)) and 1 in encoding.token_type_ids
-    )
-    states_SLD = torch.cat(out.hidden_states)
+    predicts_next = "next" in target_kinds(checkpoint) and 1 in encoding.token_type_ids
+    *earlier, last = out.hidden_states
+    states_SLD = torch.cat([*map(encoder.as_final, earlier), last])
     next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if predicts_next else None
     read = states_SLD[-1, :1] if text_position(checkpoint) == 0 else states_SLD[-1:]
     return SnapshotAnalysis(

@@ -78,9 +78,20 @@ def test_the_parts_of_the_embeddings_that_a_family_lacks_are_named_and_zero(mode
 
 @every_family
 def test_next_sentence_says_that_the_family_was_not_trained_for_it(model_type, checkpoints):
-    with pytest.raises(InputError, match=r"which was not pretrained on next-sentence prediction.*choose a BERT"):
+    with pytest.raises(InputError, match=r"was not pretrained on next-sentence prediction.*such as wiki-mini"):
         interpret.next_sentence(checkpoints[model_type], "the red cat sat", TEXT_B)
     assert interpret.target_kinds(checkpoints[model_type]) == ("token",)
+    assert interpret.analyze_snapshot(checkpoints[model_type], masked(checkpoints[model_type]), TEXT_B).is_next is None
+
+
+@every_family
+def test_the_lens_of_a_snapshot_is_that_of_the_model(model_type, checkpoints):
+    checkpoint = checkpoints[model_type]
+    (found,) = interpret.analyze_snapshot(checkpoint, masked(checkpoint)).masked_tokens
+    lens = interpret.logit_lens(checkpoint, masked(checkpoint), top_k=1)
+    assert [(one.id, one.probability) for one in found.layers] == [
+        (layer.candidates[0].id, pytest.approx(layer.candidates[0].probability, rel=1e-4)) for layer in lens.layers
+    ]
 
 
 @every_family

@@ -95,6 +95,8 @@ def pretraining_card(
     if objective == "rtd":
         differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])
         names = _NAMES | {name: f"{_NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
+    if objective == "mlm+sop":
+        names = {name: words.replace("NSP", "SOP") for name, words in _NAMES.items()}
     return _CARD.format(
         pipeline="feature-extraction" if objective == "rtd" else "fill-mask",
         title=f"A small BERT ({origin})",

@@ -143,6 +143,8 @@ def evaluate_text(
     needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):
         raise InputError(f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}.")
+    if "nsp" in task and not checkpoint.config.has_nsp:
+        raise InputError(f"{checkpoint.name} was not pretrained on next-sentence prediction; choose the task mlm.")
     with tempfile.TemporaryDirectory() as folder:
         corpus = TokenizedCorpus.write(read_documents(paths, max_bytes=math.inf), checkpoint.tokenizer, Path(folder))
         if "nsp" in task and corpus.documents < 2:

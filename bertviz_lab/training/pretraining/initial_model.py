@@ -83,21 +83,27 @@ def build_model_config(
 ) -> BertConfig:
     """The shape of the model: the preset's, or that of the model the run starts from, which may be made wider."""
     if start is None:
-        return config.model_config(tokenizer.vocab_size)
+        return _with_pairs(config.model_config(tokenizer.vocab_size), objective)
     if config.seq_len > start.config.max_position_embeddings:
         raise InputError(
             f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
         )
     if objective in PAIRS and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
-    if objective == "mlm+nsp" and not start.config.has_nsp:
+    if objective == "mlm+nsp" and start.config.family.pretraining != "nsp":
         raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
     shape = start.config if is_resumed else wider_config(start.config, config.width_factor)
-    return shape.replace(
+    return _with_pairs(shape, objective).replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
         is_decoder=start.config.is_decoder or not config.bidirectional,  # a causal model stays causal
     )
+
+
+def _with_pairs(config: BertConfig, objective: str) -> BertConfig:
+    """The settings with what the head over pairs is trained on; without pairs it stays what it was."""
+    pairs = PAIRS.get(objective, config.pair_objective)
+    return config.replace(pair_objective="" if pairs == config.family.pretraining else pairs)
 
 
 def build_model(

@@ -101,7 +101,7 @@ class ProbeScorer:
         """
         sums = torch.zeros(2 * len(self.probes.pairs), dtype=torch.float64)
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
-        reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
+        reads_pairs = isinstance(model, BertForPreTraining) and model.config.has_segments and model.config.has_nsp
         with evaluating(model):
             for has_head, of_pairs in ((reads_words, False), (reads_pairs, True)):
                 for rows in (self._next if of_pairs else self._masked_sentences) if has_head else ():

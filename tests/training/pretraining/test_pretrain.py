@@ -16,10 +16,12 @@ import pytest
 import torch
 import transformers
 
+from bertviz_lab import interpret
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.family_notes import differences
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints import checkpoint as checkpoint_module
@@ -28,7 +30,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.loop.schedule import lr_schedule
-from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, eval_batches
+from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, eval_batches, evaluate_text
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import build_data
@@ -284,6 +286,23 @@ def test_sentence_pairs_that_only_training_text_has_are_trained_on_and_not_score
     assert type(load_checkpoint(tmp_path / "run" / "model").model) is BertForPreTraining
     scores = [event.metrics for event in events if isinstance(event, EvalDone)]
     assert all("mlm_loss" in metrics and "nsp_loss" not in metrics for metrics in scores)
+
+
+def test_a_bert_of_sentence_order_says_so_and_is_not_taken_for_one_of_next_sentences(text, tmp_path):
+    finish(short_run(text, objective="mlm+sop", steps=2), tmp_path / "sop")
+    model = load_checkpoint(tmp_path / "sop" / "model")
+    assert (model.config.has_sop, model.config.has_nsp) == (True, False)
+    assert interpret.target_kinds(model) == ("token",)
+    assert "SOP accuracy" in model.card
+    assert "NSP" not in model.card
+    with pytest.raises(InputError, match="but on the order of two passages"):
+        interpret.next_sentence(model, "The cat sat.", "It slept.")
+    with pytest.raises(InputError, match="not pretrained on next-sentence prediction; choose the task mlm"):
+        evaluate_text(model, [str(text)], "nsp")
+    (note,) = differences(model.config)
+    assert "This BERT was pretrained on sentence-order prediction (SOP)" in note
+    finish(short_run(text, init_from=str(tmp_path / "sop" / "model"), objective="mlm+nsp", steps=2), tmp_path / "nsp")
+    assert load_checkpoint(tmp_path / "nsp" / "model").config.has_nsp
 
 
 def test_masked_words_alone_can_be_asked_for(text, tmp_path):
