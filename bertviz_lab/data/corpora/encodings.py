@@ -39,7 +39,7 @@ def recognise(source: Source) -> str:
         kind = binary_kind(head)
         if kind:
             raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-        encoding = _by_bom(head) or _utf16_or_utf32(head)
+        encoding = _by_bom(head) or _utf16_or_utf32(head) or _iso_2022(head)
         sample = head
         if encoding is None and not _is_noise(head.decode("latin-1")):
             invalid = _first_invalid_utf8(stream, head)
@@ -55,6 +55,11 @@ def recognise(source: Source) -> str:
 
 def _by_bom(head: bytes) -> str | None:
     return next((name for mark, name in _BOMS if head.startswith(mark)), None)
+
+
+def _iso_2022(head: bytes) -> str | None:
+    """ISO-2022-JP, as in Japanese mail: 7 bits, so valid UTF-8, with escape sequences that choose a character set."""
+    return "iso2022_jp" if any(escape in head for escape in (b"\x1b$B", b"\x1b$@")) else None
 
 
 def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:

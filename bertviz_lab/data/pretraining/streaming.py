@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName, ResumableRows, rows_are_lines
-from bertviz_lab.data.corpora.formats.records import lines_of, text_field_of
+from bertviz_lab.data.corpora.formats.records import text_field_of
+from bertviz_lab.data.corpora.formats.text import cell_paragraphs
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sentences import split_sentences
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
@@ -53,7 +54,8 @@ class StreamedText:
 
     def sentences(self, row: dict[str, Any]) -> tuple[str, ...]:
         """The sentences of a row's text."""
-        split = (sentence for line in lines_of(row.get(self.field)) for sentence in split_sentences(line))
+        paragraphs = cell_paragraphs(row.get(self.field))
+        split = (sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
         return tuple(line for sentence in split if (line := " ".join(sentence.split())))
 
 

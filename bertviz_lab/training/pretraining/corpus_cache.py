@@ -24,7 +24,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 
 #: Raised whenever a text is read, split or tokenized differently than before.
-FORMAT = 1
+FORMAT = 2
 #: Beyond this the texts that were not used for longest go.
 MOST_BYTES = 4_000_000_000
 _ENTRY = "entry.json"  # names and sizes of the files; written last, and touched at every use

@@ -53,6 +53,7 @@ OLD_ENCODINGS = [
     ("chinese", "big5"),
     ("japanese", "shift-jis"),
     ("japanese", "euc-jp"),
+    ("japanese", "iso2022-jp"),
     ("korean", "cp949"),
 ]
 

@@ -180,6 +180,14 @@ def test_json_lines_are_documents_with_the_text_field_guessed(tmp_path):
     assert [d.sentences for d in read(path)] == [("One.", "Two."), ("Three.",), ("a bare string",)]
 
 
+def test_hard_wrapped_text_in_a_record_or_a_cell_is_joined(tmp_path):
+    once = tuple(f"{s}." for s in PROSE.strip(". ").split(". "))
+    text = wrapped(PROSE * 3)
+    (record,) = read(written(tmp_path, "a.jsonl", json.dumps({"text": text})))
+    (row, _) = read(written(tmp_path, "a.csv", f'id,text\n1,"{text}"\n2,"Another row."\n'))
+    assert record.sentences == row.sentences == 3 * once
+
+
 def test_the_longest_field_is_the_text_where_no_name_says_so(tmp_path):
     path = written(tmp_path, "a.jsonl", '{"id": "abc", "said": "Many more words here."}\n')
     assert read(path)[0].sentences == ("Many more words here.",)

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.fields import known_name, longest_field
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
-from bertviz_lab.data.corpora.formats.text import Paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -49,12 +49,6 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
             f"it has {', '.join(quoted(name) for name in sorted(names)[:20])}."
         )
     return text_field
-
-
-def lines_of(value: Any) -> list[str]:
-    """The lines of a text, or of a list of texts; none of anything else."""
-    parts = value if isinstance(value, list) else [value]
-    return [line for part in parts if isinstance(part, str) for line in part.splitlines()]
 
 
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
@@ -148,9 +142,9 @@ class _Window:
 
 def _document_texts(records: Iterator[Any], field: str | None, notes: FileNotes) -> Paragraphs:
     for record in records:
-        lines = lines_of(record.get(field) if isinstance(record, dict) else record)
-        if any(line.strip() for line in lines):
-            yield from lines
+        paragraphs = list(cell_paragraphs(record.get(field) if isinstance(record, dict) else record))
+        if paragraphs:
+            yield from paragraphs
             yield None
         else:
             notes.skipped_rows += 1

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TextIO
 
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES, known_name
-from bertviz_lab.data.corpora.formats.text import Paragraphs, sample_lines
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs, sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -81,7 +81,7 @@ def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows
             if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
                 text = dialect.delimiter.join(row[column:])  # unquoted text that contains the delimiter
             if text.strip():
-                yield from text.splitlines()
+                yield from cell_paragraphs(text)
                 yield None
             else:
                 notes.skipped_rows += 1

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TextIO
+from typing import Any, TextIO
 
-from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout
+from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout, is_wrapped
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
 #: Paragraphs in reading order; None ends a document.
@@ -84,6 +84,14 @@ def lay_out(lines: Iterable[str], layout: Layout) -> Paragraphs:
             yield from paragraph.end()  # an indented first line begins a paragraph
         yield from paragraph.add(line)
     yield from paragraph.end()
+
+
+def cell_paragraphs(value: Any) -> Iterator[str]:
+    """The paragraphs of a text, or of a list of texts, in a table or a record; none of anything else."""
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, str):
+            lines = part.splitlines()
+            yield from filter(None, lay_out(lines, Layout(is_wrapped(lines), gap=0)))
 
 
 class Paragraph:
