@@ -30,12 +30,13 @@ from bertviz_lab.metrics import (
     calibration,
     classification_report,
     entity_report,
+    marks_entities,
 )
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.predictions.classes import class_numbers, class_scores
 from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_scores
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
-from bertviz_lab.training.finetuning.scoring import marks_spans, metric_of, score
+from bertviz_lab.training.finetuning.scoring import metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
 
@@ -94,7 +95,7 @@ class Results:
         if self.task != "tokens":
             return None
         words = cast(Sequence[LabelledWords], self.examples)
-        if marks_spans(self.labels):
+        if marks_entities(self.labels):
             return entity_report([e.labels for e in words], [p.labels for p in self.predictions])
         return self.words_report
 

@@ -10,7 +10,7 @@ beside it says so.
 from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
 from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
 from bertviz_lab.metrics.confusion_matrix import confusion_matrix
-from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
+from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans, marks_entities
 from bertviz_lab.metrics.multi_label import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
 from bertviz_lab.metrics.retrieval import RetrievalReport, cosine_ranks, retrieval_report
@@ -36,6 +36,7 @@ __all__ = [
     "entity_report",
     "entity_spans",
     "exact_match",
+    "marks_entities",
     "multi_label_report",
     "normalize_answer",
     "regression_report",

@@ -6,7 +6,7 @@ seqeval's default mode: they make the best of labels in a wrong order instead of
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bertviz_lab.metrics.classification import ClassScores
@@ -42,6 +42,11 @@ def split_tag(tag: str) -> tuple[str, str]:
     if tag[0] in _PREFIXES and tag[1:2] in ("", "-"):
         return tag[0], tag[2:] or "_"
     return "I", tag
+
+
+def marks_entities(labels: Iterable[str]) -> bool:
+    """Whether labels of words mark entities, as BIO does; parts of speech do not."""
+    return any(label.startswith(("B-", "I-")) for label in labels)
 
 
 def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:

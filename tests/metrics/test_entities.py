@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import entity_report, entity_spans
+from bertviz_lab.metrics import entity_report, entity_spans, marks_entities
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -99,3 +99,8 @@ def test_no_words_score_nothing(nothing) -> None:
 def test_other_numbers_of_words_are_refused(predicted) -> None:
     with pytest.raises(ValueError, match="equally many"):
         entity_report([["O", "O"], ["O"]], predicted)
+
+
+def test_tags_of_entities_are_told_from_parts_of_speech_that_have_hyphens() -> None:
+    assert marks_entities(("O", "B-PER", "I-PER"))
+    assert not marks_entities(("NN", "VB", "-LRB-"))

@@ -7,6 +7,7 @@ from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.marking import Span, marked_payload
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.strips import token_columns
+from bertviz_lab.metrics import marks_entities
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Classification, FillMask, PassageAnswer, WordLabels
@@ -57,7 +58,7 @@ def labels_payload(prediction: "Classification") -> Payload:
 def entities_payload(labelled: "WordLabels") -> Payload:
     """Entities marked in their text; of labels that form none, such as parts of speech, every word's."""
     spans = [Span(e.start, e.end, e.type, e.probability) for e in labelled.entities]
-    if not any("-" in label for label in labelled.labels):
+    if not marks_entities(labelled.labels):
         spans = [Span(word.start, word.end, word.label, word.probability) for word in labelled.words]
     count = f"{len(spans):,} entit{'y' if len(spans) == 1 else 'ies'}" if spans else "no entities"
     sentence = f"{count} in {len(labelled.words):,} words." if labelled.entities or not spans else ""

@@ -20,6 +20,7 @@ from bertviz_lab.metrics import (
     answer_report,
     classification_report,
     entity_report,
+    marks_entities,
     regression_report,
 )
 from bertviz_lab.model.losses import cross_entropy
@@ -206,7 +207,7 @@ def score(
         tags = [list(p.labels) for p in predictions]
         flat = [(a, b) for t, g in zip(true_tags, tags, strict=True) for a, b in zip(t, g, strict=True)]
         accuracy = sum(a == b for a, b in flat) / max(1, len(flat))
-        if not marks_spans(labels):
+        if not marks_entities(labels):
             return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
         return {"accuracy": accuracy} | _values(entity_report(true_tags, tags), "precision", "recall", "f1")
     # Questions go by their places, since the ids of one file may be those of another.
@@ -234,16 +235,11 @@ def _macro_f1(pairs: Sequence[tuple[str, str]]) -> float:
     return float(classification_report(truth, predicted, names).macro_f1) if pairs else 0.0
 
 
-def marks_spans(labels: Sequence[str]) -> bool:
-    """Whether labels of words mark entities, as BIO does."""
-    return any(label.startswith(("B-", "I-")) for label in labels)
-
-
 def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:
     """The name of the score by which models are compared."""
     if metric != "auto":
         return metric
-    return "accuracy" if task == "tokens" and not marks_spans(labels) else METRICS[task]
+    return "accuracy" if task == "tokens" and not marks_entities(labels) else METRICS[task]
 
 
 def majority_baselines(
