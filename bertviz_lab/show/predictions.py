@@ -89,7 +89,7 @@ def attribution(attributions: Attribution | Sequence[Attribution]) -> View:
 
 def head_ablation(ablation: HeadAblation) -> View:
     """Effect of each head on a prediction (head ablation)."""
-    payload = head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, ablation.target.title)
+    payload = head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, ablation.target)
     return chart("Head ablation", payload, 640)
 
 

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.attribution import _times
+from bertviz_lab.figures.interpret.attribution import _times, attribution_payload
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
 from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
 from bertviz_lab.figures.interpret.masking import masking_statistics_payload
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
+from bertviz_lab.interpret import Attribution, Target
 from tests.ui.components.harness import SENTENCE, encoding
 
 
@@ -68,14 +69,29 @@ def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
 
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     effects, layers = np.array([[0.5, -0.25]]), np.array([1.0])
-    body = json.loads(head_ablation_payload(effects, layers, "cat", [[True, False]]))
+    cat = Target("token", 1, 2, "cat")
+    body = json.loads(head_ablation_payload(effects, layers, cat, [[True, False]]))
     assert body["texts"] == [["off", "", ""]]
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
     assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
-    plain = json.loads(head_ablation_payload(effects, layers, "cat"))
+    plain = json.loads(head_ablation_payload(effects, layers, cat))
     assert not plain["picks"]
     assert "Press" not in plain["sentence"]
+    assert plain["unit"] == "nats"
+    assert "log-probability with the head" in plain["note"]
+
+
+def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
+    stars = Target("label", 0, 0, "stars", is_regression=True)
+    heads = json.loads(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), stars))
+    assert heads["unit"] == ""
+    assert "predicted value with the head" in heads["note"]
+    text = encoding(SENTENCE)
+    scores = np.zeros(len(text.tokens))
+    strip = attribution_payload([Attribution(text, stars, "occlusion", scores, 0.5, None)])
+    assert "Loss in predicted value when" in strip
+    assert "log" not in strip
 
 
 def test_masks_of_nothing_are_counted_as_none() -> None:

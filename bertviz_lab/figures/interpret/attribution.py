@@ -11,7 +11,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Attribution
+    from bertviz_lab.interpret import Attribution, Target
 
 NOT_AN_EXPLANATION = (
     "Attention weights show where a head gathers information, not its effect on the prediction: tokens with high "
@@ -19,11 +19,11 @@ NOT_AN_EXPLANATION = (
 )
 
 _DESCRIPTIONS = {
-    "integrated gradients": "Contribution of each token in nats of log-probability, integrated along the path from "
-    "an all-[MASK] baseline to this text; the contributions sum to the total change (Sundararajan et al. 2017)",
-    "gradient x input": "The gradient of the log-probability times the token embedding",
-    "occlusion": "Loss in log-probability when this token alone is replaced by [MASK] (Zeiler and Fergus 2014)",
-    "attention": "How much the predicted token attends to this one: mean over all heads and layers",
+    "integrated gradients": "Contribution of each token to the {quantity}, integrated along the path from an "
+    "all-[MASK] baseline to this text; the contributions sum to the total change (Sundararajan et al. 2017)",
+    "gradient x input": "The gradient of the {quantity} times the token embedding",
+    "occlusion": "Loss in {quantity} when this token alone is replaced by [MASK] (Zeiler and Fergus 2014)",
+    "attention": "Attention from the position of the prediction to this token: mean over all heads and layers",
 }
 
 
@@ -35,7 +35,7 @@ def attribution_payload(
     rows = [
         ScoreRow(
             a.method,
-            _DESCRIPTIONS[a.method],
+            _DESCRIPTIONS[a.method].format(quantity=_with_unit(a.target)),
             a.scores,
             plus=True,
             digits=2 if np.abs(a.scores).max(initial=0) >= 1 else 3,
@@ -63,6 +63,10 @@ def attribution_payload(
         note=" ".join([*notes, NOT_AN_EXPLANATION] if attention is not None else notes),
         file="attribution",
     )
+
+
+def _with_unit(target: "Target") -> str:
+    return target.quantity if target.is_regression else f"{target.quantity}, in nats"
 
 
 def _times(change: float) -> str:

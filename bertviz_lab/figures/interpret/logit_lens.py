@@ -66,7 +66,7 @@ def surprisal_payload(
             ScoreRow("surprisal", "-log of its probability, in nats; 0 is certain", -log_probabilities, digits=1),
             ScoreRow(
                 "probability",
-                "Of the token itself when it is masked and all others are visible",
+                "Of the token itself when it and the later pieces of its word are masked",
                 probabilities,
                 "none",
                 ["" if np.isnan(p) else f"{p:.1%}" for p in probabilities],
@@ -80,8 +80,9 @@ def surprisal_payload(
             ),
         ],
         title="Surprisal of each token",
-        sentence="Each token is masked in turn, with the rest of its word; darker means higher surprisal.",
+        sentence="Each token is masked in turn, with the later pieces of its word; darker means higher surprisal.",
         note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: the model is on "
-        f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
+        f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020; "
+        "Kauf and Ivanova 2023).",
         file="surprisal",
     )

@@ -99,7 +99,7 @@ def head_effects(
     marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
     without_layer = ablation.baseline - ablation.without_layer
     note = sharing_note(prediction.checkpoint.config)
-    return head_ablation_payload(ablation.effects, without_layer, target.title, marks, note)
+    return head_ablation_payload(ablation.effects, without_layer, target, marks, note)
 
 
 def intervention(
