@@ -239,7 +239,9 @@ show.entities(
 
 # %%
 story = "Mia takes the red kite to the beach. The wind is strong. Mia flies the red kite by herself."
-show.answer(interpret.answer_question(load_checkpoint("answers-town"), "What does Mia take to the beach?", story))
+answer = interpret.answer_question(load_checkpoint("answers-town"), "Where does Mia take the kite?", story)
+assert answer.text == "to the beach"
+show.answer(answer)
 
 # %%
 show.classification(interpret.classify(load_checkpoint("sentiment-mini"), "A slow film, and I loved every minute."))
