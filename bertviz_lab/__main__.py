@@ -37,16 +37,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return 0
-    if isinstance(result, int):
-        return result
+    return result if isinstance(result, int) else _print(result, as_json=options.json)
+
+
+def _print(result: Result, *, as_json: bool) -> int:
+    """Print what a command has found and return its exit code."""
     for note in result.notes:
         print(note, file=sys.stderr)
-    if result.silent:
-        pass
-    elif options.json:
-        print(strict_json.dumps(result.body, ensure_ascii=False))
-    elif result.text:
-        print(result.text)
+    try:
+        if not result.silent and (as_json or result.text):
+            text = strict_json.dumps(result.body, ensure_ascii=False) if as_json else result.text
+            print(text, flush=True)
+    except BrokenPipeError:  # as `bertviz-lab predict ... | head` breaks it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not flushed at the exit
     return result.code
 
 

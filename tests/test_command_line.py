@@ -213,6 +213,16 @@ def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_p
     assert "not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
 
 
+def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a wonderful film\n" * 3_000, encoding="utf-8")
+    command = f"{sys.executable} -m bertviz_lab predict --model sentiment-mini --data {texts} | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
 def test_a_file_in_place_of_a_folder_is_one_clear_line(capsys, model: str, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("text,label\n", encoding="utf-8")

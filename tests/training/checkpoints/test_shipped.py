@@ -17,12 +17,18 @@ from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE
 from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.interpret import classify, probe, semantic_search
+from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining import evaluate
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
 _TOWNS = ("tiny-town-mask-only", "tiny-town")
+
+
+def card_row(score: str, value: float) -> str:
+    """A line of a card's table."""
+    return f"| {NAMES[score]} | {format_score(score, value)} |"
 
 
 def test_sentiment_mini_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
@@ -47,7 +53,7 @@ def test_sentiment_mini_scores_on_glues_dev_set_what_its_card_says(shared_data: 
     predictions, _ = predict_with(checkpoint, data.examples)
     named = dict(zip(("0", "1"), checkpoint.config.labels, strict=True))
     right = [p.label == named[str(e.label)] for p, e in zip(predictions, data.examples, strict=True)]  # type: ignore[union-attr]
-    assert f"| accuracy | {np.mean(right):.4f} |" in checkpoint.card
+    assert card_row("accuracy", float(np.mean(right))) in checkpoint.card
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
     checkpoint = load_checkpoint(name)
     found = evaluate_task(checkpoint, [data], task)
     for score, value in found.items():
-        assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+        assert card_row(score, value) in checkpoint.card
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,7 @@ def test_evaluating_on_published_data_repeats_the_card(
     checkpoint = load_checkpoint(name)
     for file in files:
         for score, value in evaluate_task(checkpoint, [shared_data / file], task).items():
-            assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+            assert card_row(score, value) in checkpoint.card
 
 
 def test_embed_mini_finds_what_is_meant_by_other_words() -> None:
