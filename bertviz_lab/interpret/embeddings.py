@@ -245,13 +245,8 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding
     target = word.strip().casefold()
-    word_positions: dict[int, list[int]] = {}
-    for position, word_id in enumerate(encoding.word_ids):
-        if word_id is not None:
-            word_positions.setdefault(word_id, []).append(position)
-    for positions in word_positions.values():
-        start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]
-        if target and text[start:end].strip().casefold() == target:
+    for positions in encoding.words:
+        if target and text[slice(*encoding.span(positions))].casefold() == target:
             states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-            return np.stack([state[0, positions].mean(0).numpy() for state in states])
+            return np.stack([state[0, list(positions)].mean(0).numpy() for state in states])
     raise InputError(f"The word {word.strip() or '(none)'} is not in the sentence {text!r}.")

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+
+from bertviz_lab.tokenization.pipeline import WHITE_SPACE, trim_span
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class Encoding:
     - `attention_mask`: 1 where there is a token, 0 at padding.
     - `special_tokens_mask`: 1 at tokens that the tokenizer added (`[CLS]`, `[SEP]`, padding). A `[MASK]` in the text
       is part of the text: 0.
-    - `offsets`: (start, end) in characters of the position's own text; (0, 0) at added tokens, empty at Unigram's "▁".
+    - `offsets`: (start, end) in characters of the position's own text, without the space before a word; (0, 0) at added
+      tokens, empty where a token is nothing but space.
     - `word_ids`: index of the word in its own text, from 0; None at added tokens.
     - `dropped_a`, `dropped_b`: the tokens truncated from the end of each text.
     """
@@ -45,6 +49,29 @@ class Encoding:
     def mask_positions(self, mask_id: int) -> tuple[int, ...]:
         """The positions of the mask token, whose id is `mask_id`."""
         return tuple(position for position, token_id in enumerate(self.ids) if token_id == mask_id)
+
+    @property
+    def words(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of each word's tokens, word after word, those of `text_a` first."""
+        words = groupby(range(len(self)), key=lambda position: (self.token_type_ids[position], self.word_ids[position]))
+        return tuple(tuple(positions) for (_, word_id), positions in words if word_id is not None)
+
+    def word_at(self, position: int) -> tuple[int, ...]:
+        """The positions of the word that a position is part of; none for an added token."""
+        return next((positions for positions in self.words if position in positions), ())
+
+    def span(self, positions: Sequence[int]) -> tuple[int, int]:
+        """(start, end) of adjacent tokens, such as those of a word, in characters of their own text."""
+        return self.offsets[positions[0]][0], self.offsets[positions[-1]][1]
+
+
+def token_span(text: str, token: str, start: int, end: int) -> tuple[int, int]:
+    """The library's span of a token without the space before its word, empty where the token is nothing but space."""
+    if not text[start:end].strip(WHITE_SPACE):
+        return end, end
+    if token == "▁":  # the library may give this space the first character of its word
+        return start, start
+    return trim_span(text, start, end)
 
 
 def truncated_lengths(length_a: int, length_b: int, room: int) -> tuple[int, int]:

@@ -15,8 +15,8 @@ from tokenizers import decoders
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
-from bertviz_lab.tokenization.encoding import Encoding, kept_positions
-from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates, trim_span
+from bertviz_lab.tokenization.encoding import Encoding, kept_positions, token_span
+from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
 Algorithm = Literal["wordpiece", "bpe", "unigram"]
@@ -157,20 +157,16 @@ class Tokenizer:
         kept, cut_a, cut_b = kept_positions(segments, room)
         padding = max(0, (pad_to or 0) - len(kept))
 
-        ids, offsets, words = full.ids, full.offsets, full.word_ids
+        ids = full.ids
         types = full.type_ids if text_b is None or 1 in full.type_ids else _sides(segments)
         tokens = [self.tokens[token_id] for token_id in ids]
         texts = (text_a, text_b or "")
 
-        def span(position: int) -> tuple[int, int]:
-            segment = segments[position]
-            if segment is None:
-                return 0, 0
-            start, end = offsets[position]
-            if tokens[position] == "▁":  # the space alone: no character of its word, whose first the library may give
-                start = end if texts[segment][start:end].isspace() else start
-                return start, start
-            return trim_span(texts[segment], start, end)
+        spans = [
+            (0, 0) if segment is None else token_span(texts[segment], token, *offsets)
+            for segment, token, offsets in zip(segments, tokens, full.offsets, strict=True)
+        ]
+        words = full.word_ids
 
         return Encoding(
             text_a=text_a,
@@ -180,7 +176,7 @@ class Tokenizer:
             token_type_ids=(*(types[i] for i in kept), *[0] * padding),
             attention_mask=(*[1] * len(kept), *[0] * padding),
             special_tokens_mask=(*(int(segments[i] is None) for i in kept), *[1] * padding),
-            offsets=(*(span(i) for i in kept), *[(0, 0)] * padding),
+            offsets=(*(spans[i] for i in kept), *[(0, 0)] * padding),
             word_ids=(*(words[i] for i in kept), *[None] * padding),
             dropped_a=tuple(tokens[i] for i in cut_a),
             dropped_b=tuple(tokens[i] for i in cut_b),

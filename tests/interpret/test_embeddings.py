@@ -7,6 +7,7 @@ import torch
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.interpret import compare_contexts, embedding_sum, nearest_tokens, similarity, trace_text
 from bertviz_lab.interpret.embeddings import cosine, embedding_plane
+from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
 
 TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
@@ -145,6 +146,13 @@ def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
     same = compare_contexts(checkpoint, "the red cat sat", "the red cat sat", "RED")
     np.testing.assert_allclose(same.cosines, 1, atol=1e-5)
     np.testing.assert_allclose(same.map_a, same.map_b, atol=1e-4)
+
+
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+def test_a_word_is_found_beside_punctuation(model_type: str, tmp_path) -> None:
+    checkpoint = family_checkpoint(model_type, tmp_path)
+    found = compare_contexts(checkpoint, "a dog sat on the mat.", "the red (mat, it is)", "mat")
+    assert found.cosines.shape == (3,)
 
 
 @pytest.mark.parametrize("word", ["zebra", "", "re"])

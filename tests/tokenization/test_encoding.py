@@ -43,6 +43,25 @@ def test_segments_change_after_the_first_separator(wordpiece):
     assert encoding.position_ids == (0, 1, 2, 3, 4, 5, 6)
 
 
+def test_a_space_that_is_a_token_of_its_own_has_no_characters(bpe):
+    text = "the Qxz  sat"
+    encoding = bpe.encode(text)
+    spaces = [position for position, token in enumerate(encoding.tokens) if token == "Ġ"]
+    assert [encoding.offsets[position] for position in spaces] == [(4, 4), (8, 8)]
+    assert [text[slice(*encoding.span(word))] for word in encoding.words] == ["the", "Qxz", "", "sat"]
+
+
+def test_words_are_the_positions_of_their_tokens(wordpiece):
+    encoding = wordpiece.encode("the zucchini", "the dog", pad_to=20)
+    pieces = encoding.tokens[2 : encoding.tokens.index("[SEP]")]
+    assert len(pieces) > 1
+    word = tuple(range(2, 2 + len(pieces)))
+    assert encoding.words == ((1,), word, (word[-1] + 2,), (word[-1] + 3,))
+    assert encoding.word_at(word[-1]) == word
+    assert encoding.span(word) == (4, 12)
+    assert encoding.word_at(0) == encoding.word_at(19) == ()
+
+
 def test_empty_second_text_is_none(wordpiece):
     assert wordpiece.encode("the cat", "") == wordpiece.encode("the cat")
     assert wordpiece.encode("", "").tokens == ("[CLS]", "[SEP]")

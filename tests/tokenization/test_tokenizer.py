@@ -9,6 +9,7 @@ from hypothesis import given
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+from bertviz_lab.tokenization.pipeline import WHITE_SPACE
 from tests.tokenization.strategies import texts
 
 
@@ -106,9 +107,11 @@ def test_bpe_offsets_slice_the_original_to_the_bytes_of_the_token(bpe, text):
     encoding = bpe.encode(text)
     for position in range(1, len(encoding) - 1):
         start, end = encoding.offsets[position]
-        assert 0 <= start < end <= len(text)
+        assert 0 <= start <= end <= len(text)
         if encoding.ids[position] in bpe.special_ids:
             assert text[start:end] == encoding.tokens[position]
+        elif start == end:  # nothing but space
+            assert text[start - 1] in WHITE_SPACE
         else:
             word = "".join(token for token, _ in _byte_words(bpe, text[start:end]))
             assert encoding.tokens[position].removeprefix("Ġ") in f"Ġ{word}"

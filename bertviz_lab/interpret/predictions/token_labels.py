@@ -18,7 +18,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_passes
 from bertviz_lab.interpret.inputs import OnProgress, backbone, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
-from bertviz_lab.metrics import entity_spans
+from bertviz_lab.metrics import entity_spans, marks_entities
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -68,7 +68,7 @@ class WordLabels:
 def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progress: OnProgress = nothing) -> WordLabels:
     """Label every word of a text of any length.
 
-    A string is split into words by the pre-tokenizer, for BERT at white space and punctuation, so "U.S." is four words.
+    A string is split into words at white space and punctuation, as in `Encoding.words`, so that "U.S." is four words.
     Words can also be given as a sequence; the text is then the words joined by spaces. Every word is tokenized by
     itself, and labelled at its first token, as in fine-tuning.
 
@@ -77,7 +77,8 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
     model = require_head(checkpoint, "word")
     tokenizer = checkpoint.tokenizer
     if isinstance(text, str):
-        spans = _word_spans(tokenizer, text)
+        encoding = tokenizer.encode(text)
+        spans = [span for span in map(encoding.span, encoding.words) if text[slice(*span)]]
     else:
         words = [word for word in text if word.strip()]
         text = " ".join(words)
@@ -111,16 +112,6 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
     return WordLabels(text, labelled, _entities(text, labelled, labels), labels, probabilities, len(windows))
 
 
-def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """The offsets of each word."""
-    encoding = tokenizer.encode(text)
-    spans: dict[int, tuple[int, int]] = {}
-    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
-        if word is not None:
-            spans[word] = (spans[word][0] if word in spans else start, end)
-    return [(start, end) for start, end in spans.values() if text[start:end].strip()]
-
-
 def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
     """The ids of each word, tokenized by itself; [MASK] is the mask token."""
     split = tokenizer.ids([f" {word}" for word in words])
@@ -132,7 +123,7 @@ def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
 
 
 def _entities(text: str, words: Sequence[WordLabel], labels: Sequence[str]) -> tuple[Entity, ...]:
-    if not all(label == "O" or (label[:1] in "BIES" and label[1:2] == "-") for label in labels):
+    if not marks_entities(labels):
         return ()
     return tuple(
         Entity(

@@ -28,6 +28,7 @@ from bertviz_lab.interpret import (
     label_words,
 )
 from bertviz_lab.metrics import entity_spans
+from tests.family_checkpoints import family_checkpoint
 from tests.little import SENTENCES, little_checkpoint, little_text
 
 LABELS = ("B-LOC", "B-PER", "I-LOC", "I-PER", "O")
@@ -108,6 +109,15 @@ def test_given_words_are_labelled_as_the_same_words_of_a_text(algorithm) -> None
     assert of_words.probabilities == pytest.approx(of_text.probabilities)
     assert of_words.text == "She walks to the river , unbelievably"
     assert all(of_words.text[word.start : word.end] == word.text for word in of_words.words)
+
+
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+def test_words_of_a_text_are_those_without_space_and_punctuation(model_type, tmp_path) -> None:
+    checkpoint = family_checkpoint(model_type, tmp_path, "TokenClassification")
+    words = ["the", "cat", ",", "Qxz", "sat", "(", "on", "a", "mat", "."]
+    of_text = label_words(checkpoint, "the cat, Qxz sat (on a mat.")
+    assert [word.text for word in of_text.words] == words
+    assert label_words(checkpoint, words).probabilities == pytest.approx(of_text.probabilities)
 
 
 def test_a_given_word_stays_one_word() -> None:

@@ -1,6 +1,7 @@
 """Predictions: masked tokens, words masked by a click, the next sentence, and tasks of fine-tuned models."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.predictions import masked_words
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from tests.family_checkpoints import family_checkpoint
 from tests.little import little_folder
 
 TEXT = "the red cat sat on the mat"
@@ -125,6 +128,17 @@ def test_a_click_masks_a_whole_word_of_several_pieces(session: AppState) -> None
     masked, _, hidden = toggle(session, position, text)
     assert masked.count("[MASK]") == 1
     assert masked.replace("[MASK]", hidden[0]) == text
+
+
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+def test_a_click_masks_neither_the_space_nor_the_punctuation_beside_a_word(model_type: str, tmp_path: Path) -> None:
+    checkpoint = family_checkpoint(model_type, tmp_path)
+    text = "they saw Qxz, and sat"
+    for position, (start, end) in enumerate(checkpoint.tokenizer.encode(text).offsets):
+        if text[start:end] and text[start:end] in "Qxz":
+            masked = masked_words.toggle(checkpoint, text, "", [], position)
+            assert masked["text_a"] == f"they saw {checkpoint.tokenizer.special.mask}, and sat"
+            assert masked["hidden"] == ["Qxz"]
 
 
 def test_a_masked_token_that_was_typed_is_filled_with_the_top_prediction(session: AppState) -> None:

@@ -50,11 +50,10 @@ def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, posit
     encoding = encode_inputs(state.models.open(model), text_a, text_b or None).encoding
     if position >= len(encoding):
         raise InputError("That token is no longer there.")
-    words = list(zip(encoding.token_type_ids, encoding.word_ids, strict=True))
-    pieces = [encoding.offsets[at] for at, word in enumerate(words) if word == words[position]]
+    pieces = encoding.word_at(position)
     text = (text_a, text_b)[encoding.token_type_ids[position]]
-    word = "" if words[position][1] is None else text[pieces[0][0] : pieces[-1][1]]
-    return {"token": encoding.tokens[position].lstrip("Ġ▁"), "word": word.strip()}
+    word = text[slice(*encoding.span(pieces))] if pieces else ""
+    return {"token": encoding.tokens[position].lstrip("Ġ▁"), "word": word}
 
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:

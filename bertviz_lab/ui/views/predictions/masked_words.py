@@ -33,13 +33,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
         word = words.pop(place) or _as_word(predicted)
         texts[side] = texts[side][:start] + word + texts[side][end:]
     else:
-        word_id = encoding.word_ids[position]
-        pieces = [
-            encoding.offsets[at]
-            for at, other in enumerate(encoding.word_ids)
-            if other == word_id and encoding.token_type_ids[at] == side
-        ]
-        start, end = pieces[0][0], pieces[-1][1]
+        start, end = encoding.span(encoding.word_at(position))
         words.insert(sum(mask < position for mask in masks), texts[side][start:end])
         texts[side] = texts[side][:start] + tokenizer.token(tokenizer.mask_id) + texts[side][end:]
     return {"text_a": texts[0], "text_b": texts[1], "hidden": words}
