@@ -1,5 +1,6 @@
 """The encoding of a text or a pair: the positions that a model reads, each with its offsets in the text."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,7 +23,7 @@ class Encoding:
       is part of the text: 0.
     - `offsets`: (start, end) in characters of the position's own text, without the space before a word; (0, 0) at added
       tokens, empty where a token is nothing but space.
-    - `word_ids`: index of the word in its own text, from 0; None at added tokens.
+    - `word_ids`: index of the word in its own text, from 0; None at added tokens. Punctuation is a word of its own.
     - `dropped_a`, `dropped_b`: the tokens truncated from the end of each text.
     """
 
@@ -72,6 +73,40 @@ def token_span(text: str, token: str, start: int, end: int) -> tuple[int, int]:
     if token == "▁":  # the library may give this space the first character of its word
         return start, start
     return trim_span(text, start, end)
+
+
+def split_at_punctuation(
+    texts: Sequence[str],
+    segments: Sequence[int | None],
+    word_ids: Sequence[int | None],
+    offsets: Sequence[tuple[int, int]],
+) -> list[int | None]:
+    """The words of each text with every punctuation mark a word of its own, as in BERT.
+
+    Unigram tokenizers split a text at white space alone, which makes "mat," one word. `segments` has for each position
+    the index of its text, or None for an added token. A token is never divided.
+    """
+    result: list[int | None] = []
+    before: tuple[int | None, int | None] = (None, None)  # the text and the library's word of the previous position
+    number, last_character = -1, ""  # of the current word
+    for segment, word_id, (start, end) in zip(segments, word_ids, offsets, strict=True):
+        characters = "" if segment is None else texts[segment][start:end]
+        if segment != before[0]:
+            number = -1
+        if (segment, word_id) != before or _is_boundary(last_character, characters[:1]):
+            number, last_character = number + 1, ""
+        last_character = characters[-1:] or last_character
+        result.append(None if word_id is None else number)
+        before = (segment, word_id)
+    return result
+
+
+def _is_boundary(left: str, right: str) -> bool:
+    """Whether one of two adjacent characters, "" where there is none, is punctuation as in BERT."""
+    return bool(left and right) and any(
+        unicodedata.category(character)[0] == "P" or (character.isascii() and not character.isalnum())
+        for character in (left, right)
+    )
 
 
 def truncated_lengths(length_a: int, length_b: int, room: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from tokenizers import decoders
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
-from bertviz_lab.tokenization.encoding import Encoding, kept_positions, token_span
+from bertviz_lab.tokenization.encoding import Encoding, kept_positions, split_at_punctuation, token_span
 from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
@@ -167,6 +167,8 @@ class Tokenizer:
             for segment, token, offsets in zip(segments, tokens, full.offsets, strict=True)
         ]
         words = full.word_ids
+        if self.algorithm == "unigram":
+            words = split_at_punctuation(texts, segments, words, spans)
 
         return Encoding(
             text_a=text_a,

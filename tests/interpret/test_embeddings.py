@@ -148,7 +148,7 @@ def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
     np.testing.assert_allclose(same.map_a, same.map_b, atol=1e-4)
 
 
-@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
 def test_a_word_is_found_beside_punctuation(model_type: str, tmp_path) -> None:
     checkpoint = family_checkpoint(model_type, tmp_path)
     found = compare_contexts(checkpoint, "a dog sat on the mat.", "the red (mat, it is)", "mat")

@@ -53,6 +53,23 @@ def test_offsets_are_the_characters_of_each_token(model_type, ours):
 
 
 @every_family
+def test_punctuation_is_no_part_of_a_word(model_type, ours):
+    tokenizer = ours[model_type]
+    texts = ("the cat, the dog (a mat).", f"don't… {tokenizer.special.mask}!")
+    encoding = tokenizer.encode(*texts)
+    of_texts = [[word for word in encoding.words if encoding.token_type_ids[word[0]] == side] for side in (0, 1)]
+    in_a, in_b = (
+        [text[slice(*encoding.span(word))] for word in words] for text, words in zip(texts, of_texts, strict=True)
+    )
+    assert in_a[:8] == ["the", "cat", ",", "the", "dog", "(", "a", "mat"]
+    assert "".join(in_a[8:]) == ")."
+    assert in_b[0] == "don"
+    assert in_b[-2:] == [tokenizer.special.mask, "!"]
+    for words in of_texts:
+        assert [encoding.word_ids[word[0]] for word in words] == list(range(len(words)))
+
+
+@every_family
 def test_the_special_tokens_are_known_by_their_roles(model_type, ours):
     theirs, tokenizer = their_tokenizer(model_type), ours[model_type]
     for role in ("pad", "unk", "cls", "sep", "mask"):

@@ -111,7 +111,7 @@ def test_given_words_are_labelled_as_the_same_words_of_a_text(algorithm) -> None
     assert all(of_words.text[word.start : word.end] == word.text for word in of_words.words)
 
 
-@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
 def test_words_of_a_text_are_those_without_space_and_punctuation(model_type, tmp_path) -> None:
     checkpoint = family_checkpoint(model_type, tmp_path, "TokenClassification")
     words = ["the", "cat", ",", "Qxz", "sat", "(", "on", "a", "mat", "."]

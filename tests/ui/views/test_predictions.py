@@ -130,7 +130,7 @@ def test_a_click_masks_a_whole_word_of_several_pieces(session: AppState) -> None
     assert masked.replace("[MASK]", hidden[0]) == text
 
 
-@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert"])
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
 def test_a_click_masks_neither_the_space_nor_the_punctuation_beside_a_word(model_type: str, tmp_path: Path) -> None:
     checkpoint = family_checkpoint(model_type, tmp_path)
     text = "they saw Qxz, and sat"
