@@ -2,14 +2,15 @@
 
 In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
 (normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
-Face folders; `sentencepiece_file` for those of DeBERTa), `explain` (tokenization step by step), `mask_spelling` (advice
-for a misspelt [MASK]).
+Face folders; `sentencepiece_file` for those of DeBERTa), `explain` (tokenization step by step), `token_text` (what a
+token says in a text), `mask_spelling` (advice for a misspelt [MASK]).
 """
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
 from bertviz_lab.tokenization.explain import MergeStep, PathStep, PieceScore, SplitStep, WordSplit, explain
 from bertviz_lab.tokenization.mask_spelling import check_mask_spelling
 from bertviz_lab.tokenization.pipeline import SpecialTokens
+from bertviz_lab.tokenization.token_text import ids_named, token_name, token_text
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
 
 __all__ = [
@@ -24,5 +25,8 @@ __all__ = [
     "WordSplit",
     "check_mask_spelling",
     "explain",
+    "ids_named",
+    "token_name",
+    "token_text",
     "truncated_lengths",
 ]

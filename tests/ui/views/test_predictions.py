@@ -12,14 +12,16 @@ from bertviz_lab import (
     BertForSequenceClassification,
     BertForTokenClassification,
     BertModel,
+    Checkpoint,
     InputError,
+    Tokenizer,
     interpret,
 )
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.predictions import masked_words
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
 from tests.family_checkpoints import family_checkpoint
-from tests.little import little_folder
+from tests.little import little_checkpoint, little_folder
 
 TEXT = "the red cat sat on the mat"
 A, B = "the red cat sat", "she gave him the book"
@@ -144,6 +146,18 @@ def test_a_click_masks_neither_the_space_nor_the_punctuation_beside_a_word(model
 def test_a_masked_token_that_was_typed_is_filled_with_the_top_prediction(session: AppState) -> None:
     predicted = ask(session, "mlm", "the [MASK] cat", **LIST)["masks"][0]["candidates"][0]["token"]
     assert toggle(session, 2, "the [MASK] cat") == (f"the {predicted.removeprefix('##')} cat", "", [])
+
+
+@pytest.mark.parametrize(("algorithm", "token"), [("bpe", "ĠcafÃ©"), ("bpe", "cafÃ©"), ("wordpiece", "café")])
+def test_what_is_filled_in_is_the_word_and_not_the_bytes_of_its_token(algorithm: Any, token: str) -> None:
+    text = "the [MASK] est fermé"
+    tokenizer = Tokenizer.train(["café the café est fermé"] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
+    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
+    checkpoint = Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name="little")
+    checkpoint.model.mlm.bias.data[tokenizer.id(token)] = 20
+    position = tokenizer.encode(text).mask_positions(tokenizer.mask_id)[0]
+    assert masked_words.toggle(checkpoint, text, "", [], position)["text_a"] == "the café est fermé"
+    assert masked_words.fill(checkpoint, text, "", []) == ("the café est fermé", "")
 
 
 @pytest.mark.parametrize("position", [-3, 0, 999, "x", None])

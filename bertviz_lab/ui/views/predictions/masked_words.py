@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization import Tokenizer, token_text
 from bertviz_lab.ui.view import Word
 
 #: The words behind the [MASK]s of both texts, in their order; "" where nobody's click has made one.
@@ -17,7 +17,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
 
     A [MASK] that nobody's click has made is filled with the model's first prediction.
     """
-    from bertviz_lab.interpret import encode_inputs, fill_mask
+    from bertviz_lab.interpret import encode_inputs
 
     tokenizer = checkpoint.tokenizer
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
@@ -29,8 +29,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
     start, end = encoding.offsets[position]
     if position in masks:
         place = masks.index(position)
-        predicted = fill_mask(checkpoint, text_a, 1, text_b or None).masks[place].candidates[0].token
-        word = words.pop(place) or _as_word(predicted)
+        word = words.pop(place) or _predictions(checkpoint, text_a, text_b)[place]
         texts[side] = texts[side][:start] + word + texts[side][end:]
     else:
         start, end = encoding.span(encoding.word_at(position))
@@ -41,13 +40,10 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
 
 def fill(checkpoint: Any, text_a: str, text_b: str, hidden: list[str]) -> tuple[str, str]:
     """Both texts with the words behind their masked tokens, the first prediction where none is known."""
-    from bertviz_lab.interpret import fill_mask
-
     tokenizer, texts = checkpoint.tokenizer, [text_a, text_b]
     words = _behind(tokenizer, texts, hidden)
     if words:
-        masks = fill_mask(checkpoint, text_a, 1, text_b or None).masks
-        predicted = [_as_word(mask.candidates[0].token) for mask in masks]
+        predicted = _predictions(checkpoint, text_a, text_b)
         words = [word or guess for word, guess in zip(words, predicted, strict=False)]
     for side in (1, 0):  # from the end, so that the places before stay where they are
         for start, end in reversed(_spans(tokenizer, texts[side])):
@@ -68,6 +64,9 @@ def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
     return [encoding.offsets[position] for position in encoding.mask_positions(tokenizer.mask_id)]
 
 
-def _as_word(token: str) -> str:
-    """A token without the marks of its tokenizer."""
-    return token.removeprefix("##").lstrip("Ġ▁")
+def _predictions(checkpoint: Any, text_a: str, text_b: str) -> list[str]:
+    """The first prediction for each [MASK], as it is written in a text."""
+    from bertviz_lab.interpret import fill_mask
+
+    masks = fill_mask(checkpoint, text_a, 1, text_b or None).masks
+    return [token_text(checkpoint.tokenizer, mask.candidates[0].id) for mask in masks]
