@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.alignment import Alignment, align, merge_attention
 from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
 from bertviz_lab.interpret.predictions.predictions import candidates_of, mask_probabilities
-from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization import Tokenizer, ids_named, token_name
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -43,8 +44,8 @@ def compare_fill_mask(
 ) -> FillComparison:
     """Predict the same masked tokens with several models; each tokenizes the text with its own vocabulary.
 
-    The mask token may be that of any of the models. Candidates of different tokenizers are matched as words: BPE's "Ġ"
-    and Unigram's "▁" for the space before one are left out.
+    The mask token may be that of any of the models. Candidates of different tokenizers are matched as words
+    (`token_name`); where a vocabulary has a word both with and without a space before it, the more probable one counts.
 
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
@@ -57,25 +58,21 @@ def compare_fill_mask(
         tables.append(mask_probabilities(checkpoint, *texts)[2])
     masks = []
     for rows in zip(*tables, strict=False):  # truncation may drop more masks for one model than for another
-        top_candidates = [
-            candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
-            for checkpoint, row_V in zip(checkpoints, rows, strict=True)
-        ]
         tokens = dict.fromkeys(
-            candidate.token if are_alike else _word(candidate.token)
-            for candidates in top_candidates
-            for candidate in candidates
+            candidate.token if are_alike else token_name(checkpoint.tokenizer, candidate.id)
+            for checkpoint, row_V in zip(checkpoints, rows, strict=True)
+            for candidate in candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
         )
-        ids = {
-            token: [_token_id(checkpoint.tokenizer, token, are_alike) for checkpoint in checkpoints] for token in tokens
-        }
         masks.append(
             tuple(
                 ComparedCandidate(
                     token,
-                    tuple(None if i is None else float(row_V[i]) for i, row_V in zip(token_ids, rows, strict=True)),
+                    tuple(
+                        _probability(checkpoint.tokenizer, row_V, token, are_alike)
+                        for checkpoint, row_V in zip(checkpoints, rows, strict=True)
+                    ),
                 )
-                for token, token_ids in ids.items()
+                for token in tokens
             )
         )
     return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(masks))
@@ -87,15 +84,10 @@ def _spelt(text: str, masks: Iterable[str], own: str) -> str:
     return text
 
 
-def _word(token: str) -> str:
-    return token.lstrip("Ġ▁") or token
-
-
-def _token_id(tokenizer: Tokenizer, word: str, is_token: bool) -> int | None:
-    """The id of a word after a space, or else of the piece itself."""
-    mark = "" if is_token else {"wordpiece": "", "bpe": "Ġ", "unigram": "▁"}[tokenizer.algorithm]
-    after_space = tokenizer.id(mark + word)
-    return tokenizer.id(word) if after_space is None else after_space
+def _probability(tokenizer: Tokenizer, row_V: Tensor, name: str, is_token: bool) -> float | None:
+    """The probability of a token, or of the most probable one with a name; None where the vocabulary has none."""
+    ids = [tokenizer.id(name)] if is_token else ids_named(tokenizer, name)
+    return max((float(row_V[token_id]) for token_id in ids if token_id is not None), default=None)
 
 
 @dataclass(frozen=True)

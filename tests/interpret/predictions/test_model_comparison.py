@@ -39,6 +39,37 @@ def test_a_token_that_one_vocabulary_lacks_has_no_probability_there() -> None:
     assert by_token["the"][1] is not None
 
 
+FRENCH = ["The café près de la forêt est fermé. The\nThe end"] * 200
+
+
+def of_vocabulary(algorithm: str, *preferred: str) -> Checkpoint:
+    """A model of a vocabulary of its own that predicts some tokens, the first most of all."""
+    tokenizer = Tokenizer.train(FRENCH, vocab_size=400, algorithm=algorithm, lowercase=False)
+    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
+    model = BertForMaskedLM(config).eval()
+    for place, token in enumerate(preferred):
+        model.mlm.bias.data[tokenizer.id(token)] = 20 - place
+    return Checkpoint(model, tokenizer, config, name=algorithm)
+
+
+@pytest.mark.parametrize("preferred", [("The", "ĠThe"), ("ĠThe", "The"), ("The",), ("ĠThe",), ("The", "Ã", "ê")])
+def test_the_top_prediction_of_a_model_has_its_own_probability(preferred: tuple[str, ...]) -> None:
+    bpe, pieces = of_vocabulary("bpe", *preferred), of_vocabulary("wordpiece", "end")
+    top = fill_mask(bpe, "[MASK] café", top_k=1).masks[0].candidates[0]
+    for checkpoints, place in (([bpe, pieces], 0), ([pieces, bpe], 1)):
+        (candidates,) = compare_fill_mask(checkpoints, "[MASK] café", top_k=3).masks
+        (found,) = (candidate for candidate in candidates if candidate.token == "The")
+        assert found.probabilities[place] == pytest.approx(top.probability, abs=1e-6)
+        assert found.probabilities[1 - place] is not None
+
+
+def test_a_word_beyond_ascii_is_one_word_in_both_vocabularies() -> None:
+    bpe, pieces = of_vocabulary("bpe", "ĠcafÃ©"), of_vocabulary("wordpiece", "café")
+    (candidates,) = compare_fill_mask([bpe, pieces], "The [MASK] est fermé", top_k=1).masks
+    assert [candidate.token for candidate in candidates] == ["café"]
+    assert candidates[0].probabilities == pytest.approx((1, 1), abs=1e-3)
+
+
 def test_the_difference_of_a_text_to_itself_is_nothing_and_rows_sum_to_nothing() -> None:
     one = trace_text(little_checkpoint(), "the red cat sat")
     other = trace_text(little_checkpoint(seed=1), "the red cat sat")
