@@ -22,6 +22,7 @@ from bertviz_lab.model import (
     BertForTokenClassification,
 )
 from bertviz_lab.model.pooling import pool
+from bertviz_lab.tokenization import ids_named
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The heads for masked LM, next sentence, sequence and token classification, and both outputs of question answering.
@@ -249,9 +250,8 @@ def single_token(checkpoint: Checkpoint, word: str) -> int:
         raise InputError("Name a word.")
     (ids,) = tokenizer.ids([f" {word}"])  # a whole word takes precedence over a piece with its spelling
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
-        exact = tokenizer.id(word)
-        if exact is not None:
-            return exact
+        if named := ids_named(tokenizer, word):
+            return named[0]
         pieces = " ".join(tokenizer.token(token_id) for token_id in ids)
         raise InputError(f"{word} is not one token of this model's vocabulary, but {pieces}: name a shorter word.")
     return ids[0]

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from bertviz_lab import InputError, interpret
+from bertviz_lab import BertForMaskedLM, Checkpoint, InputError, Tokenizer, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
+from tests.little import little_checkpoint
 
 A, B = "the red cat sat", "she gave him the book"
 
@@ -67,6 +68,21 @@ def test_a_selected_token_names_itself_and_its_word(session: AppState) -> None:
     assert all(ask(session, "neighbours", word=answer["token"])["groups"] for answer in answers)
     with pytest.raises(InputError, match="no longer there"):
         ask(session, "word_at", "red", position=99)
+
+
+def test_a_token_of_bpe_names_the_word_that_it_says(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer.train(["the café près de la forêt"] * 200, vocab_size=400, algorithm="bpe", lowercase=False)
+    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
+    checkpoint = Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name="little")
+    monkeypatch.setattr(session.models, "open", lambda name: checkpoint)
+    text = "the café Qé"
+    positions = range(1, len(tokenizer.encode(text)) - 1)
+    answers = [ask(session, "word_at", text, position=at) for at in positions]
+    assert answers[1] == {"token": "café", "word": "café"}
+    assert [answer["word"] for answer in answers[2:]] == ["Qé"] * len(answers[2:])
+    for answer in answers:
+        assert ask(session, "neighbours", word=answer["token"])["groups"]
+    assert ask(session, "neighbours", text, word="")["title"] == "Nearest neighbours of café"
 
 
 def test_a_word_is_followed_through_both_texts_of_the_input(session: AppState) -> None:

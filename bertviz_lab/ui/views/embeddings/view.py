@@ -11,6 +11,7 @@ from bertviz_lab.figures.interpret.embeddings import (
     similarity_payload,
 )
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
@@ -47,13 +48,14 @@ def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, posit
     """The token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
     from bertviz_lab.interpret import encode_inputs
 
-    encoding = encode_inputs(state.models.open(model), text_a, text_b or None).encoding
+    checkpoint = state.models.open(model)
+    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
     if position >= len(encoding):
         raise InputError("That token is no longer there.")
     pieces = encoding.word_at(position)
     text = (text_a, text_b)[encoding.token_type_ids[position]]
     word = text[slice(*encoding.span(pieces))] if pieces else ""
-    return {"token": encoding.tokens[position].lstrip("Ġ▁"), "word": word}
+    return {"token": token_name(checkpoint.tokenizer, encoding.ids[position]), "word": word}
 
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
@@ -63,9 +65,9 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
     checkpoint = state.models.open(model)
     if not word.strip():
         encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
-        special = checkpoint.tokenizer.special_ids
-        own = [token for token, token_id in zip(encoding.tokens, encoding.ids, strict=True) if token_id not in special]
-        word = max(own, key=len, default="").lstrip("Ġ▁")
+        tokenizer = checkpoint.tokenizer
+        own = [token_id for token_id in encoding.ids if token_id not in tokenizer.special_ids]
+        word = max((token_name(tokenizer, token_id) for token_id in own), key=len, default="")
     word = word.strip()
     return neighbours_payload(word, nearest_tokens(checkpoint, word))
 
