@@ -20,10 +20,12 @@ Scale = Literal["none", "bar", "shade"]
 def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
     """One dict per position, shared by every strip.
 
-    `word` is equal for the pieces of a word and null outside words; `surface` is the span of the input text that the
-    token covers, empty for added tokens; `spaced` tells whether white space precedes it there; `kind` is its colour.
+    `word` is equal for the pieces of a word and null outside words; `surface` is what the token adds to the input text,
+    empty for added tokens, for a space alone, and after the first of several tokens that make up a character; `spaced`
+    tells whether white space precedes it there; `kind` is its colour.
     """
     columns: list[dict[str, Any]] = []
+    covered = [0, 0]  # the characters of each text that the tokens so far cover
     for position, token in enumerate(encoding.tokens):
         segment = int(encoding.token_type_ids[position])
         word_id = encoding.word_ids[position]
@@ -39,11 +41,12 @@ def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
                 "special": special,
                 # Word ids restart in sentence B; the segment makes them unique.
                 "word": None if word_id is None else f"{segment}:{word_id}",
-                "surface": text[start:end],
+                "surface": text[max(start, covered[segment]) : end],
                 "spaced": start > 0 and text[start - 1].isspace(),
                 "kind": _kind(token, segment, mask, special),
             }
         )
+        covered[segment] = max(covered[segment], end)
     return columns
 
 

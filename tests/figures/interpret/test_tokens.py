@@ -8,6 +8,7 @@ import pytest
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.tokenization import Tokenizer
 from tests.ui.components.harness import SENTENCE, encoding, filled, masked
 
 
@@ -32,6 +33,18 @@ def test_surface_is_the_persons_own_text():
     assert "".join(columns[index]["surface"] for index in (5, 6, 7)) == "unbelievably"
     assert [columns[index]["spaced"] for index in (5, 6, 7, 8)] == [True, False, False, True]
     assert columns[0]["surface"] == ""
+
+
+@pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
+def test_a_character_of_several_tokens_is_shown_once(algorithm):
+    text = "The naïve 👩 sat"
+    tokenizer = Tokenizer.train([text], vocab_size=300, algorithm=algorithm)
+    body = json.loads(token_payload(tokenizer.encode(text, text)))
+    for side in (0, 1):
+        surfaces = [column["surface"] for column in body["columns"] if column["segment"] == side]
+        assert "".join(surfaces) == text.replace(" ", "")
+    words = {details[3] for details in body["details"] if len(details) > 3}
+    assert words == ({"The", "naïve", "👩", "sat"} if algorithm == "bpe" else {"The", "naïve", "sat"})
 
 
 def test_cut_tokens_are_reported():

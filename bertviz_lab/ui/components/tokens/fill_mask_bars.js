@@ -48,6 +48,7 @@ function drawSentence() {
       if (position && next?.mask && !next.special) nodes.push(h('span', { class: 'seam quiet' }, '|'));
       return;
     }
+    if (!column.surface) return; // a space alone, or the rest of a character of several tokens
     if (nodes.length && spaced(column, position)) nodes.push(' ');
     nodes.push(blanks.has(position) ? drawHole(position) : drawWord(column, position));
   });
@@ -72,9 +73,8 @@ function spaced(column, position) {
 }
 
 function drawWord(column, position) {
-  const text = column.surface || plainToken(column.token);
   return h('button', { type: 'button', class: 'word', 'data-position': position, title: 'Mask this word',
-    onclick: () => trigger('toggle_mask', { position, token: column.token, masked: true }) }, text);
+    onclick: () => trigger('toggle_mask', { position, token: column.token, masked: true }) }, column.surface);
 }
 
 function drawHole(position) {
