@@ -28,7 +28,7 @@ from bertviz_lab.model import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.tokenization import Encoding
+from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.progressive_stacking import joined_layers
 
@@ -190,22 +190,25 @@ def word_embeddings(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np
 def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40) -> tuple[int, ...]:
     """The seeds and the words whose embeddings are nearest to one of them, at most `count` in all, without repetition.
 
-    Special tokens, single characters and pieces inside a word are left out.
+    Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out.
     """
     tokenizer = checkpoint.tokenizer
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
-    chosen = [token for token in dict.fromkeys(seeds) if _is_word(tokenizer.token(token))]
+    chosen = [token for token in dict.fromkeys(seeds) if _is_word(tokenizer, token)]
     if not chosen:
         return ()
     similarity_V = (table @ table[chosen].T).max(-1).values[: tokenizer.vocab_size]
     for token in similarity_V.argsort(descending=True).tolist():
         if len(chosen) >= count:
             break
-        if token not in chosen and _is_word(tokenizer.token(token)):
+        if token not in chosen and _is_word(tokenizer, token):
             chosen.append(token)
     return tuple(chosen[:count])
 
 
-def _is_word(token: str) -> bool:
-    """Whether a token is a whole word; byte-level BPE marks the start of a word, WordPiece its continuations."""
-    return len(token.lstrip("Ġ▁")) > 1 and token.lstrip("Ġ▁").isalpha()
+def _is_word(tokenizer: Tokenizer, token_id: int) -> bool:
+    """Whether a token begins a word and has letters only, two at least."""
+    if tokenizer.continuation[token_id]:
+        return False
+    text = token_text(tokenizer, token_id)
+    return len(text) > 1 and text.isalpha()

@@ -9,11 +9,15 @@ from bertviz_lab import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
+    Checkpoint,
+    Tokenizer,
     interpret,
 )
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.training_dynamics import MAX_MASKS, word_embeddings
+from bertviz_lab.tokenization import token_text
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, joined_layers, joining_note
+from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint
 
 TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
@@ -135,6 +139,28 @@ def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):
     assert len(set(words)) == len(words) <= 12
     assert all(word.isalpha() and len(word) > 1 for word in words)
     assert interpret.related_tokens(checkpoint, ids(checkpoint, ".")) == ()
+
+
+FRENCH = "the café près de la forêt, they walk and were walking and talking"
+
+
+def of_vocabulary(algorithm):
+    tokenizer = Tokenizer.train([FRENCH] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
+    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
+    return Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name=algorithm)
+
+
+@pytest.mark.parametrize(("algorithm", "mark"), [("wordpiece", ""), ("bpe", "Ġ"), ("unigram", "▁")])
+def test_related_words_are_no_pieces_inside_a_word(algorithm, mark, tmp_path):
+    checkpoint = family_checkpoint("xlm-roberta", tmp_path) if algorithm == "unigram" else of_vocabulary(algorithm)
+    tokenizer = checkpoint.tokenizer
+    found = interpret.related_tokens(checkpoint, tokenizer.ids([f"the {FRENCH}"])[0], 1000)
+    tokens = [tokenizer.token(token) for token in found]
+    assert all(token.startswith(mark) and not token.startswith("##") for token in tokens)
+    words = [token_text(tokenizer, token) for token in found]
+    assert all(word.isalpha() and len(word) > 1 for word in words)
+    assert "the" in words
+    assert algorithm == "unigram" or {"café", "près", "forêt"} <= set(words)
 
 
 def test_the_plane_is_that_of_the_principal_components(checkpoint):

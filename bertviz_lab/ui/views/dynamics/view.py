@@ -9,6 +9,7 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload, progress_body
+from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
@@ -72,7 +73,7 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
         title=snapshots.name,
         steps=steps,
         tracked=[checkpoint.tokenizer.token(token) for token in watched],
-        projected=[checkpoint.tokenizer.token(token) for token in mapped],
+        projected=[token_name(checkpoint.tokenizer, token) for token in mapped],
         plane=state.snapshots.plane(tracked, steps[-1]) if mapped else {},
         curve=state.snapshots.curve(run),
         metric_descriptions=METRICS,
