@@ -30,9 +30,11 @@ def little_tokenizer() -> Tokenizer:
     return Tokenizer.train(little_text().splitlines(), vocab_size=200)
 
 
-def little_checkpoint(seed: int = 0, kind: type = BertForPreTraining, **shape: object) -> Checkpoint:
-    """Two layers of two heads with random weights, and a tokenizer that knows the little text."""
-    tokenizer = little_tokenizer()
+def little_checkpoint(
+    seed: int = 0, kind: type = BertForPreTraining, *, tokenizer: Tokenizer | None = None, **shape: object
+) -> Checkpoint:
+    """Two layers of two heads with random weights, and a tokenizer, by default one that knows the little text."""
+    tokenizer = tokenizer or little_tokenizer()
     config = BertConfig(
         vocab_size=tokenizer.vocab_size,
         hidden_size=32,

@@ -9,7 +9,6 @@ from bertviz_lab import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
-    Checkpoint,
     Tokenizer,
     interpret,
 )
@@ -146,8 +145,7 @@ FRENCH = "the café près de la forêt, they walk and were walking and talking"
 
 def of_vocabulary(algorithm):
     tokenizer = Tokenizer.train([FRENCH] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
-    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
-    return Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name=algorithm)
+    return little_checkpoint(tokenizer=tokenizer)
 
 
 @pytest.mark.parametrize(("algorithm", "mark"), [("wordpiece", ""), ("bpe", "Ġ"), ("unigram", "▁")])

@@ -45,17 +45,17 @@ FRENCH = ["The café près de la forêt est fermé. The\nThe end"] * 200
 def of_vocabulary(algorithm: str, *preferred: str) -> Checkpoint:
     """A model of a vocabulary of its own that predicts some tokens, the first most of all."""
     tokenizer = Tokenizer.train(FRENCH, vocab_size=400, algorithm=algorithm, lowercase=False)
-    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
-    model = BertForMaskedLM(config).eval()
-    for place, token in enumerate(preferred):
-        model.mlm.bias.data[tokenizer.id(token)] = 20 - place
-    return Checkpoint(model, tokenizer, config, name=algorithm)
+    checkpoint = little_checkpoint(kind=BertForMaskedLM, tokenizer=tokenizer)
+    for place, token in enumerate(preferred, 1):
+        checkpoint.model.mlm.bias.data[tokenizer.id(token)] = 100 / place
+    return checkpoint
 
 
 @pytest.mark.parametrize("preferred", [("The", "ĠThe"), ("ĠThe", "The"), ("The",), ("ĠThe",), ("The", "Ã", "ê")])
 def test_the_top_prediction_of_a_model_has_its_own_probability(preferred: tuple[str, ...]) -> None:
     bpe, pieces = of_vocabulary("bpe", *preferred), of_vocabulary("wordpiece", "end")
     top = fill_mask(bpe, "[MASK] café", top_k=1).masks[0].candidates[0]
+    assert top.token == preferred[0]
     for checkpoints, place in (([bpe, pieces], 0), ([pieces, bpe], 1)):
         (candidates,) = compare_fill_mask(checkpoints, "[MASK] café", top_k=3).masks
         (found,) = (candidate for candidate in candidates if candidate.token == "The")

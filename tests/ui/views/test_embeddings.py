@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bertviz_lab import BertForMaskedLM, Checkpoint, InputError, Tokenizer, interpret
+from bertviz_lab import InputError, Tokenizer, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
 from tests.little import little_checkpoint
@@ -72,8 +72,7 @@ def test_a_selected_token_names_itself_and_its_word(session: AppState) -> None:
 
 def test_a_token_of_bpe_names_the_word_that_it_says(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Tokenizer.train(["the café près de la forêt"] * 200, vocab_size=400, algorithm="bpe", lowercase=False)
-    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
-    checkpoint = Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name="little")
+    checkpoint = little_checkpoint(tokenizer=tokenizer)
     monkeypatch.setattr(session.models, "open", lambda name: checkpoint)
     text = "the café Qé"
     positions = range(1, len(tokenizer.encode(text)) - 1)

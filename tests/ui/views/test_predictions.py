@@ -12,7 +12,6 @@ from bertviz_lab import (
     BertForSequenceClassification,
     BertForTokenClassification,
     BertModel,
-    Checkpoint,
     InputError,
     Tokenizer,
     interpret,
@@ -152,9 +151,8 @@ def test_a_masked_token_that_was_typed_is_filled_with_the_top_prediction(session
 def test_what_is_filled_in_is_the_word_and_not_the_bytes_of_its_token(algorithm: Any, token: str) -> None:
     text = "the [MASK] est fermé"
     tokenizer = Tokenizer.train(["café the café est fermé"] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
-    config = little_checkpoint().config.replace(vocab_size=tokenizer.vocab_size)
-    checkpoint = Checkpoint(BertForMaskedLM(config).eval(), tokenizer, config, name="little")
-    checkpoint.model.mlm.bias.data[tokenizer.id(token)] = 20
+    checkpoint = little_checkpoint(kind=BertForMaskedLM, tokenizer=tokenizer)
+    checkpoint.model.mlm.bias.data[tokenizer.id(token)] = 100
     position = tokenizer.encode(text).mask_positions(tokenizer.mask_id)[0]
     assert masked_words.toggle(checkpoint, text, "", [], position)["text_a"] == "the café est fermé"
     assert masked_words.fill(checkpoint, text, "", []) == ("the café est fermé", "")
