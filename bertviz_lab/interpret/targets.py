@@ -271,8 +271,7 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
 def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
     """The first token of a word, at which its label is predicted."""
     encoding = inputs.encoding
-    words = list(zip(encoding.token_type_ids, encoding.word_ids, strict=True))
-    firsts = [words.index(word) for word in dict.fromkeys(words) if word[1] is not None]
+    firsts = [positions[0] for positions in encoding.words]
     if position is None and firsts:
         vectors_LD = final_vectors(checkpoint, None, inputs.arguments())[0]
         labels = head_logits(checkpoint.model, "word", vectors_LD[firsts]).argmax(-1).tolist()
@@ -280,9 +279,10 @@ def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | 
             first for first, label in zip(firsts, labels, strict=True) if checkpoint.config.labels[label] != "O"
         )
         return next(labelled, firsts[0])
-    if position is None or not 0 <= position < len(words) or words[position][1] is None:
+    word = () if position is None else encoding.word_at(position)
+    if not word:
         raise InputError("There is no word at this place: choose a token of the text.")
-    return words.index(words[position])
+    return word[0]
 
 
 def _answer_target(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind, position: int | None) -> Target:

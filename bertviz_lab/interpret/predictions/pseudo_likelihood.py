@@ -83,7 +83,4 @@ def pseudo_log_likelihood(
 
 def _rest_of_word(encoding: Encoding, position: int) -> list[int]:
     """The position itself and the pieces of the same word that follow it."""
-    end = position + 1
-    while end < len(encoding) and encoding.word_ids[end] == encoding.word_ids[position] is not None:
-        end += 1
-    return list(range(position, end))
+    return [at for at in encoding.word_at(position) if at >= position]

@@ -109,6 +109,5 @@ def _positions(checkpoint: Any, inputs: Any, kind: str) -> list[int]:
     if kind == "token":
         return list(encoding.mask_positions(checkpoint.tokenizer.mask_id))
     if kind == "word":
-        words = encoding.word_ids
-        return [at for at, word in enumerate(words) if word is not None and word not in words[:at]]
+        return [positions[0] for positions in encoding.words]
     return []
