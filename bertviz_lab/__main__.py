@@ -27,29 +27,27 @@ _BAD_INPUT = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
-        options = command_parser(__doc__ or "", _COMMANDS).parse_args(arguments)
-        options.progress = _progress
-        result = options.run(options)
+        return _run(command_parser(__doc__ or "", _COMMANDS).parse_args(arguments))
     except InputError as error:
         print(f"bertviz-lab: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        return 0
-    return result if isinstance(result, int) else _print(result, as_json=options.json)
-
-
-def _print(result: Result, *, as_json: bool) -> int:
-    """Print what a command has found and return its exit code."""
-    for note in result.notes:
-        print(note, file=sys.stderr)
-    try:
-        if not result.silent and (as_json or result.text):
-            text = strict_json.dumps(result.body, ensure_ascii=False) if as_json else result.text
-            print(text, flush=True)
     except BrokenPipeError:  # as `bertviz-lab predict ... | head` breaks it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not flushed at the exit
+        return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command and print what it has found."""
+    options.progress = _progress
+    result = options.run(options)
+    if isinstance(result, int):
+        return result
+    for note in result.notes:
+        print(note, file=sys.stderr)
+    if not result.silent and (options.json or result.text):
+        print(strict_json.dumps(result.body, ensure_ascii=False) if options.json else result.text, flush=True)
     return result.code
 
 
