@@ -12,6 +12,7 @@ import ast
 import inspect
 import re
 import sysconfig
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ _SKIPPED_FOLDERS = frozenset(
 _TOPICS = "pydoc_data/topics.py"
 #: Text of the sources that is read at most; the whole library of Python 3.11 has about half of it.
 LIMIT_BYTES = 64 * 1024 * 1024
+#: Two threads of Python 3.11 that parse at once confuse each other's depth (python/cpython, issue 106905).
+_PARSING = threading.Lock()
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -78,7 +81,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def _parse(path: Path) -> ast.Module:
-    with warnings.catch_warnings():
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an old escape sequence in a library file is not the reader's concern
         return ast.parse(path.read_bytes())
 
