@@ -12,3 +12,8 @@ def open_comparison(state: AppState, checkpoint: Any, name: str) -> Any:
     from bertviz_lab.interpret import untrained
 
     return untrained(checkpoint) if name in (BEFORE, "") else state.models.open(name)
+
+
+def comparison_version(state: AppState, name: str) -> str:
+    """Changes when the files of the second model do; "" for `BEFORE`, which changes with the first."""
+    return "" if name in (BEFORE, "") else state.models.version(name)

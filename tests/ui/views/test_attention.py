@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,17 @@ def test_rows_of_an_attention_difference_sum_to_zero(session: AppState, against:
     roots = (body["cells"].astype(float) - 32767) / 32767
     rows = (np.sign(roots) * roots**2).reshape(-1, len(body["tokens"])).sum(-1)
     np.testing.assert_allclose(rows, 0, atol=2e-3)
+
+
+def test_differences_from_two_models_of_one_name_are_two(session: AppState) -> None:
+    folder = session.settings.checkpoints / "other"
+    little_folder(folder, seed=1)
+    first = difference(session, "model", "other")
+    shutil.rmtree(folder)
+    little_folder(folder, seed=2)
+    second = difference(session, "model", "other")
+    assert first["title"] == second["title"]
+    assert first["key"] != second["key"]
 
 
 def test_layers_of_a_difference_that_were_not_sent_can_be_asked(session: AppState) -> None:

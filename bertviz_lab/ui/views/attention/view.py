@@ -17,7 +17,7 @@ from bertviz_lab.figures.interpret.attention import (
 )
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
-from bertviz_lab.ui.state.comparison_model import open_comparison
+from bertviz_lab.ui.state.comparison_model import comparison_version, open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 #: What the grid shows: weights, or a term of the scores before the softmax.
@@ -86,7 +86,7 @@ def difference(
 
     checkpoint = state.models.open(model)
     if against == "model":
-        other_checkpoint = open_comparison(state, checkpoint, other)
+        other_checkpoint, version = open_comparison(state, checkpoint, other), comparison_version(state, other)
         compared = compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
         alignment, values = compared.alignment, compared.first - compared.second
         tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
@@ -102,14 +102,14 @@ def difference(
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
         values, note, encoding = attention_difference(first, second), "", first.encoding
-        is_linked = True
+        version, is_linked = "", True
         tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
     return difference_body(
         tokens,
         segments,
         values,
         title,
-        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
+        key=state.keep_trace(model, (title, version, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
         special=special,
         note=note,
     ) | {"linked": is_linked}
