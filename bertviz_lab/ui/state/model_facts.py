@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.server.error_handling import sentence_of
@@ -75,15 +76,25 @@ def _millions(count: int) -> str:
     return f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"
 
 
-def card_accuracy(folder: Path) -> float | None:
-    """The MLM accuracy on a model's card, on the first text in its table: the one number that is given everywhere."""
+def card_score(folder: Path, measure: str) -> float | None:
+    """A score on a model's card, the one number that is given everywhere; None where the card has none of this name.
+
+    Of MLM accuracy that on the first text, of a task the last: that on the test set.
+    """
     try:
         card = (folder / "README.md").read_text(encoding="utf-8")
     except OSError:
         return None
     rows = [[cell.strip() for cell in line.split("|")] for line in card.splitlines() if line.startswith("|")]
-    header = next((row for row in rows if "MLM accuracy" in row), None)
-    if header is None:
-        return None
-    first = rows[rows.index(header) + 2]  # behind the line of dashes
-    return float(first[header.index("MLM accuracy")].split("%")[0]) / 100
+    header = next((row for row in rows if NAMES[measure] in row[2:]), None)
+    if header is not None:
+        first = rows[rows.index(header) + 2]  # behind the line of dashes
+        return _number(first[header.index(NAMES[measure])])
+    scores = [row[2] for row in rows if row[1] == NAMES[measure]]
+    return _number(scores[-1]) if scores else None
+
+
+def _number(cell: str) -> float:
+    """Of a cell such as "43.6% (43.7%, 43.5%)" or "0.781" the first number, a percentage as a share."""
+    first = cell.split()[0]
+    return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)

@@ -126,6 +126,9 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState
     assert differs["Position embeddings"] == ["no", "yes"]
     assert differs["Steps"] == ["12", "100"]
     assert differs["Text"] == ["a.txt, b.txt", "tiny-town"]
+    with (folder / "README.md").open("a") as card:  # another stage: neither says how the model was trained
+        card.write("- Command of stage 2: `python -m bertviz_lab pretrain --init-from stage-1 --steps 9`\n")
+    assert ask(session, "comparison", names=["little", run_id])["settings"] == []
 
 
 def test_all_chosen_models_get_the_same_input(session: AppState) -> None:

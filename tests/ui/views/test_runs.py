@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab import InputError
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
@@ -135,6 +136,20 @@ def test_what_a_browser_sends_is_checked(session: AppState, sent: dict[str, Any]
     with pytest.raises(InputError):
         CHANGE_RUN.ask(session, {"run_id": RUN, **sent})
     assert table(session)[RUN]["name"] == "kind-otter"
+
+
+def test_the_score_of_a_fine_tuned_model_is_that_of_its_card(tmp_path: Path) -> None:
+    rows = {row["id"]: row for row in RUNS.questions["table"].ask(AppState(Settings(runs_dir=tmp_path)), {})}
+    told = {
+        name: rows[name]["score_words"] for name in ("sentiment-mini", "emotions-mini", "answers-mini", "embed-mini")
+    }
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert set(told) <= set(rows)
+    for name, words in told.items():
+        card = (SHIPPED / name / "README.md").read_text(encoding="utf-8")
+        measure, score = words.rsplit(" ", 1)
+        assert f"| {measure} | {score} |" in card
+        assert name == "answers-mini" or score in readme  # which tells answerable questions from the others
 
 
 def test_the_score_of_a_shipped_model_is_that_of_its_card(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -115,10 +116,10 @@ def _view(state: AppState, name: str) -> RunView | None:
 
 
 def _settings_on_card(state: AppState, name: str) -> dict[str, Any]:
-    """The settings that a model was trained with, read out of the command on its card; {} where there is none."""
+    """The settings that a model was trained with, read out of the command on its card; {} unless there is one."""
     try:
         card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
-        command = card.split("bertviz_lab pretrain", 1)[1].split("`", 1)[0]
+        (command,) = re.findall(r"bertviz_lab pretrain([^`]*)`", card)  # of several stages none says it all
         return _typed(shlex.split(command))
     except (OSError, IndexError, ValueError, InputError):
         return {}

@@ -19,7 +19,7 @@ from bertviz_lab.ui.forms.controls import label_of
 from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.model_facts import card_accuracy
+from bertviz_lab.ui.state.model_facts import card_score
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import View, Word, question
 from bertviz_lab.ui.views.run import results
@@ -87,7 +87,7 @@ def curves(state: AppState, run_id: Word) -> Payload:
     rows = state.log_of(run_id)
     if not rows:
         raise InputError(f"{run_id} comes without a log of its training.")
-    accuracy = card_accuracy(state.settings.checkpoints / run_id)
+    accuracy = card_score(state.settings.checkpoints / run_id, "mlm_accuracy")
     result = f"Held-out MLM accuracy: {accuracy:.1%} (model card)." if accuracy else ""
     return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained", result=result)
 

@@ -1,6 +1,7 @@
 """What the table of runs asks: a row for each run that a visitor may see, and for each shipped model."""
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 from bertviz_lab.errors import InputError
@@ -10,7 +11,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.model_facts import card_accuracy
+from bertviz_lab.ui.state.model_facts import card_score
 from bertviz_lab.ui.view import View, question
 
 
@@ -46,10 +47,9 @@ def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any
 def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "queue": "", "step": 0}
     unknown = {"total_steps": None, "started": None, "mine": False, "deleted_at": None}
-    outcome = _outcome(state.summary(name))
-    accuracy = card_accuracy(state.settings.checkpoints / name)
-    if accuracy is not None:
-        outcome |= {"score": accuracy, "score_words": named_score("mlm_accuracy", accuracy)}
+    summary = state.summary(name)
+    score = card_score(state.settings.checkpoints / name, summary.measure) if summary.measure else None
+    outcome = _outcome(summary if score is None else replace(summary, score=score))
     return {"id": name, "name": name, **fixed, **unknown, **outcome}
 
 
