@@ -190,6 +190,17 @@ def test_the_model_of_the_last_visit_is_chosen_again(
     expect(page.locator("#model-picker")).to_have_value("tiny-town")
 
 
+def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, served: tuple[str, AppState]) -> None:
+    """Where a person blocks site data, even the question whether something is kept throws."""
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('Denied', 'SecurityError') } })"
+    )
+    visit(page, served[0])
+    expect(page.locator("#examples .chip").first).to_be_visible()
+    page.locator("#model-picker").select_option("tiny-town")
+    expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
+
+
 def test_a_model_beside_the_first_is_compared_with_it(page: Page, served: tuple[str, AppState]) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE)
     expect(page.locator("#fill-comparison")).to_be_hidden()

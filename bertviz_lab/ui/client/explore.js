@@ -187,7 +187,7 @@ async function showModels() {
   const groups = await page.ask('explore', 'models').catch(() => undefined);
   if (!groups) return;
   const known = groups.flatMap(({ models }) => models.map(([name]) => name));
-  const last = localStorage.getItem(REMEMBERED);
+  const last = recall(REMEMBERED);
   page.input.model ||= known.includes(last) ? last : page.start.model;
   modelBox.show(groups);
   otherBox.show(groups);
@@ -205,7 +205,7 @@ page.on('input', (changed) => {
     showMissing();
   }
   if (changed.includes('model')) {
-    localStorage.setItem(REMEMBERED, page.input.model);
+    remember(REMEMBERED, page.input.model);
     showModel();
   }
   if (changed.some((name) => name !== 'other')) drawTokens();
