@@ -20,6 +20,7 @@ _TRIGGER = re.compile(r"\btrigger\('(\w+)'")
 #: Plotly for charts with axes, of the version that plotly.py writes figures for.
 PLOTLY = "vendor/plotly-cartesian.min.js"
 _PLACE = '"the payload goes here"'
+_NO_TITLE = "<title></title>"
 #: What each island is given: its value, its colours, how it is saved. They share its arguments.
 ISLAND_TOOLS = ("island.js", "picture.js")
 
@@ -60,14 +61,15 @@ class Assembly:
 
     def blank_page(self, label: str) -> str:
         """The same with a mark, `"the payload goes here"`, that a browser replaces."""
-        return _page(self, label)
+        return _page(self).replace(_NO_TITLE, f"<title>{html.escape(label)}</title>", 1)
 
 
 @cache
-def _page(assembly: Assembly, label: str) -> str:
-    """A whole page with one view and nothing from outside; its payload is to be put in place of `_PLACE`.
+def _page(assembly: Assembly) -> str:
+    """A whole page with one view and nothing from outside; title and payload are to be put in their places.
 
-    It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
+    They are not part of what is cached: a label may be any text that a visitor sends. The page lends the view's script
+    what Gradio would: its element, its value, and listeners that nobody hears.
     """
     shared_rules = source("shared.css").replace(".dark &", "&.dark")
     rules = "\n".join(source(name) for name in assembly.sheets)
@@ -80,7 +82,7 @@ def _page(assembly: Assembly, label: str) -> str:
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{html.escape(label)}</title><style>
+{_NO_TITLE}<style>
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
 body {{ margin: 16px; background: #fff }}
 #view {{ max-width: 1160px; margin: auto;
@@ -101,7 +103,7 @@ night.addEventListener('change', paint);
 paint();
 const value = document.getElementById('payload').textContent;
 new Function('element', 'props', 'trigger', 'server', 'watch', {body})(
-  view, {{ value, label: {json.dumps(label)} }}, () => {{}}, null, () => {{}});
+  view, {{ value, label: document.title }}, () => {{}}, null, () => {{}});
 </script></body></html>"""
 
 
@@ -125,7 +127,7 @@ def component(
     """
 
     def standalone_page(_: Any = None) -> str:  # Gradio hands over the list of arguments, here an empty one
-        return _page(assembly, label)
+        return assembly.blank_page(label)
 
     events = " ".join(f"'{event}'" for event in assembly.events())  # Gradio knows events by their quoted names
     return gr.HTML(

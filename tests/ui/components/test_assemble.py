@@ -1,6 +1,7 @@
 """The strings that are handed to Gradio, without a browser."""
 
 import re
+import tracemalloc
 from pathlib import Path
 
 import gradio as gr
@@ -67,6 +68,25 @@ def test_events_can_be_listened_to(island: Assembly, events: list[str]):
                 getattr(part, event)(lambda: None, None, None)
 
     in_event_loop(listen)
+
+
+def test_a_label_stands_on_a_page_as_text():
+    page = DATA_PREVIEW.page("</script><b>&", '{"rows": []}')
+    assert "<title>&lt;/script&gt;&lt;b&gt;&amp;</title>" in page
+    assert "<b>&" not in page
+    assert '"payload">{"rows": []}</script>' in page
+
+
+def test_pages_of_many_labels_are_not_kept():
+    bytes_of_one = len(DATA_PREVIEW.blank_page("A part"))
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            DATA_PREVIEW.blank_page(f"A part {number}")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < bytes_of_one
 
 
 def test_options_reach_gradio():
