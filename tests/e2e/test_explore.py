@@ -12,7 +12,7 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.explore.view import EXPLORE
-from tests.browser import PageLog, eventually, fill_in
+from tests.browser import PageLog, at_rest, eventually, fill_in
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -388,6 +388,23 @@ def test_text_b_alone_is_told_what_is_missing(page: Page, served: tuple[str, App
     page.locator("#text-a").fill(BIKE)
     expect(first_candidate(page)).to_contain_text("blue")
     expect(page.locator("#attention-body")).not_to_contain_text("Text A is empty")
+
+
+COVERED = """() => {
+  const links = document.querySelector('#panel-layers').parentElement.querySelector('nav.contents');
+  const { top, height } = document.activeElement.getBoundingClientRect();
+  return !links.contains(document.activeElement) && top + height > 0 && top < links.getBoundingClientRect().bottom - 1;
+}"""
+
+
+def test_what_has_the_focus_is_not_covered_by_the_line_of_links(page: Page, served: tuple[str, AppState]) -> None:
+    page.set_viewport_size({"width": 1200, "height": 700})
+    visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "tokens,predictions"})
+    page.locator("#panel-layers .panel-head").focus()
+    at_rest(page)
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        assert not page.evaluate(COVERED), page.evaluate("() => document.activeElement.outerHTML.slice(0, 200)")
 
 
 # ---- everywhere
