@@ -1,20 +1,28 @@
 """Files that are made for a visitor to download, and the route of a run's model."""
 
+import io
 import re
 import tempfile
 import zipfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
+from anyio import CapacityLimiter, to_thread
 from gradio.utils import get_upload_folder
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.access import is_logged_in, require_owner
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
+
+_AT_ONCE = 2  # pieces of downloads that are compressed at a time
+_PIECE = 1_000_000  # bytes of a file
 
 
 def download_folder() -> Path:
@@ -25,34 +33,77 @@ def download_folder() -> Path:
 
 
 def model_route(state: AppState) -> Route:
-    """`lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one, for who may see the page."""
+    """`lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one, for who may see the page.
+
+    It is compressed while it is sent, so that a download leaves nothing on disk.
+    """
+    compressing = CapacityLimiter(_AT_ONCE)
 
     async def download(request: Request) -> Response:
         if not await is_logged_in(request):
             return PlainTextResponse("Log in first.", status_code=401)
-        return await run_in_threadpool(answer, request.path_params["name"], visitor_of(request))
-
-    def answer(name: str, visitor: Visitor) -> Response:
         try:
-            path = zip_model(state, name, visitor)
+            name, pieces = await run_in_threadpool(zip_model, state, request.path_params["name"], visitor_of(request))
         except InputError as error:
             return PlainTextResponse(str(error), status_code=404)
-        return FileResponse(path, filename=path.name, headers={"X-Content-Type-Options": "nosniff"})
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
+            "X-Content-Type-Options": "nosniff",
+        }
+        body = send(pieces if request.method == "GET" else iter(()))
+        return StreamingResponse(body, headers=headers, media_type="application/zip")
+
+    async def send(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        while (piece := await to_thread.run_sync(next, pieces, None, limiter=compressing)) is not None:
+            yield piece
 
     return Route("/lab-model/{name}.zip", download)
 
 
-def zip_model(state: AppState, name: str, visitor: Visitor) -> Path:
-    """The newest model of a visitor's run, or a shipped one, as a zip. Raises `InputError` for any other name."""
+def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Iterator[bytes]]:
+    """The newest model of a visitor's run, or a shipped one: the name of a zip, and its bytes piece by piece.
+
+    Raises `InputError` for any other name.
+    """
     if not (state.models.is_run(name) or name in state.models.shipped()):
         raise InputError("There is no such run or model.")
     if name not in state.models.shipped():
         require_owner(state, visitor, name, "can download its model")
     folder, title = state.models.locate(name)
     stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
-    target = download_folder() / f"{stem}.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    return f"{stem}.zip", _zipped(folder, stem)
+
+
+def _zipped(folder: Path, stem: str) -> Iterator[bytes]:
+    """A zip of the files of a model; pieces may be empty."""
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w") as archive:
         for path in sorted(folder.iterdir()):
-            if path.is_file() and not path.name.startswith(("optimizer.", "trainer.", "checksums.")):
-                archive.write(path, f"{stem}/{path.name}")
-    return target
+            if not path.is_file() or path.name.startswith(("optimizer.", "trainer.", "checksums.")):
+                continue
+            entry = zipfile.ZipInfo.from_file(path, f"{stem}/{path.name}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with path.open("rb") as source, archive.open(entry, "w") as target:
+                while part := source.read(_PIECE):
+                    target.write(part)
+                    yield sink.take()
+    yield sink.take()
+
+
+class _Sink(io.RawIOBase):
+    """Keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: Any) -> int:
+        self._written += part
+        return len(part)
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        taken, self._written = bytes(self._written), bytearray()
+        return taken

@@ -15,6 +15,7 @@ from bertviz_lab import InputError, interpret
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.data.tasks.examples import LabelledText
 from bertviz_lab.interpret import Results, read_results
+from bertviz_lab.jobs.retention import bytes_below
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -184,9 +185,9 @@ def test_results_of_a_run_without_any_are_one_sentence(session: AppState) -> Non
 def test_a_download_holds_the_model_under_the_name_of_the_run(session: AppState) -> None:
     make_run(session)
     session.runs.annotate(PRETRAINED, RunNotes("../my run"))
-    path = zip_model(session, PRETRAINED, NOBODY)
-    assert path.name == "my-run.zip"
-    with zipfile.ZipFile(path) as archive:
+    name, pieces = zip_model(session, PRETRAINED, NOBODY)
+    assert name == "my-run.zip"
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         names = archive.namelist()
     assert "my-run/config.json" in names
     assert all(name.startswith("my-run/") for name in names)
@@ -209,6 +210,16 @@ def test_the_download_route_answers_by_name(settings: Settings) -> None:
             urllib.request.urlopen(f"{address}lab-model/gone.zip", timeout=30)
         with caught.value as refused:
             assert refused.code == 404
+
+
+def test_downloads_leave_nothing_on_disk(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    with serve(settings) as (address, _):
+        for method in ("HEAD", "GET", "HEAD", "GET"):
+            asked = urllib.request.Request(f"{address}lab-model/little.zip", method=method)
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                assert (answer.status, answer.read() == b"") == (200, method == "HEAD")
+    assert bytes_below(tmp_path / "uploads") == 0
 
 
 def test_without_login_nothing_is_downloaded(settings: Settings) -> None:
