@@ -38,9 +38,14 @@ def leader_page(settings: Settings, address: str, room: Room | None, say: Langua
         f'<button type="button" class="plain" onclick="print()">{say("Print this page")}</button>'
         f"{other_languages('leader', say)}</nav></header>"
         f"{_board(address, say) if room is not None else ''}{_plans(settings, max(EXPECTED, len(room or ())), say)}"
-        f"{_preflight(say)}{_lessons(address, say)}"
+        f"{_preflight(say) if is_for_owner(settings) else ''}{_lessons(address, say)}"
     )
     return document(title, body, say, live="leader/board" if room is not None else "")
+
+
+def is_for_owner(settings: Settings) -> bool:
+    """Whether the page is opened by who runs the machine, and not by any visitor: with a leader's key, or locally."""
+    return bool(settings.workshop) or not settings.shared
 
 
 # ---- the room

@@ -1,7 +1,7 @@
 """The addresses of a workshop: the leader's page and what it asks, the room's, the handouts, and short links.
 
-The leader's need the key's cookie where there is a workshop; without one they are for whoever may see the page, and
-there is no room.
+The leader's need the key's cookie where there is a workshop; without one they are for whoever may see the page, on
+a shared page without the checks of the machine, and there is no room.
 """
 
 import html
@@ -29,7 +29,15 @@ from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.workshop.address import participants_address
 from bertviz_lab.ui.workshop.leader_key import LeaderKey
-from bertviz_lab.ui.workshop.leader_page import EXPECTED, board, checks_table, leader_page, notes_of, run_lines
+from bertviz_lab.ui.workshop.leader_page import (
+    EXPECTED,
+    board,
+    checks_table,
+    is_for_owner,
+    leader_page,
+    notes_of,
+    run_lines,
+)
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.screen import screen, screen_page
 from bertviz_lab.ui.workshop.sheet import document
@@ -138,7 +146,9 @@ class _Leader:
         return await self._in_line(request, lambda: notes_of(measure(self._state, LESSONS[number - 1], say)))
 
     async def checks(self, request: Request) -> Response:
-        """What `doctor` says of this machine, with the page open on it."""
+        """What `doctor` says of this machine, with the page open on it; strangers are told nothing about it."""
+        if not is_for_owner(self._state.settings):
+            return _refusal("The checks are for the owner of this machine: run bertviz-lab doctor on it.", 403)
         runs, port = self._state.settings.runs_dir, request.url.port or 80
         people = max(EXPECTED, len(self._state.room or ()))
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab.__main__ import main
+from bertviz_lab.doctor import Check
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import language_of
 from bertviz_lab.ui.lessons import LESSONS
@@ -22,6 +23,7 @@ from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import LEARN
+from bertviz_lab.ui.workshop import routes
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
 
@@ -229,6 +231,19 @@ def test_without_a_workshop_there_is_no_room(tmp_path: Path) -> None:
         assert server.send("/room", {})[0] in (404, 405)
         assert server.status("/leader") == 200
         assert "data-told" not in server.ask("/leader")[1]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_without_a_workshop_the_machine_is_described_on_a_local_page_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    found = [Check("Disk", "ok", "9 GB free at /srv/runs.")]
+    monkeypatch.setattr(routes, "examine_machine", lambda *arguments, **options: found)
+    with serve(little_settings(tmp_path, shared=shared)) as (address, _):
+        server = Server(address)
+        status, text, _ = server.ask("/leader/checks")
+        assert (status, "/srv/runs" in text) == ((403, False) if shared else (200, True))
+        assert ("leader/checks" in server.ask("/leader")[1]) is not shared
 
 
 @pytest.mark.parametrize(
