@@ -37,7 +37,7 @@ root.append(
 let typing = 0;
 let shownExamples = []; // those of the model that is shown: [text a, text b]
 
-for (const [name, box] of Object.entries(fields)) {
+for (const box of Object.values(fields)) {
   box.addEventListener('input', () => {
     grow(box);
     clearTimeout(typing);
@@ -48,7 +48,6 @@ for (const [name, box] of Object.entries(fields)) {
     event.preventDefault();
     take();
   });
-  box.dataset.name = name;
 }
 
 /** Ask what stands in the fields. */
@@ -107,19 +106,12 @@ function showExamples(list) {
 
 // ---- the tokens
 
-let tokens = [];
-
 async function drawTokens() {
   const { model, text_a, text_b } = page.input;
-  try {
-    const answer = await page.ask('explore', 'encode', { model, text_a, text_b });
-    if (!answer) return;
-    tokens = answer.tokens;
-    setText(complaint, answer.note);
-  } catch (error) {
-    tokens = [];
-    setText(complaint, error.message);
-  }
+  const answer = await page.ask('explore', 'encode', { model, text_a, text_b }).catch(({ message }) => ({ tokens: [], note: message }));
+  if (!answer) return;
+  const { tokens, note } = answer;
+  setText(complaint, note);
   strip.replaceChildren(...tokens.map(({ token, segment, special, masked }, position) => h('button', { type: 'button', role: 'option',
     class: `token mono small ${masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position,
     onclick: () => page.select(page.selected === position ? null : position) }, token)));
