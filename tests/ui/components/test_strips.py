@@ -1,4 +1,4 @@
-"""The token strip and the masking strip."""
+"""The token strip, the masking strip, and how words are split."""
 
 import csv
 from collections.abc import Callable
@@ -9,7 +9,11 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.tokenization import Tokenizer, explain
+from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 from tests.browser import eventually
+from tests.little import little_text, little_tokenizer
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
 
 Feed = Callable[[str, str], None]
@@ -169,3 +173,23 @@ def test_another_draw_replaces_the_first(visit: Visit, feed: Feed):
     feed("masking", masking_payload(other))
     expect(page.locator("#masking .heading")).to_have_text("2 of 11 tokens must be predicted")
     assert row(page, "input", "masking")[3] == "cat"
+
+
+def draw_splits(page: Page, tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
+    """The words that are shown split, and those that are said to be in the vocabulary as a whole."""
+    words = explain(tokenizer, text)
+    page.set_content(WORD_SPLIT.page("Words", splitting_payload(words, tokenizer.algorithm)))
+    page.locator("summary").first.click()
+    return page.locator("summary b").all_inner_texts(), page.locator(".wholes .mono").inner_text()
+
+
+def test_a_word_that_is_too_long_for_wordpiece_is_not_said_to_be_in_the_vocabulary(page: Page):
+    long = "x" * 101
+    assert draw_splits(page, little_tokenizer(), f"the {long} [UNK]") == ([long], "the  [UNK]")
+    expect(page.locator("details")).to_contain_text("becomes [UNK] without a search")
+
+
+def test_a_word_whose_bytes_are_never_merged_is_not_said_to_be_in_the_vocabulary(page: Page):
+    bpe = Tokenizer.train(little_text().splitlines(), vocab_size=340, algorithm="bpe", lowercase=False)
+    assert draw_splits(page, bpe, "a🙂") == (["🙂"], "a")
+    expect(page.locator("details")).to_contain_text("None of its pairs was learned")

@@ -16,9 +16,15 @@ const RULES = {
     + 'after others that end at the same place, with the best sum up to there. ▁ stands for the space before a word.',
 };
 
+// Of a word that is not in the vocabulary as a whole, and was not searched.
+const WITHOUT_STEPS = {
+  wordpiece: 'The word has more characters than WordPiece takes: it becomes [UNK] without a search.',
+  bpe: 'None of its pairs was learned: its bytes stay single.',
+};
+
 function show(body) {
   rule.textContent = RULES[body.algorithm] ?? '';
-  const split = body.words.filter((word) => word.steps.length && (word.pieces.length > 1 || word.unknown));
+  const split = body.words.filter(({ word, pieces, unknown }) => pieces.length > 1 || (unknown && word !== pieces[0])); // [UNK] may be typed
   const entire = body.words.filter((word) => !split.includes(word)).map((word) => word.word);
   list.replaceChildren(...split.map(drawWord));
   entireLine.replaceChildren(...(entire.length ? [h('span', { class: 'quiet' }, 'In the vocabulary as a whole: '),
@@ -28,18 +34,17 @@ function show(body) {
 
 function drawWord(word) {
   const pieces = h('span', { class: 'pieces line' }, ...word.pieces.map((piece) => h('span', { class: 'piece mono small card' }, piece)));
+  const note = word.steps.length ? word.omitted && `${plural(word.omitted, 'more step')} not shown.` : WITHOUT_STEPS[word.kind];
   return h('details', { class: 'card' }, h('summary', {}, h('b', {}, word.word), ' → ', pieces),
-    h('ol', {}, ...word.steps.map(word.kind === 'bpe' ? drawMerge : drawSearch)),
-    word.omitted ? h('p', { class: 'quiet' }, `${plural(word.omitted, 'more step')} not shown.`) : null);
+    h('ol', {}, ...word.steps.map(word.kind === 'bpe' ? drawMerge : drawSearch)), note ? h('p', { class: 'quiet' }, note) : null);
 }
 
 function drawSearch(step) {
-  const misses = step.tried.slice(0, step.found === null ? undefined : -1);
-  const tries = misses.map((piece) => h('span', { class: 'miss mono quiet small' }, piece));
+  const misses = step.tried.slice(0, step.found === null ? undefined : -1).map((piece) => h('span', { class: 'miss mono quiet small' }, piece));
   const skipped = step.skipped ? [h('span', { class: 'quiet' }, `… ${whole(step.skipped)} more …`)] : [];
   const hit = step.found === null ? h('span', {}, ' no match: the word becomes ', h('span', { class: 'hit mono' }, '[UNK]'))
     : h('span', { class: 'hit mono' }, step.found);
-  return h('li', {}, ...tries.flatMap((node) => [node, ' ']), ...skipped, hit);
+  return h('li', {}, ...misses.flatMap((node) => [node, ' ']), ...skipped, hit);
 }
 
 function drawMerge(step) {
