@@ -26,6 +26,7 @@ from bertviz_lab.ui.forms.batch_prediction import create_whole_file
 from bertviz_lab.ui.forms.evaluation import create_evaluation
 from bertviz_lab.ui.forms.finetune import create_finetune
 from bertviz_lab.ui.forms.pretrain import create_pretrain
+from bertviz_lab.ui.guard.event_queue import FairQueue
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.header import create_header
@@ -91,8 +92,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
         PageEvents(session, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
         add_endpoints(session)
-    # Each handler takes milliseconds; those that read a whole text have a limit of their own.
-    page.queue(default_concurrency_limit=8, max_size=500)
+    page._queue = FairQueue(page, settings.limits)
     return page
 
 
