@@ -55,7 +55,7 @@ def served() -> Iterator[tuple[str, Desk]]:
 
 
 def step_on(page: Page) -> int:
-    return int(page.locator("#strip .words").inner_text().split("step ")[1].split(" ")[0])
+    return int((page.locator("#strip .words").text_content() or "").split("step ")[1].split(" ")[0])
 
 
 def test_the_line_goes_on_after_a_lost_answer(served: tuple[str, Desk], page: Page, page_log: PageLog) -> None:
@@ -66,6 +66,16 @@ def test_the_line_goes_on_after_a_lost_answer(served: tuple[str, Desk], page: Pa
     before = step_on(page)
     eventually(page, lambda: desk.failures == 0 and step_on(page) > before, seconds=30)
     page_log.clear()  # the browser notes the failed request
+
+
+def test_a_line_that_was_hidden_stays_hidden_while_its_run_is_followed(served: tuple[str, Desk], page: Page) -> None:
+    address, _ = served
+    page.goto(address)
+    expect(page.locator("#strip .words")).to_contain_text("step")
+    page.get_by_role("button", name="Hide this line").click()
+    before = step_on(page)
+    eventually(page, lambda: step_on(page) > before, seconds=30)
+    expect(page.locator("#strip .lab")).to_be_hidden()
 
 
 def test_a_page_that_nobody_looks_at_asks_nothing(served: tuple[str, Desk], page: Page) -> None:

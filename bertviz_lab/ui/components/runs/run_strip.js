@@ -13,18 +13,19 @@ const spoken = h('span', { class: 'hush', role: 'status' });
 const curves = h('button', { type: 'button', class: 'go', 
   onclick: () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' }) }, 'Show curves');
 const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line',
-  onclick: () => { root.hidden = true; } }, '×');
+  onclick: () => { closed = root.hidden = true; } }, '×');
 const fill = h('span', { class: 'fill' });
 root.append(dot, name, words, place, curves, close, spoken, h('span', { class: 'track', 'aria-hidden': 'true' }, fill));
 root.hidden = true;
 
 let follower = 0;
 let runId = '';
+let closed = false; // by the visitor, until another run or a resumed one is to be followed
 let known = { status: '', saved: '' };
 
 onValue((body) => {
   follower += 1;
-  root.hidden = true;
+  [root.hidden, closed] = [true, false];
   if (!body?.run_id) return;
   runId = body.run_id;
   known = { status: body.status, saved: body.saved };
@@ -33,7 +34,7 @@ onValue((body) => {
 
 function follow(mine) {
   poll(() => server.glance(runId), (now) => {
-    root.hidden = now === null; // the run was deleted
+    root.hidden = closed || now === null; // the run was deleted
     if (now === null) return null;
     show(now);
     if (now.saved && now.saved !== known.saved) {
