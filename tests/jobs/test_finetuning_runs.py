@@ -29,10 +29,12 @@ def test_a_fine_tuning_stops_goes_on_and_leaves_a_model_and_results(runs: Runs, 
     runs.stop(run)
     wait_for(lambda: runs.state(run).status == "stopped")
     assert 0 < runs.state(run).step < 600
+    started_at = runs.started(run)
     assert (runs.config(run).task, runs.config(run).epochs) == ("tokens", 6)
     runs.resume(run)
     wait_for(lambda: runs.state(run).status == "finished")
     assert runs.state(run).step == 600
+    assert runs.started(run) == started_at
     assert load_checkpoint(runs.state(run).model).architecture == "BertForTokenClassification"
     assert read_results(runs.folder(run)).train_count == 400
     steps = [row["step"] for row in runs.events(run)[0] if row["event"] == "StepDone"]

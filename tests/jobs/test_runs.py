@@ -28,7 +28,7 @@ def test_a_stopped_run_resumes_at_the_same_step(runs: Runs, text: Path) -> None:
     wait_for(lambda: runs.state(run).step > 3)
     runs.stop(run)
     wait_for(lambda: runs.state(run).status == "stopped")
-    stopped_at = runs.state(run).step
+    stopped_at, started_at = runs.state(run).step, runs.started(run)
     assert load_checkpoint(runs.state(run).model).architecture == "BertForPreTraining"
 
     runs.resume(run)
@@ -37,6 +37,7 @@ def test_a_stopped_run_resumes_at_the_same_step(runs: Runs, text: Path) -> None:
     assert [row["step"] for row in started] == [0, stopped_at]
     steps = [row["step"] for row in runs.events(run)[0] if row["event"] == "StepDone"]
     assert steps == sorted(set(steps))
+    assert runs.started(run) == started_at
 
 
 def test_a_killed_run_is_failed_and_can_be_resumed(runs: Runs, text: Path) -> None:

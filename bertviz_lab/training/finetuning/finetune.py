@@ -32,6 +32,7 @@ from bertviz_lab.training.runs.events import (
     TrialDone,
     TrialStarted,
 )
+from bertviz_lab.training.runs.run_folder import write_config
 
 
 def finetune(
@@ -52,7 +53,7 @@ def finetune(
         kept = folder / "examples" / "about.json"
         if not resume:  # or a later resume would find the examples of an earlier run
             kept.unlink(missing_ok=True)
-        write_json(folder / "config.json", config.to_dict())
+        write_config(folder, config)
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
             prepare_task_splits(config, folder)

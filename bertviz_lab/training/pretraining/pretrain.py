@@ -45,6 +45,7 @@ from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
+from bertviz_lab.training.runs.run_folder import write_config
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
 CONTINUED = 0.4
@@ -74,7 +75,7 @@ def pretrain(
         if resume and not prepared:
             _require_no_checkpoint(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "config.json", config.to_dict())
+        write_config(folder, config)
         if prepared:
             saved = store.newest()
             if saved is None:

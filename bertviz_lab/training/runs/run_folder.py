@@ -77,6 +77,14 @@ def read_config(folder: Path) -> RunConfig:
         raise InputError(f"There is no run to resume in {folder}.") from error
 
 
+def write_config(folder: Path, config: RunConfig) -> None:
+    """Write the settings of a run, unless they are there: the time of their file is when the run was started."""
+    with contextlib.suppress(InputError):
+        if read_config(folder) == config:
+            return
+    write_json(folder / "config.json", config.to_dict())
+
+
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
     """Write every event to the run's log and state, and pass it on.
 

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,7 @@ from bertviz_lab.training.runs.run_folder import (
     read_log,
     read_state,
     record,
+    write_config,
     write_state,
 )
 
@@ -264,3 +266,14 @@ def test_a_step_report_does_not_wait_for_the_disk_and_a_checkpoint_does(tmp_path
     assert counts[:3] == [0, 0, 0]
     assert counts[3] >= 2, "the log, with the lines before it, and the state"
     assert [row["step"] for row in read_log(tmp_path)[0]] == [1, 2, 3, 3]
+
+
+def test_settings_are_written_only_where_they_differ(tmp_path):
+    config = PretrainConfig(corpus=("a.txt", "b.txt"), steps=6)
+    file = tmp_path / "config.json"
+    write_config(tmp_path, config)
+    os.utime(file, (1, 1))
+    write_config(tmp_path, config)
+    assert file.stat().st_mtime == 1
+    write_config(tmp_path, replace(config, steps=7))
+    assert read_config(tmp_path).steps == 7
