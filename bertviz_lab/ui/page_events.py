@@ -42,7 +42,8 @@ class PageEvents:
         starts = [bench.start for bench in self.benches]
         page.load(self.arrive, None, [self.strip, *starts, self.tabs], **QUIET)
         self.wire.go(self.go, None, [self.tabs, self.forms], **TYPING)
-        self.wire.change_run(self.change_run, None, [self.wire, self.strip, *starts], **QUIET)
+        several = QUIET | {"trigger_mode": "multiple"}  # a push to the hub holds up no other change
+        self.wire.change_run(self.change_run, None, [self.wire, self.strip, *starts], **several)
         self.wire.train_ablations(self.train_ablations, None, [self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):
             news(self.refresh_starts, None, starts, **QUIET)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES
 from bertviz_lab.interpret import score_minimal_pairs
+from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
 from tests.data.tasks.glue_files import rows, write_archive_file
@@ -201,6 +203,26 @@ def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
     expect(push).to_be_disabled()
     assert "model.safetensors" in hub.repositories["me/mine"]
     assert TOKEN not in page.content()
+
+
+def test_a_run_is_renamed_while_a_model_is_on_its_way_to_the_hub(
+    page: Page, served: tuple[str, AppState], hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived = threading.Event()
+    monkeypatch.setattr(run_changes, "publish", lambda *_: "Sent to me/mine" if arrived.wait(60) else "lost")
+    page.goto(f"{served[0]}?space=runs&run.id={RUN}&run.hub=open")
+    page.locator("#run-hub-repo").fill("me/mine")
+    page.keyboard.press("Enter")
+    page.locator("#run-hub-push").click()
+    files = page.locator("#run-hub-files")
+    expect(files).to_have_text("Sending …")
+    row(page, RUN).get_by_role("button", name="Edit").click()
+    page.locator("#runs-name").fill("renamed meanwhile")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(row(page, RUN).locator(".name")).to_have_text("renamed meanwhile")
+    expect(files).to_have_text("Sending …")
+    arrived.set()
+    expect(files).to_have_text("Sent to me/mine")
 
 
 @pytest.mark.parametrize(
