@@ -8,6 +8,19 @@ from typing import Any
 import httpx
 
 
+def queued(http: httpx.Client, event: dict[str, Any]) -> dict[str, Any]:
+    """What comes of an event, {"data": [...]} or {"error": ...}; `http` has the address of the page as its base."""
+    session = secrets.token_hex(6)
+    http.post("gradio_api/queue/join", json=event | {"session_hash": session}).raise_for_status()
+    with http.stream("GET", "gradio_api/queue/data", params={"session_hash": session}) as stream:
+        for line in stream.iter_lines():
+            message = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
+            if message.get("msg") == "process_completed":
+                output: dict[str, Any] = message["output"]
+                return output
+    raise AssertionError("the page gave no answer")
+
+
 class FormClient:
     """What a page's own script would send, from the page's configuration."""
 
@@ -37,19 +50,9 @@ class FormClient:
                     values.get(str(name), self._components[i].get("value"))
                     for i, name in zip(event["inputs"], names, strict=True)
                 ]
-                return self._queued(event["id"], data)
+                output = queued(self._http, {"data": data, "fn_index": event["id"]})
+                return list(output.get("data") or [output.get("error")])
         raise AssertionError(f"no event reads {field} and shows {output}")
-
-    def _queued(self, event: int, data: list[Any]) -> list[Any]:
-        session = secrets.token_hex(6)
-        body = {"data": data, "fn_index": event, "session_hash": session, "event_data": None}
-        self._http.post("gradio_api/queue/join", json=body).raise_for_status()
-        with self._http.stream("GET", "gradio_api/queue/data", params={"session_hash": session}) as stream:
-            for line in stream.iter_lines():
-                message = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
-                if message.get("msg") == "process_completed":
-                    return list(message["output"].get("data") or [message["output"].get("error")])
-        raise AssertionError("the page gave no answer")
 
     def ask(self, endpoint: str, *arguments: Any) -> Any:
         """The answer of a named endpoint, or its error as {"error": a sentence}."""

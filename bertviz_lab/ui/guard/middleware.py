@@ -22,9 +22,10 @@ from bertviz_lab.ui.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-#: Routes of Gradio that this page has no use for: fetching of other sites, editing of code, recordings, monitoring.
+#: Routes of Gradio that this page has no use for: fetching of other sites, editing of code, recordings, monitoring, and
+#: calls that pass by the queue.
 _CLOSED = re.compile(
-    r"/(gradio_api/)?(proxy=|vibe-|undo-vibe-|stream/|deep_link|process_recording|monitoring|profiling|dev/|runs"
+    r"/(gradio_api/)?(run/|api/|proxy=|vibe-|undo-vibe-|stream/|deep_link|process_recording|monitoring|profiling|dev/|runs"
     r"|run-history|custom_component|mcp)"
 )
 _SAFE = ("GET", "HEAD")

@@ -166,3 +166,9 @@ def test_every_answer_carries_the_security_headers(local: Server, path: str) -> 
 )  # fmt: skip
 def test_routes_that_the_page_does_not_use_are_closed(local: Server, path: str) -> None:
     assert local.status(path) == 404
+
+
+@pytest.mark.parametrize("path", ["/gradio_api/run/tokenize", "/gradio_api/api/tokenize/", "/run/predict"])
+def test_no_call_passes_by_the_queue(local: Server, path: str) -> None:
+    assert local.send(path, {"data": ["a cat", "", ""]})[0] == 404
+    assert local.send("/gradio_api/call/tokenize", {"data": ["a cat", "", ""]})[0] == 200

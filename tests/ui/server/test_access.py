@@ -19,6 +19,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from tests.ui.finetuned import RUN as TUNED
 from tests.ui.finetuned import tuned
+from tests.ui.form_client import queued
 from tests.ui.pages import serve
 from tests.ui.snapshots import STEPS, little_history
 
@@ -35,7 +36,7 @@ class Browser:
     """A browser with a page open: its cookie, and what its scripts send."""
 
     def __init__(self, url: str) -> None:
-        self.url, self.client = url, httpx.Client(timeout=60)
+        self.url, self.client = url, httpx.Client(base_url=url, timeout=60)
         self.client.get(url)
         self.key = self.client.cookies[COOKIE]
         config = self.client.get(f"{url}config").json()
@@ -60,8 +61,8 @@ class Browser:
 
     def change(self, **sent: Any) -> dict[str, Any]:
         """The answer to a change of a run."""
-        body = {"data": [], "fn_index": self._events["change_run"], "session_hash": "x", "event_data": sent}
-        wire = self.client.post(f"{self.url}gradio_api/run/predict", json=body).json()["data"][0]
+        event = {"data": [], "fn_index": self._events["change_run"], "event_data": sent}
+        wire = queued(self.client, event)["data"][0]
         answer: dict[str, Any] = json.loads(wire)["answer"]
         return answer
 

@@ -1,5 +1,6 @@
 """What visitors may train: the limits of a page, each named in one sentence, and attacks on a running page."""
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from bertviz_lab.ui.app import build
 from bertviz_lab.ui.server.run_quota import VISITORS_OF_AN_ADDRESS, limits_sentence
 from bertviz_lab.ui.server.visitors import COOKIE, NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.form_client import queued
 from tests.ui.pages import OWNER, STRANGER, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
 
@@ -147,7 +149,7 @@ class Form:
     """The Pretrain form of a running page, sent as a script sends it."""
 
     def __init__(self, url: str) -> None:
-        self.url, self.client = url, httpx.Client(timeout=60)
+        self.url, self.client = url, httpx.Client(base_url=url, timeout=60)
         self.client.get(url)
         config = self.client.get(f"{url}config").json()
         self._parts = {part["id"]: part["props"] for part in config["components"]}
@@ -160,8 +162,7 @@ class Form:
         for number in self._event["inputs"]:
             props = self._parts[number]
             data.append(changes.get(props.get("elem_id", "").replace("-", "_"), props.get("value")))
-        body = {"data": data, "fn_index": self._event["id"], "session_hash": "x"}
-        return self.client.post(f"{self.url}gradio_api/run/predict", json=body).text
+        return json.dumps(queued(self.client, {"data": data, "fn_index": self._event["id"]}))
 
 
 def test_150_starts_in_a_loop_are_refused_after_the_quota(running: tuple[str, AppState]) -> None:

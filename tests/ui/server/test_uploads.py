@@ -100,9 +100,6 @@ def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppSt
             data = [value if kind == "file" else "own" for kind in kinds]
             body = {"data": data, "fn_index": event["id"], "session_hash": f"s{asked}", "trigger_id": None}
             asked += 1
-            assert SECRET not in post(f"{url}gradio_api/run/predict", body)
-            if isinstance(value, str | dict):
-                continue  # both ways lead through the same checks: the queue is asked for one of each kind
             joined = post(f"{url}gradio_api/queue/join", body)
             if "event_id" in joined:
                 stream = f"{url}gradio_api/queue/data?session_hash=s{asked - 1}"
