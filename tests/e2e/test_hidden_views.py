@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Request, Route, expect
 
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.state.app_state import AppState
+from tests.browser import eventually
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -128,6 +129,20 @@ def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(
     expect(page.locator("#fill-bars")).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert "predictions" in asked
+
+
+@pytest.mark.parametrize("trained", ["little", "other"])
+def test_a_checkpoint_of_either_chosen_model_is_drawn(
+    page: Page, served: tuple[str, AppState], asked: list[str], trained: str
+) -> None:
+    address, _ = served
+    page.goto(f"{address}?model=little&other=other")
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    expect(page.locator("#fill-comparison")).to_contain_text("other")
+    page.wait_for_load_state("networkidle")
+    asked.clear()
+    page.evaluate("(name) => window.Lab.page.emit('model', name)", trained)
+    eventually(page, lambda: "predictions" in asked)
 
 
 def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: tuple[str, AppState]) -> None:

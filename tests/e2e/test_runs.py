@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES
 from bertviz_lab.interpret import score_minimal_pairs
+from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
@@ -28,7 +29,7 @@ __all__ = ["event_loops", "hub"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 ENGLISH = PROBES["english"].pairs
-OTHER = "calm-fox-fedcba9876543210"
+OTHER, ELSEWHERE = "calm-fox-fedcba9876543210", "still-heron-fedcba9876543210"
 TRAINING = 120_000  # milliseconds until a training on a busy machine shows something
 
 
@@ -93,6 +94,17 @@ def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tup
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(f"#model-picker option[value='{RUN}']")).to_have_text("my <b>baseline</b> (finished)")
     expect(page.locator(f"#model-picker option[value='{OTHER}']")).to_have_count(0)
+
+
+def test_the_table_shows_what_is_done_to_runs_in_another_tab(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    make_run(session, ELSEWHERE)
+    page.goto(f"{address}?space=runs")
+    expect(row(page, ELSEWHERE)).to_contain_text("still-heron")
+    session.runs.annotate(ELSEWHERE, RunNotes("renamed elsewhere"))
+    expect(row(page, ELSEWHERE)).to_contain_text("renamed elsewhere")
+    session.runs.delete(ELSEWHERE)
+    expect(row(page, ELSEWHERE)).to_have_count(0)
 
 
 def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tuple[str, AppState]) -> None:

@@ -203,9 +203,9 @@ page.on('input', (changed) => {
   if (changed.some((name) => name !== 'other')) drawTokens();
   workspace.look();
 });
-// A checkpoint of the chosen model is new: what is in sight is drawn again; nobody's text is touched.
+// A checkpoint of a chosen model is new: what is in sight is drawn again; nobody's text is touched.
 page.on('model', (name) => {
-  if (name !== page.input.model) return;
+  if (![page.input.model, page.input.other].includes(name)) return;
   drawTokens();
   workspace.refresh();
 });

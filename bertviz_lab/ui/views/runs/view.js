@@ -1,6 +1,6 @@
 // Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
 
-const LIVE = 2000; // milliseconds between two looks while something trains
+const [LIVE, IDLE] = [2000, 10000]; // milliseconds between two looks while something trains, and otherwise
 const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
 // Heading, what a column is sorted by, and its words; numbers begin with the largest.
 const COLUMNS = {
@@ -27,18 +27,17 @@ const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
 const part = panel.part([h('div', { class: 'fields' }, filter.node), h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
 filter.input.addEventListener('input', show);
 
-let waiting = false;
+let looks = 0;
 
+/** Ask again and again: runs are started, renamed and deleted in other tabs and on the command line, too. */
 async function draw() {
-  const rows = await panel.ask('table');
-  if (!rows) return;
-  list = rows;
-  show();
-  if (waiting || !list.some(({ active }) => active)) return;
-  waiting = true;
-  await pause(LIVE);
-  waiting = false;
-  part.redraw();
+  try {
+    list = (await panel.ask('table')) ?? list;
+    show();
+  } finally {
+    const mine = ++looks;
+    pause(list.some(({ active }) => active) ? LIVE : IDLE).then(() => mine === looks && part.redraw());
+  }
 }
 
 function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
