@@ -2,5 +2,5 @@
 
 In reading order: `middleware` (the steps in order), `addresses` (hosts, origins and proxies), `bodies` (sizes, types
 and times of what is sent), `headers` (what browsers are told not to do), `event_queue` (whose turn it is in Gradio's
-queue), `passwords` and `logins`.
+queue), `unread_answers` (what waits in it to be fetched), `passwords` and `logins`.
 """

@@ -8,12 +8,16 @@ from typing import Any
 
 import gradio as gr
 from gradio import queueing
+from gradio.server_messages import EventMessage, ProcessCompletedMessage
 
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.ui.guard.unread_answers import UnreadAnswers
+from bertviz_lab.ui.server.api import MOST_WEIGHTS
 from bertviz_lab.ui.server.visitors import place_of
 
 _MOST_WAITING = 500  # events of all visitors
 _AT_ONCE = 8  # events of a kind: each takes milliseconds; those that read a whole text have a limit of their own
+_MOST_UNREAD = 2 * MOST_WEIGHTS  # numbers in answers that nobody has fetched, some 40 bytes each
 
 
 class FairQueue(queueing.Queue):
@@ -30,6 +34,7 @@ class FairQueue(queueing.Queue):
         )
         self._most_of_one = limits.questions_waiting if limits.shared else _MOST_WAITING
         self._most_of_address = _MOST_WAITING // 2 if limits.shared else _MOST_WAITING
+        self._unread = UnreadAnswers(_MOST_UNREAD)
 
     async def push(self, body: Any, request: Any, username: str | None) -> tuple[bool, Any, Any]:
         """Take an event in, or say why not, as Gradio's does; then put those that wait into their order."""
@@ -43,6 +48,12 @@ class FairQueue(queueing.Queue):
         for waiting in self._lines():
             waiting[:] = _in_turns(waiting)
         return answer
+
+    def send_message(self, event: queueing.Event, event_message: EventMessage) -> None:
+        """Put a message where it is fetched, or waits to be."""
+        super().send_message(event, event_message)
+        if isinstance(event_message, ProcessCompletedMessage):
+            self._unread.add(_place(event)[0], event_message)
 
     def _lines(self) -> list[list[queueing.Event]]:
         """The events that wait, by what they wait for."""

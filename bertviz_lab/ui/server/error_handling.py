@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from gradio.state_holder import SessionState
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
@@ -66,10 +67,13 @@ class Page(gr.Blocks):
     """Blocks of Gradio whose failures are one sentence for the visitor and one line in the log, never a traceback.
 
     What comes here are values that Gradio's components refuse, and mistakes of ours that no handler has answered.
+    Nor does it keep what was answered, as Gradio does for deep links, which are closed here: an answer of `/attention`
+    takes 76 MB, and each call that names no session is a session of its own.
     """
 
     async def process_api(self, *arguments: Any, **named: Any) -> dict[str, Any]:
         """Call a handler. Raises `gr.Error` only."""
+        state: SessionState | None = named.get("state")
         try:
             with panics_as_errors():
                 return await super().process_api(*arguments, **named)
@@ -80,6 +84,9 @@ class Page(gr.Blocks):
             _log.error("an event failed: %s", where(error))
             sentence = "This server could not use what the page sent; reload the page."
             raise gr.Error(sentence, print_exception=False) from None
+        finally:
+            if state is not None:
+                state.config_values.clear()
 
 
 def in_order(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 from gradio.data_classes import PredictBodyInternal
+from gradio.server_messages import ProcessCompletedMessage
 
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.app import build
 from bertviz_lab.ui.guard.event_queue import FairQueue
+from bertviz_lab.ui.server.api import MOST_WEIGHTS
 from bertviz_lab.ui.server.visitors import place_of
 from bertviz_lab.ui.settings import Settings
 from tests.ui.pages import request_of
@@ -62,3 +64,12 @@ def test_turns_go_round_the_addresses_and_then_round_the_browsers_of_one(queue: 
         for browser, address in ((1, ADDRESS), (2, ADDRESS), (3, ELSEWHERE))
     )
     assert order == [one, three, two, three, one, one]
+
+
+def test_answers_that_nobody_fetches_are_kept_in_bounds(queue: FairQueue) -> None:
+    join(queue, 1, times=3)
+    (waiting,) = [line.queue for line in queue.event_queue_per_concurrency_id.values()]
+    answers = [ProcessCompletedMessage(output={"data": [[0.5] * MOST_WEIGHTS]}, success=True) for _ in waiting]
+    for event, answer in zip(waiting, answers, strict=True):
+        queue.send_message(event, answer)
+    assert [answer.success for answer in answers] == [False, True, True]
