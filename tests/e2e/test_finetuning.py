@@ -3,8 +3,9 @@
 import csv
 import json
 import re
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.data.tasks.examples import Example
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning import predict
+from bertviz_lab.training.finetuning.predict import predict_with
+from bertviz_lab.ui.forms import batch_prediction
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, eventually, fill_in, reload
@@ -277,6 +283,47 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     hits = semantic_search(model_of(session, run_id), "cold eggs", texts.read_text().splitlines())
     said = f"Nearest: “{hits[0].text}” ({hits[0].cosine:.2f})"
     expect(page.locator("#try-file-message")).to_contain_text(said, timeout=TRAINING)
+
+
+def test_of_a_file_of_texts_the_last_request_is_answered_and_a_removed_one_is_not(
+    page: Page, served: tuple[str, AppState], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going, parts = threading.Event(), []
+
+    def predict_slowly(checkpoint: Checkpoint, examples: Sequence[Example], **settings: int) -> object:
+        parts.append(len(examples))
+        assert going.wait(60)
+        return predict_with(checkpoint, examples, **settings)
+
+    monkeypatch.setattr(predict, "predict_with", predict_slowly)
+    monkeypatch.setattr(batch_prediction, "_AT_ONCE", 1)
+    texts = tmp_path / "films.txt"
+    texts.write_text("a wonderful film\na dull film\n", encoding="utf-8")
+    page.goto(f"{served[0]}?model=sentiment-mini")
+    unfold(page, "try-file-part")
+    message, remove = page.locator("#try-file-message"), page.locator("#try-file button[aria-label='Clear']")
+    page.locator("#try-file input[type=file]").set_input_files(texts)
+    expect(message).to_contain_text("Predicting: 0 of 2 texts.", timeout=TRAINING)
+    query = page.locator("#try-file-query input, #try-file-query textarea")
+    query.fill("wonderful")
+    query.press("Enter")
+    page.wait_for_timeout(500)
+    going.set()
+    expect(message).to_contain_text("2 texts ranked", timeout=TRAINING)
+    assert parts == [1, 1]
+
+    going.clear()
+    query.fill("")
+    remove.click()
+    page.locator("#try-file input[type=file]").set_input_files(texts)
+    expect(message).to_contain_text("Predicting: 0 of 2 texts.", timeout=TRAINING)
+    remove.click()
+    expect(message.locator(".lab")).to_be_hidden()
+    going.set()
+    page.wait_for_timeout(1500)  # the answer would have come
+    expect(message.locator(".lab")).to_be_hidden()
+    expect(page.locator("#try-file-table")).to_be_hidden()
+    assert parts == [1, 1, 1]
 
 
 def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:

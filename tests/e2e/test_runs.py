@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import PretrainConfig
-from bertviz_lab.data.probes import PROBES
-from bertviz_lab.interpret import score_minimal_pairs
+from bertviz_lab.data.probes import PROBES, MinimalPair
+from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
@@ -43,6 +44,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
 
 def row(page: Page, run_id: str) -> Locator:
     return page.locator(f"#runs-table tr[data-run='{run_id}']")
+
+
+def write_pairs(path: Path, pairs: Sequence[MinimalPair]) -> Path:
+    """A file in BLiMP's format."""
+    rows = [{"sentence_good": p.good, "sentence_bad": p.bad, "linguistics_term": p.kind} for p in pairs]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tuple[str, AppState]) -> None:
@@ -149,9 +157,7 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
 ) -> None:
     address, session = served
     pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
-    file = tmp_path / "pairs.jsonl"
-    rows = [{"sentence_good": p.good, "sentence_bad": p.bad, "linguistics_term": p.kind} for p in pairs]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file = write_pairs(tmp_path / "pairs.jsonl", pairs)
     page.goto(f"{address}?space=runs&run.id={RUN}")
     page.locator("#evaluate-part > button").click()
     scores = page.locator("#evaluate-scores")
@@ -169,6 +175,32 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     file.write_text("{}\n", encoding="utf-8")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
+
+
+def test_files_that_are_removed_are_not_evaluated_any_more(
+    page: Page, served: tuple[str, AppState], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going, parts = threading.Event(), []
+
+    def score_slowly(checkpoint: Checkpoint, pairs: Sequence[MinimalPair], threads: int) -> MinimalPairReport:
+        parts.append(len(pairs))
+        assert len(parts) == 1 or going.wait(60)
+        return score_minimal_pairs(checkpoint, pairs, threads=threads)
+
+    monkeypatch.setattr("bertviz_lab.interpret.score_minimal_pairs", score_slowly)
+    monkeypatch.setattr("bertviz_lab.ui.forms.evaluation._AT_ONCE", 1)
+    file = write_pairs(tmp_path / "pairs.jsonl", ENGLISH[:3])
+    page.goto(f"{served[0]}?space=runs&run.id={RUN}")
+    page.locator("#evaluate-part > button").click()
+    scores = page.locator("#evaluate-scores")
+    page.locator("#evaluate-files input[type=file]").set_input_files(file)
+    expect(scores).to_contain_text("1 of 3 pairs scored", timeout=TRAINING)
+    page.locator("#evaluate-files button[aria-label='Clear']").click()
+    expect(scores).to_contain_text("says which sentence of each is likelier")
+    going.set()
+    page.wait_for_timeout(1500)  # the scores of the others would have come
+    expect(scores).to_contain_text("says which sentence of each is likelier")
+    assert parts == [1, 1]
 
 
 def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(

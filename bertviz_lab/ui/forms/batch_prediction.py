@@ -1,7 +1,7 @@
 """Try it, folded away: a file of texts in, a table of predictions out, or the texts by their similarity to a query."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.components.notice import notice, notice_payload
-from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.error_handling import sentence_of
@@ -22,11 +22,16 @@ from bertviz_lab.ui.state.app_state import AppState
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.tasks.examples import Example, Task
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+    from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 
 _QUESTIONS = 20  # that a file of texts may cost as much as
 _CHARACTERS_PER_TOKEN = 3
 _SHOWN = 80  # characters of a text in a sentence
+_AT_ONCE = 200  # texts between two words on how many are done
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
+_NO_TABLE = gr.update(visible=False)
+
+_Answer = tuple[Path | None, str]  # a table, none while it is being made, and a sentence
 
 
 def create_whole_file(session: AppState) -> None:
@@ -47,30 +52,36 @@ def create_whole_file(session: AppState) -> None:
         )
         message = notice(elem_id="try-file-message")
         table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
-    gr.on(
+    predicting = gr.on(
         [files.upload, query.submit],
         partial(predict_file, session),
         [message, files, query],  # in place of the message goes the model of Explore
         [table, message],
         js="(_, files, query) => [window.Lab.page.input.model, files, query]",
-        **QUIET | {"concurrency_limit": 1},
+        **TYPING | {"concurrency_limit": 1},
     )
-    files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
+    files.clear(lambda: (_NO_TABLE, ""), None, [table, message], cancels=[predicting], **QUIET)
 
 
-def predict_file(session: AppState, model: str, file: str, query: str = "") -> tuple[Any, str]:
-    """The table of predictions, or of the texts by their similarity to a query, and a sentence."""
+def predict_file(session: AppState, model: str, file: str, query: str = "") -> Iterator[tuple[Any, str]]:
+    """How many texts are done so far; then the table of predictions, or of the texts by their similarity to a query,
+    and a sentence.
+    """
     try:
         if not file:
             raise InputError("Upload a file of texts first.")
         answer = search_file if checked(query).strip() else _predict
-        table, sentence = answer(session, model, file, query.strip())
+        yield _NO_TABLE, notice_payload("Reading the texts …", "info")
+        for table, sentence in answer(session, model, file, query.strip()):
+            if table is None:
+                yield _NO_TABLE, notice_payload(sentence, "info")
+            else:
+                yield gr.update(value=str(table), visible=True), notice_payload(sentence, "good")
     except Exception as error:
-        return gr.update(visible=False), notice_payload(sentence_of(error, shared=session.settings.shared))
-    return gr.update(value=str(table), visible=True), notice_payload(sentence, "good")
+        yield _NO_TABLE, notice_payload(sentence_of(error, shared=session.settings.shared))
 
 
-def search_file(session: AppState, model: str, file: str, query: str) -> tuple[Path, str]:
+def search_file(session: AppState, model: str, file: str, query: str) -> Iterator[_Answer]:
     """The texts of a file by the cosine of their embeddings and that of a query, and a sentence on the nearest."""
     from bertviz_lab.data.tasks.examples import LabelledText
     from bertviz_lab.interpret import semantic_search
@@ -81,16 +92,21 @@ def search_file(session: AppState, model: str, file: str, query: str) -> tuple[P
     texts = [f"{e.text_a} {e.text_b or ''}".strip() for e in examples if isinstance(e, LabelledText)]
     # The file may take as much as twenty questions, which has been checked.
     limits = replace(checkpoint.limits, operations=checkpoint.limits.operations * _QUESTIONS)
-    hits = semantic_search(replace(checkpoint, limits=limits), query, texts, top_k=len(texts))
+    roomy, hits = replace(checkpoint, limits=limits), []
+    for start in range(0, len(texts), _AT_ONCE):
+        yield None, f"Embedding: {start:,} of {len(texts):,} texts."
+        part = texts[start : start + _AT_ONCE]
+        hits += [replace(hit, index=start + hit.index) for hit in semantic_search(roomy, query, part, len(part))]
+    hits.sort(key=lambda hit: -hit.cosine)
     table = download_folder() / f"{path.stem}-search.csv"
     rows = [[place, examples[hit.index].row, round(hit.cosine, 4), hit.text] for place, hit in enumerate(hits, 1)]
     with table.open("w", encoding="utf-8", newline="") as stream:
         write_csv([["rank", "row", "cosine", "text"], *rows], stream)
     nearest = "; ".join(f"“{hit.text[:_SHOWN]}” ({hit.cosine:.2f})" for hit in hits[:3])
-    return table, " ".join([f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}.", *dropped])
+    yield table, " ".join([f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}.", *dropped])
 
 
-def _predict(session: AppState, model: str, file: str, query: str) -> tuple[Path, str]:
+def _predict(session: AppState, model: str, file: str, query: str) -> Iterator[_Answer]:
     """The table of predictions, and a sentence."""
     from bertviz_lab.training.finetuning.predict import (
         predict_with,
@@ -108,12 +124,15 @@ def _predict(session: AppState, model: str, file: str, query: str) -> tuple[Path
     if task == "embeddings":
         raise InputError("This model gives vectors: type a query that the texts are to be compared with.")
     checkpoint, examples, dropped = _inputs(session, name, path, task)
-    predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
+    predictions: list[Prediction] = []
+    for start in range(0, len(examples), _AT_ONCE):
+        yield None, f"Predicting: {start:,} of {len(examples):,} texts."
+        predictions += predict_with(checkpoint, examples[start : start + _AT_ONCE], threads=session.settings.threads)[0]
     table = download_folder() / f"{path.stem}-predicted.csv"
     with table.open("w", encoding="utf-8", newline="") as stream:
         write_csv(prediction_table(checkpoint, examples, predictions), stream)
     sentences = [f"{len(examples):,} predictions by {checkpoint.name}.", truncation_warning(checkpoint, examples)]
-    return table, " ".join([*sentences, *dropped])
+    yield table, " ".join([*sentences, *dropped])
 
 
 def _inputs(

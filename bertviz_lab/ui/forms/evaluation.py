@@ -19,7 +19,7 @@ from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts, facts_payload
-from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.header import strip_of
 from bertviz_lab.ui.server.downloads import download_folder
@@ -69,14 +69,14 @@ def create_evaluation(session: AppState, strip: gr.HTML) -> None:
     def scored(request: gr.Request) -> str:
         return suite_payload(session, visitor_of(request))
 
-    files.upload(
+    evaluating = files.upload(
         evaluate,
         [scores, files],  # in place of the scores goes the run that is open
         [scores, suite, strip],
         js="(_, files) => [window.Lab.page.kept('run.id'), files]",
-        **QUIET | {"concurrency_limit": 1},
+        **TYPING | {"concurrency_limit": 1},
     )
-    files.clear(lambda: "", None, scores, **QUIET)
+    files.clear(lambda: "", None, scores, cancels=[evaluating], **QUIET)
     for news in (part.expand, strip.run_changed):
         news(scored, None, suite, **QUIET)
 

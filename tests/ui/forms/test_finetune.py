@@ -122,6 +122,12 @@ def test_a_pressed_column_becomes_the_label() -> None:
     assert take_column(pressed(), "c") == (same, same, "")
 
 
+def predicted(*asked: Any) -> tuple[Any, str]:
+    """What the page is told at last of a whole file."""
+    *_, last = whole_file.predict_file(*asked)
+    return last
+
+
 def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do(
     tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +136,7 @@ def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do
     checkpoint = tuned.models.open(RUN)
     little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=10_000_000))
     monkeypatch.setattr(tuned.models, "open", lambda name: little)
-    update, told = whole_file.predict_file(tuned, RUN, str(path))
+    update, told = predicted(tuned, RUN, str(path))
     assert not update["visible"]
     assert re.match(r"These 1,000 texts are too much for this page .* it takes about \d{3} of", body(told)["text"])
 
@@ -140,7 +146,7 @@ def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tm
     path.write_text("the red cat sat\nan old house by the river\n=1+1\n", encoding="utf-8")
     texts = ["the red cat sat", "an old house by the river", "=1+1"]
     for model in ("little", RUN):
-        update, told = whole_file.predict_file(tuned, model, str(path), " an old house ")
+        update, told = predicted(tuned, model, str(path), " an old house ")
         with Path(update["value"]).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         hits = interpret.semantic_search(tuned.models.open(model), "an old house", texts)
@@ -150,7 +156,23 @@ def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tm
         assert body(told)["text"].startswith(
             f"3 texts ranked by {tuned.models.open(model).name}. Nearest: “{hits[0].text}”"
         )
-    assert "Upload a file" in body(whole_file.predict_file(tuned, RUN, "", "cat")[1])["text"]
+    assert "Upload a file" in body(predicted(tuned, RUN, "", "cat")[1])["text"]
+
+
+@pytest.mark.parametrize(("query", "doing"), [("", "Predicting"), ("an old house", "Embedding")])
+def test_it_is_told_how_many_texts_of_a_file_are_done(
+    tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, doing: str
+) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("".join(f"the red cat sat on number {n}\n" for n in range(5)), encoding="utf-8")
+    whole, _ = predicted(tuned, RUN, str(path), query)
+    table = Path(whole["value"]).read_text(encoding="utf-8")
+    monkeypatch.setattr(whole_file, "_AT_ONCE", 2)
+    *parts, (last, _) = whole_file.predict_file(tuned, RUN, str(path), query)
+    told = [body(message)["text"] for _, message in parts]
+    assert told == ["Reading the texts …", *(f"{doing}: {done} of 5 texts." for done in (0, 2, 4))]
+    assert not any(update["visible"] for update, _ in parts)
+    assert Path(last["value"]).read_text(encoding="utf-8") == table
 
 
 def test_a_search_on_a_shared_page_may_cost_twenty_questions(
@@ -162,13 +184,13 @@ def test_a_search_on_a_shared_page_may_cost_twenty_questions(
     for operations, sentence in ((30_000_000, "300 texts ranked"), (1_000_000, "These 300 texts are too much")):
         little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=operations))
         monkeypatch.setattr(tuned.models, "open", lambda name, little=little: little)
-        assert body(whole_file.predict_file(tuned, RUN, str(path), "the cat")[1])["text"].startswith(sentence)
+        assert body(predicted(tuned, RUN, str(path), "the cat")[1])["text"].startswith(sentence)
 
 
 def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("the red cat sat\n\n=1+1\n", encoding="utf-8")
-    update, told = whole_file.predict_file(tuned, RUN, str(path))
+    update, told = predicted(tuned, RUN, str(path))
     assert "2 predictions" in body(told)["text"]
     with Path(update["value"]).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -178,16 +200,16 @@ def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> 
     assert rows[1]["text"] == "'=1+1"
     table = tmp_path / "texts.csv"
     table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
-    update, told = whole_file.predict_file(tuned, RUN, str(table))
+    update, told = predicted(tuned, RUN, str(table))
     assert '1 dropped: the text is empty ("texts.csv" row 3).' in body(told)["text"]
     with Path(update["value"]).open(encoding="utf-8", newline="") as file:
         assert [row["text"] for row in csv.DictReader(file)] == ["the red cat", "-0.5"]
     long = tmp_path / "long.txt"
     long.write_text("cat " * 20_000, encoding="utf-8")
-    assert "more than 50,000 characters" in body(whole_file.predict_file(tuned, RUN, str(long))[1])["text"]
+    assert "more than 50,000 characters" in body(predicted(tuned, RUN, str(long))[1])["text"]
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
     for model, file, message in ((RUN, empty, "is empty"), ("little", path, "fine-tuned")):
-        update, told = whole_file.predict_file(tuned, model, str(file))
+        update, told = predicted(tuned, model, str(file))
         assert not update["visible"]
         assert message in body(told)["text"]
