@@ -17,7 +17,8 @@ from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.tokenization.pipeline import replace_surrogates, trim_span
+from bertviz_lab.tokenization.encoding import token_span
+from bertviz_lab.tokenization.pipeline import replace_surrogates
 
 #: `[CLS] question [SEP] passage [SEP]`
 _SPECIAL = 3
@@ -163,7 +164,7 @@ def tokenize_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[NDA
     for text, encoding in zip(texts, backend.encode_batch(clean, add_special_tokens=False), strict=True):
         spans = encoding.offsets
         if has_space:
-            spans = [trim_span(text, start, end) for start, end in spans]
+            spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]
         result.append((np.array(encoding.ids, dtype=np.int32), tuple(spans)))
     return result
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.onnx_export import FOLDER as ONNX
 
@@ -18,22 +19,19 @@ from bertviz_lab.training.checkpoints.onnx_export import FOLDER as ONNX
 _METRICS = {
     "accuracy": "accuracy",
     "f1": "f1",
-    "macro f1": "f1_macro",
     "macro_f1": "f1_macro",
-    "micro f1": "f1_micro",
     "micro_f1": "f1_micro",
     "mcc": "matthews_correlation",
-    "exact match": "exact_match",
     "exact_match": "exact_match",
     "mrr": "mrr",
     "recall_at_10": "recall_at_10",
-    "recall at 10": "recall_at_10",
     "spearman": "spearmanr",
     "pearson": "pearsonr",
-    "MLM accuracy": "accuracy",
-    "NSP accuracy": "accuracy",
-    "MLM loss (nats)": "loss",
+    "mlm_accuracy": "accuracy",
 }
+#: The same by what cards call them: those of runs by these names, those of shipped models in words.
+_METRICS |= {NAMES[name]: metric for name, metric in _METRICS.items()}
+_METRICS |= {"NSP accuracy": "accuracy", "MLM loss (nats)": "loss"}
 _VALUE = re.compile(r"(-?\d+\.\d+)(%?)")
 
 

@@ -36,7 +36,7 @@ pipeline_tag: text-classification
 | score | value |
 |---|---|
 | accuracy | 0.8360 |
-| macro f1 | 0.8357 |
+| Macro F1 | 0.8357 |
 | something else | 0.5000 |
 """
 
@@ -108,7 +108,7 @@ def test_the_card_carries_the_measured_scores_as_metadata() -> None:
     assert card.data.base_model == "google/x"
     assert card.data.pipeline_tag == "text-classification"
     results = {result.metric_name: result.metric_value for result in card.data.eval_results}
-    assert results == {"accuracy": 0.836, "macro f1": 0.8357}, "only scores under a heading of scores"
+    assert results == {"accuracy": 0.836, "Macro F1": 0.8357}, "only scores under a heading of scores"
     assert {result.dataset_name for result in card.data.eval_results} == {"dev.tsv"}
     assert "## Validation scores on dev.tsv" in card.text
 
