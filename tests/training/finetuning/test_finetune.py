@@ -250,7 +250,7 @@ def test_class_weights_change_what_is_learnt(files, tmp_path):
     assert not torch.allclose(a["classifier.bias"], b["classifier.bias"], atol=1e-4)
 
 
-# Interrupted and gone on with
+# Interrupted and resumed
 
 
 @pytest.fixture

@@ -77,6 +77,6 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     before, after = weights(Path(files.model)), weights(latest_checkpoint(tmp_path / "frozen"))
     still = {name for name in before if name.startswith(("bert.embeddings.", "bert.encoder.layer.0."))}
     assert identical({name: before[name] for name in still}, {name: after[name] for name in still})
-    for name in ("between", "middle"):  # gone on with by one process
+    for name in ("between", "middle"):  # resumed by one process
         assert finish(configs["qa"], tmp_path / name, resume=True)[-1].reason == "finished"
         assert same(tmp_path / "alone" / "qa", tmp_path / name, 1e-4)

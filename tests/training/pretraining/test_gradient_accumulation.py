@@ -91,7 +91,7 @@ def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
     assert first[0] == pytest.approx(first[1], abs=1e-5)
     tokens = {json.loads((tmp_path / name / "report.json").read_text())["tokens"] for name in ("one", "two")}
     assert len(tokens) == 1, "each example is seen once"
-    launch({"steps": 9}, tmp_path / "two", 1, "--resume")  # gone on with by another number of processes
+    launch({"steps": 9}, tmp_path / "two", 1, "--resume")  # resumed by another number of processes
     launch({"steps": 9}, tmp_path / "one", 2, "--resume")
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"), 1e-4)
 
