@@ -278,9 +278,13 @@ def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppStat
     visit(page, served[0], model="tiny-town")
     page.locator("#text-a").fill(BIKE)
     page.locator("#text-b").fill("It is fast.")
+    # What comes moves what stands below it, away from a click: each click waits for it.
+    expect(page.locator("#nsp-verdict svg").first).to_be_visible()
     page.locator("#fill-word").fill("red")
     page.locator("#fill-word").press("Enter")
+    expect(page.locator("#fill-bars")).to_contain_text("red")
     page.locator("#predictions-joint > summary").click()
+    expect(page.locator("#fill-joint svg").first).to_be_visible()
     page.locator("#panel-layers .panel-head").click()
     expected = {
         "space": "explore",
@@ -293,6 +297,7 @@ def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppStat
     }
     eventually(page, lambda: said(page) == expected)
     page.locator("#text-b").fill("")
+    expect(page.locator("#nsp-verdict")).to_be_hidden()
     page.locator("#predictions-joint > summary").click()
     eventually(page, lambda: not {"text_b", "predictions.joint"} & said(page).keys())
 
