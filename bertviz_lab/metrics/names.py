@@ -1,7 +1,13 @@
 """What metrics are called, and how their values are written, on the page, in charts and in model cards."""
 
 NAMES = {
+    "mlm_loss": "MLM loss (nats)",
     "mlm_accuracy": "MLM accuracy",
+    "nsp_loss": "NSP loss (nats)",
+    "nsp_accuracy": "NSP accuracy",
+    "nsp_accuracy_se": "NSP accuracy, standard error",
+    "nsp_majority": "NSP accuracy, majority-class baseline",
+    "rtd_loss": "RTD loss (nats a token)",
     "rtd_accuracy": "RTD accuracy",
     "rtd_f1": "RTD F1",
     "accuracy": "Accuracy",
@@ -29,7 +35,8 @@ NAMES = {
 }
 
 
-_PLAIN = ("mrr", "mcc", "spearman", "pearson", "mae", "mse", "loss", "best_f1_threshold")
+_LOSSES = ("loss", "mlm_loss", "nsp_loss", "rtd_loss")
+_PLAIN = (*_LOSSES, "mrr", "mcc", "spearman", "pearson", "mae", "mse", "best_f1_threshold")
 
 
 def format_score(name: str, value: float) -> str:

@@ -28,10 +28,11 @@ _METRICS = {
     "spearman": "spearmanr",
     "pearson": "pearsonr",
     "mlm_accuracy": "accuracy",
+    "mlm_loss": "loss",
+    "nsp_accuracy": "accuracy",
 }
-#: The same by what cards call them: those of runs by these names, those of shipped models in words.
+#: The same by what cards call them; those of earlier runs have the names above.
 _METRICS |= {NAMES[name]: metric for name, metric in _METRICS.items()}
-_METRICS |= {"NSP accuracy": "accuracy", "MLM loss (nats)": "loss"}
 _VALUE = re.compile(r"(-?\d+\.\d+)(%?)")
 
 

@@ -9,23 +9,13 @@ from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
+from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, model_name
 from bertviz_lab.training.finetuning.task_data import TaskSplits
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress
 
-_NAMES = {
-    "mlm_loss": "MLM loss (nats)",
-    "mlm_accuracy": "MLM accuracy",
-    "nsp_loss": "NSP loss (nats)",
-    "nsp_accuracy": "NSP accuracy",
-    "nsp_accuracy_se": "NSP accuracy, standard error",
-    "nsp_majority": "NSP accuracy, majority-class baseline",
-    "rtd_loss": "RTD loss (nats a token)",
-    "rtd_accuracy": "RTD accuracy",
-    "rtd_f1": "RTD F1 (replaced tokens)",
-}
 _DISCRIMINATOR = (
     "it is a discriminator: it tells which tokens of a text were replaced, and fills no masks; the generator that it "
     "was trained with is in a folder of its own"
@@ -91,12 +81,12 @@ def pretraining_card(
     size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     if config.streaming:
         size = f"streamed; held out: {size}"
-    names = _NAMES
+    names = NAMES
     if objective == "rtd":
         differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])
-        names = _NAMES | {name: f"{_NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
+        names = NAMES | {name: f"{NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
     if objective == "mlm+sop":
-        names = {name: words.replace("NSP", "SOP") for name, words in _NAMES.items()}
+        names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
     return _CARD.format(
         pipeline="feature-extraction" if objective == "rtd" else "fill-mask",
         title=f"A small BERT ({origin})",
@@ -107,7 +97,7 @@ def pretraining_card(
         f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
         command=_command("pretrain", config),
         scored="Scores on held-out documents",
-        scores=_table({names[name]: value for name, value in scores.items()}),
+        scores=_table(scores, names),
     )
 
 
@@ -149,7 +139,7 @@ def finetuning_card(
         training=f"- Text: {_file_names(config.train)} ({len(data.train):,} examples)\n"
         f"- {output}\n"
         f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
-        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
+        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {NAMES[metric]}",
         command=_command("finetune", config),
         scored=f"Validation scores on {validation}\n\n"
         "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",
@@ -174,8 +164,9 @@ def with_test_scores(card: str, files: Sequence[str], scores: Mapping[str, float
     return f"{card.split(_TEST_SCORES)[0].rstrip()}\n\n{title}\n\n{_table(scores)}\n"
 
 
-def _table(scores: Mapping[str, float]) -> str:
-    return "\n".join(["| score | value |", "|---|---|", *(f"| {name} | {x:.4f} |" for name, x in scores.items())])
+def _table(scores: Mapping[str, float], names: Mapping[str, str] = NAMES) -> str:
+    rows = (f"| {names[name]} | {format_score(name, score)} |" for name, score in scores.items())
+    return "\n".join(["| score | value |", "|---|---|", *rows])
 
 
 def _command(name: str, config: RunConfig) -> str:

@@ -52,7 +52,7 @@ def test_the_test_scores_are_those_of_the_saved_model_and_every_score_names_its_
     assert lines[-2].startswith("test loss")
     validation, tested = checkpoint.card.split("## Test scores on test.tsv")
     assert "## Validation scores on" in validation
-    assert f"| accuracy | {body['test']['scores']['accuracy']:.4f} |" in tested
+    assert f"| Accuracy | {body['test']['scores']['accuracy']:.1%} |" in tested
 
 
 def test_a_run_that_was_stopped_tests_its_model_only_when_it_has_finished(files, tmp_path):

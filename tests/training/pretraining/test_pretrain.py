@@ -141,7 +141,7 @@ def test_the_card_states_text_command_and_measured_scores(text, tmp_path):
     events = finish(short_run(text), tmp_path)
     card = load_checkpoint(tmp_path / "model").card
     scores = [event for event in events if isinstance(event, EvalDone)][-1].metrics
-    assert f"| MLM accuracy | {scores['mlm_accuracy']:.4f} |" in card
+    assert f"| MLM accuracy | {scores['mlm_accuracy']:.1%} |" in card
     assert "town.txt" in card
     assert str(text.parent) not in card, "where a person keeps files is nobody's business"
     assert "40 documents, 240 sentences" in card

@@ -200,7 +200,7 @@ def test_a_run_learns_both_and_leaves_two_folders_that_transformers_opens(text, 
     card = load_checkpoint(folder / "model").card
     assert "Objective: rtd" in card
     assert "it is a discriminator" in card
-    assert f"| RTD accuracy | {scores['rtd_accuracy']:.4f} |" in card
+    assert f"| RTD accuracy | {scores['rtd_accuracy']:.1%} |" in card
     assert open_snapshots(folder).open(0).kind == "BertForReplacedTokenDetection"
 
 
