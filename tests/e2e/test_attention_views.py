@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, eventually, reload
+from tests.browser import PageLog, at_rest, eventually, reload
 from tests.e2e.charts import data_table, expect_marks
 from tests.family_checkpoints import family_folder
 from tests.little import little_folder
@@ -363,7 +363,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     token(page, 3).click()
     page.locator("#attribution-change").scroll_into_view_if_needed()
     expect(page.locator("#attribution-change .heading")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     response = Axe().run(page, context=["#panel-attention", "#panel-attribution"]).response
     assert [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Request, Route, expect
 
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import eventually
+from tests.browser import at_rest, eventually
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -28,7 +28,7 @@ def test_forms_of_train_read_their_samples_when_they_are_seen(page: Page, served
     address, _ = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     expect(page.locator("#text-health")).to_have_count(0)
     for place, (space, form, part, text, kind, button) in enumerate(
         (
@@ -67,7 +67,7 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     expect(page.locator("#panel-attention canvas").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     assert {"explore", "predictions", "attention"} == set(asked) - {"run"}  # the strip looks for a run under way
 
     for view in ("predictions", "attention"):
@@ -75,13 +75,12 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     asked.clear()
     page.locator("#model-picker").select_option("other")
     expect(page.locator("#model-facts")).to_contain_text("Layers")
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     assert set(asked) == {"explore"}
 
     page.locator("#panel-predictions .panel-head").click()
-    expect(page.locator("#fill-bars")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert "predictions" in asked
+    eventually(page, lambda: "predictions" in asked)
+    at_rest(page)
     assert "attention" not in asked
 
 
@@ -90,7 +89,7 @@ def test_a_link_to_another_workspace_asks_nothing_for_explore(
 ) -> None:
     page.goto(f"{served[0]}?space=learn")
     expect(page.locator("#lessons h2").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     assert "lessons" in asked
     assert {"explore", "predictions", "attention"}.isdisjoint(asked)
     page.get_by_role("tab", name="Explore", exact=True).click()
@@ -119,16 +118,14 @@ def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     page.get_by_role("tab", name="Learn", exact=True).click()
     expect(page.get_by_role("heading", level=2).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     asked.clear()
     new_checkpoint = "() => window.Lab.page.emit('model', window.Lab.page.input.model)"
     page.evaluate(new_checkpoint)
     page.wait_for_timeout(500)
     assert {"predictions", "attention"}.isdisjoint(asked)
     page.get_by_role("tab", name="Explore", exact=True).click()
-    expect(page.locator("#fill-bars")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert "predictions" in asked
+    eventually(page, lambda: "predictions" in asked)
 
 
 @pytest.mark.parametrize("trained", ["little", "other"])
@@ -139,7 +136,7 @@ def test_a_checkpoint_of_either_chosen_model_is_drawn(
     page.goto(f"{address}?model=little&other=other")
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     expect(page.locator("#fill-comparison")).to_contain_text("other")
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     asked.clear()
     page.evaluate("(name) => window.Lab.page.emit('model', name)", trained)
     eventually(page, lambda: "predictions" in asked)

@@ -313,7 +313,7 @@ def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> 
     for place in range(folds.count()):
         if folds.nth(place).is_visible() and folds.nth(place).get_attribute("open") is None:
             folds.nth(place).locator("> summary").click()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     for drawing in DRAWN.values():
         expect(page.locator(drawing)).to_contain_text(re.compile(r"img|\[UNK\]|Logit"))
     expect(page.locator(".panel img")).to_have_count(0)
@@ -391,7 +391,7 @@ def test_what_was_asked_last_is_what_is_shown(page: Page, served: Served) -> Non
         page.locator("#model-picker").select_option(name)
     best = page.locator("#fill-bars .candidate").first
     expect(best).to_contain_text(best_share(served[1], "other", TEXT))
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     expect(best).to_contain_text(best_share(served[1], "other", TEXT))
 
 
