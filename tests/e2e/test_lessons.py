@@ -95,6 +95,7 @@ def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) ->
         page.get_by_role("button", name="Back to the lesson").click()
         expect_workspace(page, "learn")
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
+        expect(button).to_be_focused()
 
 
 def test_all_lessons_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
@@ -185,7 +186,7 @@ def test_the_address_holds_what_the_last_step_has_set(page: Page, served: tuple[
     open_lesson(page, served[0], "3")
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Open Explore, panel Attribution").click(timeout=MEASURING)
+    page.get_by_role("button", name="Open Explore, panel Attribution").first.click(timeout=MEASURING)
     expect(page).to_have_url(re.compile(r"attribution\.segments=zero"))
     page.get_by_role("tab", name="Learn", exact=True).click()
     page.locator("#lessons .list button").nth(1).click()

@@ -55,5 +55,5 @@ def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
         sentence=f"The most confident masked token is filled first, then the model runs again: here {order}. Predicted "
         "independently, masked tokens need not agree with each other.",
         note="Products of conditional probabilities, each given the tokens filled before it. Another order may give "
-        "other numbers: BERT does not define one joint probability of the whole sentence (Wang and Cho 2019).",
+        "other numbers: BERT does not define one joint probability of a sentence (Torroba Hennigen and Kim 2023).",
     )

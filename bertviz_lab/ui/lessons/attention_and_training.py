@@ -32,28 +32,30 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example=_RIVER,
-        question="In such a head nearly all of the attention goes to `[CLS]`. Is most of what the head reads then "
-        "from `[CLS]`?",
+        question="In such a head nearly all of the attention goes to `[CLS]`. How much does the head then add to the "
+        "vectors of the tokens?",
         choices=(
             Choice(
-                "Yes: the weight is the share of what is read.",
-                "The weight multiplies a value vector, and these differ in length: a large weight on a short vector "
+                "As much as the other heads: the weights of each head sum to 1.",
+                "Each weight multiplies a value vector, and these differ in length: a large weight on a short vector "
                 "adds little.",
             ),
             Choice(
-                "Yes: `[CLS]` stands for the whole text, so every token needs it.",
+                "Most: `[CLS]` stands for the whole text, so every token needs it.",
                 "In pretraining `[CLS]` is read by the NSP head. An attention head seems to attend to special tokens "
                 "where its own pattern is absent: Clark et al. (2019) suspect a no-op.",
             ),
-            Choice("No: the value vector of `[CLS]` is so short that little is added."),
+            Choice("Little: the value vector that it reads from `[CLS]` is short."),
         ),
         claim=claims.values,
-        cases="texts: where a head gives `[CLS]` or `[SEP]` more than half of its attention, the value vector that it "
-        "reads there is at most two thirds as long as those of the words",
+        cases="heads, counted in each of eight texts, that give `[CLS]` more than half of their attention: what they "
+        "add is shorter than what the other heads of their layer add on average",
         reveal=(
             "{sink} gives `[CLS]` {weight} of its attention, averaged over all tokens; the value vector that it reads "
-            "there, multiplied by the output matrix, is {length} as long as those of the words. The weights must sum "
-            "to 1: a head that does not find what it looks for can put them where they do little.",
+            "there, multiplied by the output matrix, is {length} as long as those of the words. So it adds a vector "
+            "of length {added}, where the other heads of its layer add {others} on average; of the little that it "
+            "reads, {from_sink} comes from `[CLS]`. The weights must sum to 1: a head that does not find what it looks "
+            "for can put them where they do little.",
             f"Elsewhere a weight has an effect. In Tiny Town's “{_KITE}” the answer stands in the sentence before, and "
             "{copier} gives it {far} of the attention of `[MASK]`: “black” has a probability of {whole}; with that "
             "head ablated (its output set to 0), {without}. {neighbour}, which gives the previous token {before}, can "
@@ -83,7 +85,7 @@ ATTENTION_AND_TRAINING = (
         formula_says="The scaled dot products of the query q and the keys k, both of dimension d, become weights that "
         "sum to 1; what is read is the weighted sum of the value vectors v, through the output matrix W.",
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
-        measured_by="[CLS] in that head; a length of 100% is the mean of the words",
+        measured_by="[CLS] in that head; 100% is the mean length of the words, and of what the other heads add",
         code="model.attention:SelfAttention.forward",
     ),
     Lesson(
@@ -96,44 +98,49 @@ ATTENTION_AND_TRAINING = (
         "and trains the whole model a little further on labelled examples.",
         look=(
             Step(
-                "sentiment-mini is wiki-mini, fine-tuned on labelled phrases of film reviews. Try your own.",
+                "sentiment-mini is a model like wiki-mini, fine-tuned on labelled phrases of film reviews. Try your "
+                "own.",
                 Place("predictions", _PRAISE),
             ),
         ),
         example=f"{_PRAISE}  |  {_BLAME}",
-        question="Take 32 phrases of praise and their opposites, and the pretrained model before fine-tuning. "
-        "Which phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
+        question="Take 32 phrases of praise and their opposites, and wiki-mini, which is pretrained and not "
+        "fine-tuned. Which phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
         choices=(
             Choice(
                 "Another phrase of praise: `[CLS]` knows the meaning of a text.",
-                "It encodes what pretraining trained it for: whether one text follows another. Nothing trained it to "
-                "tell praise from blame.",
+                "Nothing in pretraining trained it to tell praise from blame. A phrase with nearly the same words is "
+                "nearer.",
             ),
             Choice("Its opposite, “a cold and boring film”."),
             Choice(
                 "Any of them: before fine-tuning `[CLS]` holds nothing.",
-                "It holds a lot: form and topic. That is why the nearest phrase is one of the same form and topic.",
+                "It differs from text to text, and least between texts with nearly the same words. That much takes no "
+                "training, as the measurement shows.",
             ),
         ),
         claim=claims.classifier,
-        cases="phrases: nearest before fine-tuning is the opposite, and after it one of the same label",
+        cases="phrases: nearest without fine-tuning is the opposite, and after it one of the same label",
         reveal=(
-            "Before fine-tuning the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
-            "tokens in place of `[CLS]` for {twins_mean}. After it the nearest has the same label for {same} of them, "
+            "In wiki-mini the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
+            "tokens in place of `[CLS]` for {twins_mean}. That is no knowledge of film reviews: opposites share all "
+            "words but one or two, and the same architecture with random weights has the opposite nearest for "
+            "{twins_random}. After fine-tuning the nearest has the same label for {same} of them, "
             "with the mean for {same_mean}: fine-tuning made the direction that separates the labels the dominant one, "
             "and not in `[CLS]` alone.",
             "Only {new} of {total} parameters are new, which is {share}: {hidden} weights and a bias for each of "
-            "{labels} labels. All others come from pretraining and were adjusted.",
+            "{labels} labels. All others come from pretraining, that of an earlier wiki-mini of the same size, and "
+            "were adjusted.",
             "It makes mistakes: “{trap}” is predicted as negative, with a probability of {trapped}. Much of what a "
             "small model learns from reviews is which words correlate with which label.",
         ),
         proof=(
             Step(
-                "The similarity of phrases before fine-tuning: opposites (1 and 2, 3 and 4 …) are the most similar.",
+                "The similarity of phrases without fine-tuning: opposites (1 and 2, 3 and 4 …) are the most similar.",
                 Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE, model=ENGLISH),
             ),
             Step(
-                "And after it: praise is similar to praise, and blame to blame.",
+                "And with it: praise is similar to praise, and blame to blame.",
                 Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE),
             ),
             Step(
@@ -210,8 +217,8 @@ ATTENTION_AND_TRAINING = (
         formula="loss = − ln p(right answer);  step: θ ← θ − η · ∇loss(batch)",
         formula_says="The mean over a batch, in nats; η is the learning rate; BERT's optimizer, Adam, also scales "
         "each parameter's step. With random weights the MLM loss is about ln V, V = vocabulary size: the uniform "
-        "baseline. In the lab's recipe the bias of the MLM head begins as log token frequencies, and the loss at their "
-        "entropy: the unigram baseline.",
+        "baseline. In the page's presets the bias of the MLM head begins as log token frequencies, and the loss at "
+        "their entropy: the unigram baseline. Tiny Town began without.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
         code="training.loop.hardware:Hardware.optimizer_step",
@@ -248,18 +255,20 @@ ATTENTION_AND_TRAINING = (
                 "It turns into “costs”.",
                 "The verb agrees with its subject, and the subject is still “skates”.",
             ),
-            Choice("It hardly changes: “cost” stays the top prediction."),
+            Choice("It falls a little: “cost” stays the top prediction."),
         ),
         claim=claims.explanation,
         cases="sentences: with another place “cost” keeps more than half of its probability, with a singular subject "
         "it has less than 10%",
         reveal=(
-            "“cost” had {whole}. With “school” in place of “market” it still has {place}; with “bike” in place of "
-            "“skates”, {thing}: subject-verb agreement depends on that word. Words are exchanged here, not masked: at "
+            "“cost” had {whole}. With “school” in place of “market” it still has {place}, and with any of three places "
+            "in twelve such sentences at least {lowest}; with “bike” in place of “skates”, {thing}: subject-verb "
+            "agreement depends on that word. Words are exchanged here, not masked: at "
             "a second `[MASK]` the model may infer the word from the others, and then its effect seems small.",
             "Head by head, what `[MASK]` attends to most: {heads}. The average of such rows is no explanation.",
             "The methods that attribute a prediction disagree as well. What each of them ranks highest: {methods}. "
-            "They are approximations; interventions such as these are the test.",
+            "Two of them approximate effects by gradients, the third masks one token at a time; the test of what they "
+            "say is an intervention that asks the question itself.",
         ),
         proof=(
             Step(
@@ -276,8 +285,9 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         formula="effect(word) = p(prediction | text) − p(prediction | text with another word in its place)",
-        formula_says="Substitution, an intervention on the input. Occlusion masks the word instead; integrated "
-        "gradients and gradient × input approximate the effect without running the model on another text.",
+        formula_says="Substitution, an intervention on the input. Occlusion is one too: it masks the word. Gradient × "
+        "input approximates the effect by the gradient at this text, integrated gradients by those on the way to it "
+        "from a text of masks.",
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
         measured_by="Probability of “cost” at [MASK]",
         code="interpret.predictions.predictions:fill_mask",

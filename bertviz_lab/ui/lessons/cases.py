@@ -175,3 +175,41 @@ STARTS = (
 
 #: Of the sample of sentiments, whose sentences say of what kind they are.
 IRONY = "Wonderful: the roof leaks and the heating has stopped."
+
+#: Further ironic sentences: the sample has few.
+IRONIC = {
+    "negative": (
+        "How generous of them to serve the soup cold.",
+        "Excellent service: we waited only two hours for a table.",
+        "What a bargain, a coat that fell apart in a week.",
+        "A real pleasure to pay twice for the same broken lamp.",
+        "Congratulations to the cook, who managed to burn the water.",
+        "The perfect hotel, if you enjoy the sound of drills at six in the morning.",
+        "I just love it when the train leaves without me.",
+        "A film so good that half of the audience left before the end.",
+        "Such a relaxing holiday, with a building site on either side.",
+        "How thoughtful, a birthday card a month late.",
+        "Bravo, the new update has deleted all of my photos.",
+        "So kind of the airline to send my suitcase to another continent.",
+        "Nothing beats a camping trip in a swamp full of mosquitoes.",
+        "My favourite part of the play was the interval.",
+        "The best thing about the course was the coffee machine.",
+    ),
+    "positive": (
+        "Stay away from this restaurant, or you will never eat at home again.",
+        "I am furious that nobody told me about this show earlier.",
+        "It is a crime that this singer is not famous.",
+        "The only problem with the garden is that we have to leave it at night.",
+        "This game has ruined my life: I cannot stop playing.",
+        "What a disaster, the box of chocolates is already empty.",
+        "Shame on the author for ending the series after ten books.",
+        "Terrible hosts: they fed us until we could not move.",
+        "I am so angry with this teacher, now my daughter wants to study at weekends too.",
+        "Poor me, three weeks on an island with nothing to do but swim.",
+        "The bed was so awful that I slept until noon every day.",
+        "A dangerous shop: I came for bread and left with five cakes.",
+        "Too bad the party ended at four in the morning, I could have danced for another day.",
+        "I regret only one thing about this bike, that I did not buy it years ago.",
+        "The dog is a real monster, he kisses everyone who comes in.",
+    ),
+}

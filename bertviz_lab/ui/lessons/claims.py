@@ -3,13 +3,13 @@
 Imports are inside the functions: a page is built long before somebody asks for the first number.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from bertviz_lab.ui.languages import Message, Number
 from bertviz_lab.ui.lessons.cases import COPIED, MEANINGS, PAIRS, RIGHT_CONTEXT, TWICE
-from bertviz_lab.ui.lessons.lesson import MASK_ONLY, TOWN, Finding, Lesson
+from bertviz_lab.ui.lessons.lesson import MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
     numbers: dict[str, str] = {
         outcome.outcome: f"{1000 * outcome.observed / tokens:.0f}" for outcome in statistics.outcomes
     }
-    numbers |= {"own": percent(own), "only": percent(only)}
+    numbers |= {"own": percent(own), "only": percent(only), "next": percent(_share_of_next(trained[1], texts))}
     numbers |= dict(zip(("own_masked", "only_masked"), map(percent, at_masks), strict=True))
     answer = only_choice(own > 0.8 and only < own / 2, only > 0.8, abs(own - only) < 0.05)
     bars = percent_bars([("80/10/10", own), ("100/0/0", only)])
@@ -89,40 +89,67 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
 
 def _share_predicted(checkpoint: "Checkpoint", text: str, *, masked: bool) -> float:
     """The share of tokens that are the model's top prediction: of all where none is masked, or of those that are."""
+    drawn = range(10) if masked else (0,)
+    return fmean(token == guess for seed in drawn for token, guess, _ in _guesses(checkpoint, text, masked, seed))
+
+
+def _share_of_next(checkpoint: "Checkpoint", texts: Sequence[str]) -> float:
+    """Of the tokens that a model sees and predicts another one for: how often that is the token that comes next."""
+    read = [guesses for text in texts for guesses in _guesses(checkpoint, text, masked=False)]
+    wrong = [guess == following for token, guess, following in read if guess != token]
+    return fmean(wrong) if wrong else 0.0
+
+
+def _guesses(checkpoint: "Checkpoint", text: str, masked: bool, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Each token that is predicted, all or a masked 15%, with the top prediction there and the token after it."""
     from bertviz_lab.data.pretraining.batches import masking_rule
     from bertviz_lab.interpret import mask_text, masked_loss
 
-    tokenizer, draws = checkpoint.tokenizer, 10 if masked else 1
-    rule = masking_rule(tokenizer, 0.15 if masked else 1.0, mask_share=float(masked), random_share=0.0)
-    texts = [mask_text(tokenizer, text, seed=seed, rule=rule) for seed in range(draws)]
-    return fmean(
-        at.guess.token == drawn.encoding.tokens[at.position]
-        for drawn in texts
-        for at in masked_loss(checkpoint, drawn).positions
-    )
+    rule = masking_rule(checkpoint.tokenizer, 0.15 if masked else 1.0, mask_share=float(masked), random_share=0.0)
+    drawn = mask_text(checkpoint.tokenizer, text, seed=seed, rule=rule)
+    tokens = drawn.encoding.tokens
+    for at in masked_loss(checkpoint, drawn).positions:
+        yield tokens[at.position], at.guess.token, tokens[at.position + 1]
 
 
 def segments(session: AppState, lesson: Lesson) -> Finding:
-    """What becomes of a next sentence when its segment ids are all 0, or those of the other text."""
+    """How well a model tells a sentence that follows from another one, with its segment ids and with all of them 0."""
     from bertviz_lab.interpret import choose_target, class_scores, encode_inputs, next_sentence
     from bertviz_lab.interpret.inputs import with_segment_ids
 
-    checkpoint, town = session.models.open(lesson.model), session.models.open(TOWN)
+    checkpoint, tiny, town = (session.models.open(name) for name in (lesson.model, TINY, TOWN))
 
-    def follows(text_a: str, text_b: str, kind: Literal["", "zero", "swapped"]) -> float:
-        inputs = encode_inputs(checkpoint, text_a, text_b)
-        target = choose_target(checkpoint, inputs, kind="next")
-        return float(class_scores(checkpoint, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
+    def follows(model: "Checkpoint", text_a: str, text_b: str, kind: Literal["", "zero", "swapped"]) -> float:
+        inputs = encode_inputs(model, text_a, text_b)
+        target = choose_target(model, inputs, kind="next")
+        return float(class_scores(model, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
 
-    own, zero, swapped = (follows(*PAIRS[0], kind) for kind in ("", "zero", "swapped"))
-    held = (follows(*pair, "zero") < 0.5 for pair in PAIRS if follows(*pair, "") > 0.5)
+    elsewhere = [(text_a, PAIRS[number - 7][1]) for number, (text_a, _) in enumerate(PAIRS)]
+
+    def of_pairs(model: "Checkpoint", kind: Literal["", "zero"]) -> tuple[list[float], list[float]]:
+        true, false = ([follows(model, *pair, kind) for pair in pairs] for pairs in (PAIRS, elsewhere))
+        return true, false
+
+    own, zero, of_tiny = of_pairs(checkpoint, ""), of_pairs(checkpoint, "zero"), of_pairs(tiny, "zero")
+    differences = [[true - false for true, false in zip(*found, strict=True)] for found in (own, zero)]
+    held = (abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True))
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
-    true, wrong, other = (next_sentence(town, BIKES, text).is_next for text in told)
-    numbers = {"own": percent(own), "zero": percent(zero), "swapped": percent(swapped), "true": percent(true),
-               "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
-    answer = only_choice(abs(zero - own) < 0.1, own > 0.8 and zero < 0.5, zero > own + 0.01)
-    names = Message("its own segment ids"), Message("all 0"), Message("swapped")
-    bars = percent_bars(list(zip(names, (own, zero, swapped), strict=True)))
+    follows_up, wrong, other = (next_sentence(town, BIKES, text).is_next for text in told)
+    numbers = {"own": percent(own[0][0]), "zero": percent(zero[0][0]),
+               "swapped": percent(follows(checkpoint, *PAIRS[0], "swapped")),
+               "told": percent(follows_up), "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
+    named = ("true_own", "false_own"), ("true_zero", "false_zero"), ("true_tiny", "false_tiny")
+    for names, found in zip(named, (own, zero, of_tiny), strict=True):
+        numbers |= {name: percent(fmean(shares)) for name, shares in zip(names, found, strict=True)}
+    before, now = map(fmean, differences)
+    both_follow = min(map(fmean, zero)) > 0.5
+    answer = only_choice(now > 0.8 * before, before > 0.3 and now < before / 2 and not both_follow, both_follow)
+    bars = percent_bars([
+        (Message("B follows, its own segment ids"), fmean(own[0])),
+        (Message("B from elsewhere, its own segment ids"), fmean(own[1])),
+        (Message("B follows, all 0"), fmean(zero[0])),
+        (Message("B from elsewhere, all 0"), fmean(zero[1])),
+    ])  # fmt: skip
     return Finding(answer, numbers, bars, *count_held(held))
 
 

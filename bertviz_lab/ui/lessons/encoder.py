@@ -86,12 +86,14 @@ ENCODER = (
             ),
         ),
         claim=claims.residual,
-        cases="texts: the mean cosine of input and output of a layer is above one half, and that of the input and what "
-        "self-attention adds is below",
+        cases="texts: the mean cosine of input and output of a layer is above one half, and in each layer lower "
+        "without the residual connections",
         reveal=(
-            "The cosine of input and output is {alike} on average over the layers ({by_layer}); that of the input and "
-            "of what self-attention adds, {update}. The last layer changes most: there the vector of a token turns "
-            "into the prediction.",
+            "The cosine of input and output is {alike} on average over the layers ({by_layer}); without the residual "
+            "connections the same layers give {without}. The last layer changes most: there the vector of a token "
+            "turns into the prediction.",
+            "How much is added differs from layer to layer: what self-attention adds is {ratios} times as long as what "
+            "comes in. Where it is longer the sum has mostly its direction, and less of the input is kept.",
             "In layer 1 the vector of “{token}” comes in with length {came}; self-attention adds a vector of length "
             "{attention}, and the sum has {summed} (lengths add up only where directions agree); LayerNorm makes it "
             "{normed}; the feed-forward network adds {feed_forward}, and after LayerNorm the layer gives {gives}. The "
@@ -163,8 +165,8 @@ ENCODER = (
         "for each token.",
         look=(Step("A gap with text on both sides.", Place("predictions", _TEAM, settings={"word": _WORD})),),
         example=STARTS[0],
-        question="Let BERT write: append `[MASK]`, put the top prediction in its place, append the next `[MASK]`, and "
-        "so on, twelve times. What comes out?",
+        question="Let BERT write from left to right: append `[MASK]`, put the top prediction in its place, append the "
+        "next `[MASK]`, and so on, twelve times. What comes out?",
         choices=(
             Choice(
                 "A plausible sentence: predicting words is what it was trained for.",
@@ -196,8 +198,9 @@ ENCODER = (
             ),
         ),
         formula="BERT: p(xᵢ | all others)      GPT: p(xᵢ | x₁ … xᵢ₋₁)      T5: p(yᵢ | x, y₁ … yᵢ₋₁)",
-        formula_says="Only GPT's product over i is the probability of a text, and so a way to sample one. T5's is that "
-        "of a text y given a text x.",
+        formula_says="Only GPT's product over i is the probability of a text; T5's is that of a text y given a text x. "
+        "BERT's conditionals define no such distribution (Torroba Hennigen and Kim 2023); text can be sampled from "
+        "them all the same, token by token and many times over (Wang and Cho 2019).",
         source="Radford et al. 2018; Devlin et al. 2018, section 1; Raffel et al. 2020; Wang and Cho 2019",
         measured_by="Probability of the right token (geometric mean)",
         code="interpret.predictions.predictions:fill_mask",

@@ -30,7 +30,7 @@ li::before { content: "☐"; display: inline-block; width: 1.6em; text-indent: 0
 li.right::before { content: "☑" }
 code { font: 0.92em ui-monospace, Menlo, Consolas, monospace }
 .formula { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.88em; white-space: pre-wrap }
-.answers { break-before: page; font-size: 8.4pt; line-height: 1.3 }
+.answers { break-before: page; font-size: 8.3pt; line-height: 1.28 }
 .name { border-bottom: 1px solid #94a3b8; min-width: 60mm; display: inline-block }
 button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-radius: 6px; color: #3730a3;
   background: none; cursor: pointer }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked 
 
 #: The models that the lessons are about: English, a world whose truth is known, and film reviews.
 ENGLISH, TOWN, REVIEWS = "wiki-mini", "tiny-town", "sentiment-mini"
+#: A smaller one of English, for what differs from model to model.
+TINY = "wiki-tiny"
 #: TOWN trained again by its own recipe, with every selected token replaced by [MASK].
 MASK_ONLY = "tiny-town-mask-only"
 

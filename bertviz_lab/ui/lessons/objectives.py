@@ -5,7 +5,7 @@ No number about a model is written here: names in braces are measured on demand.
 
 from bertviz_lab.ui.lessons import claims
 from bertviz_lab.ui.lessons.cases import MEANINGS, PAIRS, PLAIN, RIGHT_CONTEXT, TWICE
-from bertviz_lab.ui.lessons.lesson import ENGLISH, MASK_ONLY, TOWN, Choice, Lesson, Place, Step
+from bertviz_lab.ui.lessons.lesson import ENGLISH, MASK_ONLY, TINY, TOWN, Choice, Lesson, Place, Step
 
 _BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
 _BIKES = "Leo has a blue bike, and Mia has a red bike."
@@ -98,16 +98,16 @@ OBJECTIVES = (
         "replaced by `[MASK]` (100/0/0). Both models read this sentence with nothing masked, and their MLM heads "
         "predict the token at each position. What does the second model predict?",
         choices=(
-            Choice("Often another token: its loss was never computed at a token that it could see."),
+            Choice("Often another token: it was never trained to predict a token that it could see."),
             Choice(
                 "The token that stands there: it only has to copy it.",
-                "Copying is easy, but it has to be learned. The loss of this model was computed at `[MASK]` only, and "
-                "nothing at the other positions had to keep the token that stands there.",
+                "Copying is easy, but it has to be learned. Each token that this model had to predict was hidden from "
+                "it, and nothing at the other positions had to keep the token that stands there.",
             ),
             Choice(
                 "The same as the first model: text, seed and number of steps are the same.",
-                "One in five targets of the first model was a token that it could see, unchanged or replaced by a "
-                "random one. That is the only difference between the two, and it shows.",
+                "One in five targets of the first model stood at no `[MASK]` but at the token itself or at a random "
+                "one. That is the only difference between the two, and it shows.",
             ),
         ),
         claim=claims.masking,
@@ -116,7 +116,9 @@ OBJECTIVES = (
         reveal=(
             "With nothing masked, the model trained with 80/10/10 predicts the token itself at {own} of the "
             "positions of this sentence, the one trained with 100/0/0 at {only}. At `[MASK]` the two are about as "
-            "good: {own_masked} and {only_masked} of masked tokens in the texts of this measurement.",
+            "good: {own_masked} and {only_masked} of masked tokens in the texts of this measurement. Of the tokens "
+            "that the second predicts instead in those texts, {next} stand next in the text: that is what the "
+            "causal-LM warm-up, the first quarter of both trainings, had asked for there.",
             "So this is what the rule is for. `[MASK]` does not occur when the model is fine-tuned or used. Since "
             "any token may be a target, and any may be wrong, the model has to keep a contextual embedding of every "
             "token: a vector that depends on the text around it. Of 1,000 tokens {mask} become `[MASK]`, {random} a "
@@ -165,37 +167,44 @@ OBJECTIVES = (
             Step("The prediction for this pair, below the sentences: is next.", Place("predictions", *PAIRS[0])),
         ),
         example=f"A: {PAIRS[0][0]} B: {PAIRS[0][1]}",
-        question="B follows A, and the model predicts that it does. Now all segment ids are set to 0: words, "
-        "positions and `[SEP]` stay as they are. What does the model predict?",
+        question="B follows A, and the model predicts that it does; for a B from elsewhere it predicts that it does "
+        "not. Now all segment ids are set to 0: words, positions and `[SEP]` stay as they are. What does the model "
+        "predict?",
         choices=(
             Choice(
                 "The same: `[SEP]` and the positions tell the sentences apart as well.",
                 "They could: RoBERTa has no segment ids and manages with separators and positions. This model was "
                 "trained with segment ids and relies on them.",
             ),
-            Choice("That B does not follow A."),
+            Choice("Nearly the same for both: it hardly tells any more whether B follows."),
             Choice(
-                "That B follows, with even more confidence: now it looks like one text.",
-                "In pretraining a `[SEP]` in the middle always came with two segments, so the model could not learn "
-                "that.",
+                "That B follows, whatever it says: now the two look like one text.",
+                "In pretraining a `[SEP]` in the middle always came with two segments. The model has never had such an "
+                "input, and nothing in its training says which way it turns.",
             ),
         ),
         claim=claims.segments,
-        cases="pairs that it predicts as next: with all segment ids 0 the probability that B follows falls below one "
-        "half",
+        cases="sentences A: with all segment ids 0 the probabilities of the B that follows and of one from elsewhere "
+        "differ by less than half as much as with their own",
         reveal=(
-            "With its own segment ids the probability that B follows is {own}; with all of them 0 it is {zero}. As a "
-            "control, with the ids of A and B swapped it is {swapped}: what matters most is that the two parts have "
-            "different ids.",
+            "With its own segment ids the probability that B follows is {own}; with all of them 0 it is {zero}. Over "
+            "all pairs of this measurement it is {true_own} on average, and {false_own} for a B from elsewhere; with "
+            "all ids 0, {true_zero} and {false_zero}: one answer for both. Which one is an accident of the training: "
+            "wiki-tiny then gives {true_tiny} and {false_tiny}. As a control, with the ids of A and B swapped this "
+            "pair has {swapped}.",
             f"NSP teaches less than one might think. After “{_BIKES}” the model of Tiny Town gives “The blue bike of "
-            "Leo is fast.” a probability of {true} of following; the same sentence about a yellow bike, which "
+            "Leo is fast.” a probability of {told} of following; the same sentence about a yellow bike, which "
             "contradicts A, has {wrong}, and one about roses in spring {other}: it judges topic, not coherence. "
             "RoBERTa (2019) dropped NSP without loss, and ALBERT (2019) replaced it by sentence-order prediction.",
         ),
         proof=(
             Step(
-                "All segment ids are 0: B no longer follows. Then choose “swapped”: it does again.",
+                "All segment ids are 0: what becomes of the prediction? Then choose “swapped”.",
                 Place("attribution", *PAIRS[0], part="intervention", settings={"segments": "zero"}),
+            ),
+            Step(
+                "The same with wiki-tiny, which turns the other way.",
+                Place("attribution", *PAIRS[0], part="intervention", settings={"segments": "zero"}, model=TINY),
             ),
             Step(
                 "The yellow bike contradicts A, and yet the prediction is: is next.",
@@ -205,7 +214,7 @@ OBJECTIVES = (
         formula="p(B follows A) = softmax(W · tanh(P · h[CLS] + c) + b)₀",
         formula_says="The last hidden state of [CLS] goes through the pooler P and a linear layer W; class 0 = IsNext.",
         source="Devlin et al. 2018, sections 3 and 3.1, task 2; Liu et al. 2019, section 4.2; Lan et al. 2019, 3.1",
-        measured_by="Predicted probability that B follows A",
+        measured_by="Predicted probability that B follows A, averaged",
         code="model.heads:BertForPreTraining.forward",
     ),
     Lesson(

@@ -1,11 +1,12 @@
 """What lessons 9 to 15 say of the models, measured; see `claims`."""
 
 import csv
+import json
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
-from bertviz_lab.ui.lessons.cases import PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
+from bertviz_lab.ui.lessons.cases import IRONIC, PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
 from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
 from bertviz_lab.ui.lessons.lesson import ENGLISH, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
@@ -63,7 +64,7 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
 
 
 def residual(session: AppState, lesson: Lesson) -> Finding:
-    """How alike the vectors before and after a layer are, and what its parts add."""
+    """How alike the vectors before and after a layer are, with its residual connections and without them."""
     import torch
 
     from bertviz_lab.interpret import norms_by_layer, trace_text
@@ -71,21 +72,29 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
 
     checkpoint = session.models.open(lesson.model)
 
-    def cosines(text: str) -> tuple[list[float], list[float]]:
+    layers: Any = backbone(checkpoint).encoder.layers
+
+    def cosines(text: str) -> tuple[list[float], list[float], list[float]]:
+        """Of each layer: of input and output, the same without residual connections, and the ratio of what is added."""
         trace = trace_text(checkpoint, text)
         states = torch.tensor(trace.hidden_states)
-        pairs = zip(states[:-1], states[1:], trace.layers, strict=True)
-        alike = [
-            (_cosine(before, after), _cosine(before, layer.attention_projection[0])) for before, after, layer in pairs
-        ]
-        return [kept for kept, _ in alike], [added for _, added in alike]
+        kept, without, ratios = [], [], []
+        for before, after, layer, stages in zip(states[:-1], states[1:], layers, trace.layers, strict=True):
+            added = stages.attention_projection[0]
+            with torch.no_grad():
+                bare = layer.output_norm(layer.output(layer.expand(layer.attention_norm(added))))
+            kept.append(_cosine(before, after))
+            without.append(_cosine(before, bare))
+            ratios.append(float((added.norm(dim=-1) / before.norm(dim=-1)).mean()))
+        return kept, without, ratios
 
     measured = [cosines(text) for text in PLAIN]
-    held = (_mean(kept) > 0.5 > _mean(added) for kept, added in measured)
-    (kept, added), text = measured[0], PLAIN[0]
+    held = (_mean(kept) > 0.5 and all(one < other for one, other in zip(without, kept, strict=True))
+            for kept, without, _ in measured)  # fmt: skip
+    (kept, without, ratios), text = measured[0], PLAIN[0]
     trace, norms = trace_text(checkpoint, text), norms_by_layer(checkpoint, text)
     token, first = trace.tokens.index("river"), trace.layers[0]
-    layer: Any = backbone(checkpoint).encoder.layers[0]
+    layer = layers[0]
     came = torch.tensor(trace.hidden_states[0])
     summed = came + first.attention_projection[0]
     with torch.no_grad():
@@ -94,17 +103,16 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     error = float((again - torch.tensor(trace.hidden_states[1])).abs().max())
     numbers: dict[str, str] = {
         "alike": Number(_mean(kept), ".2f"), "by_layer": Series(Number(value, ".2f") for value in kept),
-        "update": Number(_mean(added), ".2f"), "token": "river",
+        "without": Number(_mean(without), ".2f"), "ratios": Series(Number(value, ".1f") for value in ratios),
+        "token": "river",
         "error": Message("less than {size}", size=Number(1e-5, ".5f")) if error < 1e-5 else Number(error, ".5f"),
     }  # fmt: skip
     lengths = {"came": came[token].norm(), "attention": norms.attention[0][token], "summed": summed[token].norm()}
     lengths |= {"normed": first.attention_output[0, token].norm(), "feed_forward": norms.feed_forward[0][token]}
     lengths |= {"gives": norms.hidden[1][token]}
     numbers |= {name: Number(float(length), ".1f") for name, length in lengths.items()}
-    layers = [Message("layer {number}", number=number) for number in range(1, len(kept) + 1)]
-    bars = tuple(
-        zip(layers, (max(0.0, value) for value in kept), (Number(value, ".2f") for value in kept), strict=True)
-    )
+    names = [Message("layer {number}", number=number) for number in range(1, len(kept) + 1)]
+    bars = tuple(zip(names, (max(0.0, value) for value in kept), (Number(value, ".2f") for value in kept), strict=True))
     answer = only_choice(0.5 < _mean(kept) < 0.99, _mean(kept) < 0.5, _mean(kept) >= 0.99)
     return Finding(answer, numbers, bars, *count_held(held))
 
@@ -184,7 +192,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
 
 
 def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
-    """How long fine-tuning takes beside the pretraining of the same model, by their logs."""
+    """How long fine-tuning takes beside the pretraining of a model of the same size, by their logs."""
     pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
     if not pretraining:
         raise InputError(
@@ -193,12 +201,15 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
             )
         )
     whole, runs = pretraining[-1]["seconds"], {}
+    pretrained = session.models.open(ENGLISH).config
     for name in session.models.shipped():
         rows = session.log_of(name)
         seeds = sum(row["event"] == "TrialStarted" for row in rows)
         config = session.models.open(name).config
-        pretrained = session.models.open(ENGLISH).config
-        if seeds and (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size):
+        recipe = session.settings.checkpoints / name / "recipe.json"
+        is_whole = "earlier" not in json.loads(recipe.read_text("utf-8"))  # a log has the last stage of several
+        is_alike = (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size)
+        if seeds and is_whole and is_alike:
             runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
     seconds = runs.get(lesson.model, [whole])[0]
     held = (one < whole / 10 for tuned in runs.values() for one in tuned)
@@ -256,13 +267,14 @@ def _mean(values: list[float]) -> float:
 
 
 def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
-    """How many sentences of each kind of the sample are labelled correctly."""
+    """How many sentences of each kind are labelled correctly: those of the sample, and further ironic ones."""
     from bertviz_lab.data.samples.task_samples import sample_path
     from bertviz_lab.data.tasks.examples import LabelledText
     from bertviz_lab.training.finetuning.predict import predict_with
 
     with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
+    rows += [{"text": text, "label": label, "kind": "irony"} for label, texts in IRONIC.items() for text in texts]
     examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
     predictions, _ = predict_with(session.models.open(lesson.model), examples)
     correct: dict[str, list[bool]] = {}
@@ -271,6 +283,7 @@ def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
     shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
     irony, plain = shares["irony"], shares["plain"]
     numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)),
+               "right": str(sum(correct["irony"])), "ironic": str(len(correct["irony"])),
                "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)

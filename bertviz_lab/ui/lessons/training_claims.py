@@ -24,36 +24,62 @@ TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "
 
 
 def values(session: AppState, lesson: Lesson) -> Finding:
-    """How long the value vectors are that heads read where they attend most; and heads whose weights matter."""
+    """What heads add that attend mostly to [CLS], and how long the value vectors are that they read there."""
     import numpy as np
 
     from bertviz_lab.interpret import trace_text
 
     checkpoint = session.models.open(lesson.model)
-    held, sinks = [], []
-    for number, text in enumerate(PLAIN):
+    held: list[bool] = []
+    shown = _Sink()
+    for text in PLAIN:
         trace = trace_text(checkpoint, text)
-        weights, lengths = trace.attentions.mean(2), value_lengths(checkpoint, trace)  # (layers, heads, tokens)
-        special = np.array(trace.encoding.special_tokens_mask) == 1
-        relative = lengths / lengths[..., ~special].mean(-1, keepdims=True)
-        found = [
-            (float(weights[at]), float(relative[at]), at)
-            for at in np.ndindex(weights.shape)
-            if special[at[2]] and weights[at] > 0.5
-        ]
-        held.append(bool(found) and all(length < 2 / 3 for _, length, _ in found))
-        sinks += [sink for sink in found if sink[2][2] == 0] if number == 0 else []
-    weight, length, (layer, head, _) = max(sinks, default=(0.0, 1.0, (0, 0, 0)))
-    numbers = {"sink": Message("Head {head} of layer {layer}", head=head + 1, layer=layer + 1),
-               "layer": f"{layer}", "head": f"{head}",
-               "weight": percent(weight), "length": percent(length)} | _copying(session)  # fmt: skip
-    bars = percent_bars([(Message("share of the attention"), weight), (Message("length of its value vector"), length)])
-    answer = only_choice(weight > 0.5 and length > 0.9, False, weight > 0.5 and length < 2 / 3)
-    return Finding(answer, numbers, bars, *count_held(held))
+        read_HLKD = value_vectors(checkpoint, trace)
+        added = np.linalg.norm(trace.attentions @ read_HLKD, axis=-1).mean(-1)  # (layers, heads)
+        lengths = np.linalg.norm(read_HLKD, axis=-1)  # (layers, heads, tokens)
+        words = np.array(trace.encoding.special_tokens_mask) == 0
+        sinks = []
+        for layer, head in np.argwhere(trace.attentions[..., 0].mean(-1) > 0.5):
+            weights, others = trace.attentions[layer, head], np.delete(added[layer], head).mean()
+            parts = weights * lengths[layer, head]  # of what each token reads, from each token
+            sink = _Sink(
+                int(layer), int(head), float(weights[:, 0].mean()),
+                float(lengths[layer, head, 0] / lengths[layer, head, words].mean()),
+                float(added[layer, head]), float(others), float((parts[:, 0] / parts.sum(-1)).mean()),
+            )  # fmt: skip
+            sinks.append(sink)
+            held.append(sink.added < sink.others)
+        if text == PLAIN[0]:
+            shown = max(sinks, key=lambda sink: sink.weight, default=shown)
+    numbers = {"sink": Message("Head {head} of layer {layer}", head=shown.head + 1, layer=shown.layer + 1),
+               "layer": f"{shown.layer}", "head": f"{shown.head}", "weight": percent(shown.weight),
+               "length": percent(shown.length), "from_sink": percent(shown.share),
+               "added": Number(shown.added, ".1f"), "others": Number(shown.others, ".1f")}  # fmt: skip
+    little = shown.weight > 0.5 and shown.added < shown.others / 2
+    named = (
+        (Message("share of the attention"), shown.weight),
+        (Message("length of its value vector"), min(1.0, shown.length)),
+        (Message("length of what the head adds"), min(1.0, shown.added / shown.others)),
+    )
+    answer = only_choice(shown.weight > 0.5 and not little, False, little)
+    return Finding(answer, numbers | _copying(session), percent_bars(named), *count_held(held))
 
 
-def value_lengths(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.float32]":
-    """Length of each token's value vector through its head's part of the output matrix, (layers, heads, tokens).
+@dataclass(frozen=True)
+class _Sink:
+    """A head that attends mostly to [CLS], by what it does in one text."""
+
+    layer: int = 0
+    head: int = 0
+    weight: float = 0.0  # of [CLS], averaged over the tokens
+    length: float = 1.0  # of the value vector of [CLS], relative to those of the words
+    added: float = 1.0  # mean length of what the head adds to a token
+    others: float = 1.0  # the same of the other heads of its layer
+    share: float = 0.0  # of the lengths that it reads, from [CLS]
+
+
+def value_vectors(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.float32]":
+    """Each token's value vector through its head's part of the output matrix, (layers, heads, tokens, hidden size).
 
     What a head reads of a token is this times the weight (Kobayashi et al. 2020, equation 3).
     """
@@ -62,13 +88,13 @@ def value_lengths(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.f
     from bertviz_lab.interpret.inputs import backbone
 
     layers: Any = backbone(checkpoint).encoder.layers
-    lengths = []
+    read = []
     for layer, of_layer in zip(layers, trace.layers, strict=True):
         values_HLK = of_layer.value_states[0].float().numpy()
         heads, _, size = values_HLK.shape
         matrix_HKD = layer.attention.output.weight.detach().float().numpy().T.reshape(heads, size, -1)
-        lengths.append(np.linalg.norm(values_HLK @ matrix_HKD, axis=-1))
-    return np.stack(lengths)
+        read.append(values_HLK @ matrix_HKD)
+    return np.stack(read)
 
 
 def _copying(session: AppState) -> dict[str, str]:
@@ -105,33 +131,39 @@ def _copying(session: AppState) -> dict[str, str]:
 
 def classifier(session: AppState, lesson: Lesson) -> Finding:
     """Which phrase lies nearest to which before fine-tuning and after it; and how much of a classifier is new."""
-    from bertviz_lab.interpret import classify
+    from bertviz_lab.interpret import classify, untrained
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     tuned, plain = session.models.open(lesson.model), session.models.open(ENGLISH)
     before, after = (_neighbours(checkpoint, "cls") for checkpoint in (plain, tuned))
-    before_mean, after_mean = (_neighbours(checkpoint, "mean") for checkpoint in (plain, tuned))
     phrases = len(before)
     half = phrases // 2  # the praise comes first, then its opposites in the same order
-    twin = [near == (at + half) % phrases for at, near in enumerate(before)]
-    same = [near // half == at // half for at, near in enumerate(after)]
+
+    def is_twin(found: Sequence[int]) -> list[bool]:
+        return [near == (at + half) % phrases for at, near in enumerate(found)]
+
+    def is_same(found: Sequence[int]) -> list[bool]:
+        return [near // half == at // half for at, near in enumerate(found)]
+
+    twin, same = is_twin(before), is_same(after)
     said = {text: classify(tuned, text).labels[0] for text in TRAPS}
     trap = next((text for text in TRAPS if said[text].label == "negative"), TRAPS[0])
     config, total = tuned.config, parameter_count(tuned.model)
     new = len(config.labels) * (config.hidden_size + 1)
     numbers = {
         "twins": f"{sum(twin)}", "phrases": f"{phrases}", "same": f"{sum(same)}",
-        "twins_mean": f"{sum(near == (at + half) % phrases for at, near in enumerate(before_mean))}",
-        "same_mean": f"{sum(near // half == at // half for at, near in enumerate(after_mean))}",
+        "twins_mean": f"{sum(is_twin(_neighbours(plain, 'mean')))}",
+        "twins_random": f"{sum(is_twin(_neighbours(untrained(plain), 'cls')))}",
+        "same_mean": f"{sum(is_same(_neighbours(tuned, 'mean')))}",
         "new": Number(new, ","), "total": Number(total, ","), "share": Number(new / total, ".2%"),
         "labels": f"{len(config.labels)}",
         "hidden": f"{config.hidden_size}", "trap": trap, "trapped": percent(said[trap].score),
     }  # fmt: skip
-    shares = [sum(near // half == at // half for at, near in enumerate(found)) / phrases for found in (before, after)]
+    shares = [sum(is_same(found)) / phrases for found in (before, after)]
     first = before[0] // half
     answer = only_choice(first == 0, twin[0] and same[0], False)
     held = (one and other for one, other in zip(twin, same, strict=True))
-    names = Message("before fine-tuning"), Message("after fine-tuning")
+    names = Message("without fine-tuning"), Message("after fine-tuning")
     bars = percent_bars(list(zip(names, shares, strict=True)))
     return Finding(answer, numbers, bars, *count_held(held))
 
@@ -290,6 +322,7 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     ranked = {method: trace.tokens[int(attribute(checkpoint, text, method=method, target=target).scores.argmax())]
               for method in METHODS}  # fmt: skip
     numbers = {"whole": percent(whole), "place": percent(place), "thing": percent(thing), "heads": heads,
+               "lowest": percent(min(min(places) for _, places, _ in measured)),
                "methods": Series(Message("{method} “{token}”", method=method, token=token)
                                  for method, token in ranked.items())}  # fmt: skip
     meant = top == "market" and whole > 0.8 and thing < 0.1 and subject in ranked.values()

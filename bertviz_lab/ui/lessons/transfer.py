@@ -19,8 +19,8 @@ TRANSFER = (
         "labels, and then fine-tuned again and again, each time on the few labelled examples of one task.",
         look=(Step("The curves of a fine-tuning: how many steps?", Place("run", settings={"id": REVIEWS})),),
         example="",
-        question="Pretraining wiki-mini took hours on two processor cores. How long did one fine-tuning of it on film "
-        "reviews take?",
+        question="Pretraining wiki-mini took hours on two processor cores. How long did one fine-tuning of a model of "
+        "that size on film reviews take?",
         choices=(
             Choice("Less than a tenth of that."),
             Choice(
@@ -33,10 +33,11 @@ TRANSFER = (
             ),
         ),
         claim=claims.pretrain_once,
-        cases="fine-tuning runs of wiki-mini that come with the lab: less than a tenth of the time of its pretraining",
+        cases="fine-tuning runs of models of its size that come with the lab: less than a tenth of that time",
         reveal=(
             "Pretraining took {pretraining}, for {tokens} million tokens; one fine-tuning on reviews {tuning}, which "
-            "is {share} (its log has three, one for each seed). From the same pretrained model come {models}.",
+            "is {share} (its log has three, one for each seed). So were made {models}, all of them from an earlier "
+            "wiki-mini: pretrained once, fine-tuned often.",
             "What pretraining is worth you can measure: tick “Random-weights baseline” when you fine-tune, and the "
             "same architecture is also trained on your examples from random weights.",
         ),
@@ -125,11 +126,12 @@ TRANSFER = (
             Choice("Few: it does worse than guessing."),
         ),
         claim=claims.kinds_of_error,
-        cases="slices (negation, irony, comparison and so on): fewer are labelled correctly than of the plain ones",
+        cases="slices (negation, irony, comparison and so on): a smaller share is labelled correctly than of the plain "
+        "ones",
         reveal=(
-            "Of the sample's {sentences} sentences, none of which it was trained on, {together} are correct: {plain} "
-            "of the plain ones and {irony} of the ironic ones. The classifier follows the words, and those of an "
-            "ironic sentence point the other way.",
+            "Of {sentences} sentences, none of which it was trained on, {together} are correct: {plain} of the plain "
+            "ones, and {right} of the {ironic} ironic ones, which is {irony}. The classifier follows the words, and "
+            "those of an ironic sentence point the other way.",
             "A test set of plain sentences would not have shown it. So a task is done when its errors have been read: "
             "more examples of the slice that fails, or a larger model, come next.",
         ),

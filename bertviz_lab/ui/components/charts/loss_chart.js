@@ -36,8 +36,8 @@ const knobs = h('div', { class: 'bar knobs' },
   }));
 const legend = h('p', { class: 'quiet small legend' });
 const why = h('p', { class: 'quiet small why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
-  + 'before it. In causal LM every token gives a training signal, in MLM only the masked ones do. The model learns '
-  + 'faster, and when it switches to bidirectional MLM the MLM loss drops suddenly.');
+  + 'before it: there every token gives a training signal, in MLM only the masked ones do. A few batches are masked '
+  + 'even then. Held-out examples have full length throughout; those of training may be shorter at first.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
 const numbers = makeDataTable(() => tableOf(entriesOf(log, NEWEST), panels));
 const drawing = h('div', {}, main, more, legend, why);

@@ -105,13 +105,14 @@ function openPlace(lesson, { text, place: { input, ...there } }) {
 page.on('open', ({ space, lesson }) => {
   if (space !== 'learn' || !lesson || !find(lesson.number)) return;
   if (memory.at !== lesson.number || !place.querySelector('.one')) open(lesson.number, false);
-  settleInSight();
+  settleInSight(lesson.text.replaceAll('`', ''));
 });
 
-/** Learn comes into sight only after this. */
-function settleInSight(tries = 40) {
-  if (element.offsetParent) settle(place.querySelector('.told:not([hidden]) .verdict') ?? place.querySelector('legend, h2'));
-  else if (tries) setTimeout(settleInSight, 50, tries - 1);
+/** To the step that was left. Learn comes into sight only after this. */
+function settleInSight(left, tries = 40) {
+  const steps = [...place.querySelectorAll('.set-up')];
+  if (element.offsetParent) settle(steps.find((step) => step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
+  else if (tries) setTimeout(settleInSight, 50, left, tries - 1);
 }
 
 begin();
