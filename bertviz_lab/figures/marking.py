@@ -28,9 +28,7 @@ def marked_payload(
     *,
     title: str,
     sentence: str = "",
-    alternatives_title: str = "Top answers",
     chosen: int | None = 0,
-    mark_name: str = "answer",
     file: str = "marked",
 ) -> Payload:
     """The payload of the highlighted text. Offsets are in code points of `text`, as in Python.
@@ -56,9 +54,7 @@ def marked_payload(
             "text": text,
             "spans": [asdict(span) for span in ordered],
             "alternatives": answers,
-            "alternatives_title": alternatives_title,
             "chosen": chosen if answers else None,
-            "mark_name": mark_name,
             "file": file,
         }
     )

@@ -163,13 +163,12 @@ def _panels_of(objective: str) -> dict[str, Any]:
     }
 
 
-def live_payload(run_id: str, title: str = "", *, objective: str = "", mark: str = "") -> Payload:
+def live_payload(run_id: str, title: str = "", *, objective: str = "") -> Payload:
     """Follow a run: the page polls for its rows from line 0 on, so that a reloaded page shows them all.
 
-    Polling stops when the run ends. To follow it again after it is resumed, the payload must differ: give `mark` any
-    new text, such as the time of resumption. With `objective`, where it is known, the payload is smaller.
+    Polling stops when the run ends. With `objective`, where it is known, the payload is smaller.
     """
-    return to_json({"run_id": run_id, "title": title, "mark": mark, **_panels_of(objective)})
+    return to_json({"run_id": run_id, "title": title, **_panels_of(objective)})
 
 
 def replay_payload(

@@ -20,7 +20,6 @@ class LabelExample:
     predicted: str
     probability: float
     text_b: str | None = None
-    detail: str = ""
 
     def body(self) -> dict[str, Any]:
         right = self.truth == self.predicted
@@ -44,7 +43,6 @@ class NumberExample:
     truth: float
     predicted: float
     text_b: str | None = None
-    detail: str = ""
 
     def body(self) -> dict[str, Any]:
         error = f"{self.predicted - self.truth:+.3f}".replace("-", "−")
@@ -61,7 +59,6 @@ class WordsExample:
     words: Sequence[str]
     truth: Sequence[str]
     predicted: Sequence[str]
-    detail: str = ""
 
     def body(self) -> dict[str, Any]:
         words = [list(line) for line in zip(self.words, self.truth, self.predicted, strict=True)]
@@ -84,8 +81,8 @@ class AnswerExample:
     predicted: str
     answers: Sequence[str]
     score: float
-    probability: float | None = None
-    detail: str = ""
+    probability: float | None
+    detail: str  # what stands under it: the beginning of the passage
 
     def body(self) -> dict[str, Any]:
         right = self.score >= 1.0
@@ -100,6 +97,7 @@ class AnswerExample:
             right=right,
             probability=self.probability,
             row=row | {"probability": self.probability},
+            detail=self.detail,
         )
 
 
@@ -117,28 +115,14 @@ def examples_payload(
     *,
     title: str,
     sentence: str = "",
-    empty: str = "There are no examples of this kind.",
     key: str = "",
-    chosen: int | None = None,
-    file: str = "examples",
 ) -> Payload:
     """The payload of the list, in the order given. `example_select` returns the `index` of an example.
 
     Lists with the same `key` show the same examples: the selection is kept from one to the next.
-    `chosen` is the index of the example selected initially.
     """
-    items = [{"index": example.index, "detail": example.detail} | example.body() for example in examples]
-    return to_json(
-        {
-            "title": title,
-            "sentence": sentence,
-            "empty": empty,
-            "key": key,
-            "chosen": chosen,
-            "file": file,
-            "items": items,
-        }
-    )
+    items = [{"index": example.index} | example.body() for example in examples]
+    return to_json({"title": title, "sentence": sentence, "key": key, "file": "examples", "items": items})
 
 
 def _shortened(text: str) -> str:

@@ -120,7 +120,7 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
     )
 
 
-def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, overall: float | None = None) -> Payload:
+def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
     """The score and the size of slices of the held-out examples, by length or by label."""
     filled = [s for s in slices if s.count]
     if not filled:
@@ -129,9 +129,9 @@ def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, over
     groups = [f"{s.kind}: {s.name}" if len(kinds) > 1 else s.name for s in filled]
     worst, best = min(filled, key=lambda s: s.score), max(filled, key=lambda s: s.score)
     name, show = NAMES.get(measure, measure), partial(format_score, measure)
-    sentence = f"{name} on all held-out examples: {show(overall)}. " if overall is not None else ""
+    sentence = ""
     if len(filled) > 1:
-        sentence += (
+        sentence = (
             f"Best: {best.kind} {best.name}, {show(best.score)}; worst: {worst.kind} {worst.name}, {show(worst.score)}."
         )
     return bars_payload(
@@ -141,7 +141,7 @@ def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, over
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
         peak=1.0,
         extra_columns=[("examples", [s.count for s in filled])],
-        sentence=sentence.strip(),
+        sentence=sentence,
         note="Slices with few examples are unreliable.",
         file="slices",
     )

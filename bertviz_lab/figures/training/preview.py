@@ -21,16 +21,13 @@ _FORMATS = {
 }
 
 
-def preview_payload(reading: FileInfo, examples: Sequence[Example] = (), *, sentence: str = "") -> Payload:
-    """The payload of the preview: raw rows, or for such `examples` sentences with their labels, or questions.
-
-    `sentence` replaces the one on how the file was read.
-    """
+def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payload:
+    """The payload of the preview: raw rows, or for such `examples` sentences with their labels, or questions."""
     names = [str(name) for name in reading.columns] or [
         str(n + 1) for n in range(max(map(len, reading.rows), default=0))
     ]
     columns = [{"name": name, "role": _role(reading, name)} for name in names]
-    body: dict[str, Any] = {"title": reading.name, "sentence": sentence or _how_read(reading), "columns": columns}
+    body: dict[str, Any] = {"title": reading.name, "sentence": _how_read(reading), "columns": columns}
     sentences = [example for example in examples[:_ROWS] if isinstance(example, LabelledWords)]
     if sentences:
         lines = [

@@ -33,16 +33,15 @@ def trials_payload(
     task: str = "classification",
     *,
     baselines: Mapping[str, float] | None = None,
-    baseline_name: str = "",
     measure: str = "",
 ) -> Payload:
     """The score of each trial of a run and of the baseline: bars of the task's main metric.
 
-    `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`, and `baseline_name` their
-    name, by default that of the task. `measure` is the metric by which trials are compared, by default the task's.
-    Trials that differ in the seed alone are summarised by mean and standard deviation.
+    `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`. `measure` is the metric
+    by which trials are compared, by default the task's. Trials that differ in the seed alone are summarised by mean
+    and standard deviation.
     """
-    baseline_name = baseline_name or _GUESSES.get(task, "majority-class baseline")
+    baseline_name = _GUESSES.get(task, "majority-class baseline")
     names = dict(MAIN_MEASURES[task])
     pairs = [(measure, names.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
     main_measure = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)

@@ -5,8 +5,7 @@ root.classList.add('callout');
 const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
 const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
 const text = h('p', { class: 'text' });
-const detail = h('code', { class: 'detail mono quiet small' });
-root.append(sign, h('div', { class: 'grow' }, text, detail));
+root.append(sign, h('div', { class: 'grow' }, text));
 
 onValue((body) => {
   root.hidden = !body;
@@ -15,5 +14,4 @@ onValue((body) => {
   root.dataset.tone = body?.tone ?? '';
   sign.textContent = SIGNS[body?.tone] ?? '';
   text.textContent = body?.text ?? '';
-  setText(detail, body?.detail);
 });

@@ -10,11 +10,11 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 NOTICE = Assembly("notice", ("notice.js",), ("notice.css",))
 
 
-def notice(value: str = "", *, label: str = "Message", **options: Any) -> gr.HTML:
+def notice(**options: Any) -> gr.HTML:
     """A line that is not there while it has nothing to say; its value comes from `notice_payload`."""
-    return component(NOTICE, value=value, label=label, **options)
+    return component(NOTICE, value="", label="Message", **options)
 
 
-def notice_payload(text: str = "", tone: str = "error", *, detail: str = "") -> str:
-    """`tone` is "error", "warning", "info" or "good"; `detail` stands under it in a fixed font, such as a path."""
-    return to_json({"text": text, "tone": tone, "detail": detail}) if text else ""
+def notice_payload(text: str, tone: str = "error") -> str:
+    """`tone` is "error", "warning", "info" or "good"."""
+    return to_json({"text": text, "tone": tone}) if text else ""

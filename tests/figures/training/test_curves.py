@@ -12,11 +12,9 @@ from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
 
 
-def test_following_again_needs_another_mark():
-    assert live_payload("abc") == live_payload("abc")
-    assert live_payload("abc", mark="2") != live_payload("abc")
+def test_a_run_is_followed_under_its_title():
     body = json.loads(live_payload("abc", "A run"))
-    assert {name: body[name] for name in ("run_id", "title", "mark")} == {"run_id": "abc", "title": "A run", "mark": ""}
+    assert {name: body[name] for name in ("run_id", "title")} == {"run_id": "abc", "title": "A run"}
 
 
 def test_the_page_is_sent_the_panels_of_a_run_s_objective() -> None:

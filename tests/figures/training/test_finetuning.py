@@ -145,12 +145,12 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
         return SimpleNamespace(kind=kind, name=name, count=count, score=score)
 
     parts = [part("length", "short", 8, 0.9), part("label", "bad", 2, 0.5), part("label", "never", 0, 0.0)]
-    body = json.loads(slices_payload(parts, overall=0.8))
+    body = json.loads(slices_payload(parts, "accuracy"))
     assert body["groups"] == ["length: short", "label: bad"]
     assert body["series"][0]["texts"] == ["90.0% of 8", "50.0% of 2"]
-    assert body["sentence"].startswith("Accuracy on all held-out examples: 80.0%.")
-    assert json.loads(slices_payload(parts[:1]))["groups"] == ["short"]
-    assert "message" in json.loads(slices_payload(parts[2:]))
+    assert body["sentence"].startswith("Best: length short")
+    assert json.loads(slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
+    assert "message" in json.loads(slices_payload(parts[2:], "accuracy"))
 
 
 def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:

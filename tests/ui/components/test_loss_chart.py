@@ -159,7 +159,7 @@ def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visi
     again = [row for row in events(90, seed=5) if row.get("step", 0) > 80]
     desk.runs["r1"] += [{**rows[1], "step": 80}, *again]
     desk.states["r1"] = {"status": "training"}
-    feed("loss", live_payload("r1", mark="again"))
+    feed("loss", live_payload("r1", "again"))
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 90 of 500")
     steps = [int(row["step"]) for row in saved_rows(page) if row["kind"] == "training"]
     assert steps == list(range(1, 91))

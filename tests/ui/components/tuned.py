@@ -99,7 +99,6 @@ def classified(count: int, odd: str = "x") -> list[LabelExample]:
             truth="good",
             predicted="bad" if place % 3 == 0 else "good",
             probability=0.99 - place / 200,
-            detail=f"{20 + place} tokens, row {place}",
         )
         for place in range(count)
     ]
@@ -120,8 +119,8 @@ def tagged() -> list[WordsExample]:
 def answered() -> list[AnswerExample]:
     return [
         AnswerExample(index=0, question="When?", predicted="nine", answers=("at nine", "nine o'clock"), score=0.67,
-                      probability=0.8),
-        AnswerExample(index=1, question="Who?", predicted="", answers=(), score=1.0, probability=0.6),
+                      probability=0.8, detail="The shop opens at nine."),
+        AnswerExample(index=1, question="Who?", predicted="", answers=(), score=1.0, probability=0.6, detail=""),
     ]  # fmt: skip
 
 

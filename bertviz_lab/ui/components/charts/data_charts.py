@@ -9,6 +9,6 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 DATA_CHARTS = Assembly("data-charts", ("data_charts.js",), ())
 
 
-def data_charts(value: str = "", *, label: str = "Charts of the data set", **options: Any) -> gr.HTML:
+def data_charts(**options: Any) -> gr.HTML:
     """Both charts; their value comes from `figures.training.task_data.charts_payload`."""
-    return component(DATA_CHARTS, value=value, label=label, **options)
+    return component(DATA_CHARTS, value="", label="Charts of the data set", **options)

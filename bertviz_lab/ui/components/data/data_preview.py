@@ -9,10 +9,10 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 DATA_PREVIEW = Assembly("preview", ("data_preview.js",), ("data_preview.css",))
 
 
-def data_preview(value: str = "", *, label: str = "First rows of the data", **options: Any) -> gr.HTML:
+def data_preview(**options: Any) -> gr.HTML:
     """The preview; its value comes from `figures.preview.preview_payload`.
 
     Events: `column_select` {column, name} when the name of a column is clicked, `column` counting from 0, and `opened`
     when it is first in sight.
     """
-    return component(DATA_PREVIEW, value=value, label=label, **options)
+    return component(DATA_PREVIEW, value="", label="First rows of the data", **options)

@@ -18,10 +18,9 @@ view.content.append(h('div', { class: 'bar' }, heading, buttons), sentence, noth
 function show(body) {
   if (payload?.key !== body.key || !body.key) chosen = null;
   payload = body;
-  chosen = body.chosen ?? chosen;
   heading.textContent = body.title;
   setText(sentence, body.sentence);
-  setText(nothing, body.items.length ? '' : body.empty);
+  setText(nothing, body.items.length ? '' : 'There are no examples of this kind.');
   list.hidden = buttons.hidden = body.items.length === 0;
   list.setAttribute('aria-label', body.title);
   list.replaceChildren();

@@ -15,7 +15,6 @@ def run_strip(
     value: str = "",
     *,
     glance: Callable[[str, gr.Request], dict[str, Any] | None],
-    label: str = "Training run",
     **options: Any,
 ) -> gr.HTML:
     """The strip; its value comes from `strip_payload`.
@@ -36,7 +35,7 @@ def run_strip(
     return component(
         RUN_STRIP,
         value=value,
-        label=label,
+        label="Training run",
         server_functions=[glance_of],
         **options,
     )

@@ -1,5 +1,6 @@
 // A text with stretches of it marked, a legend of their types, and under it answers that can be shown in their place.
 
+const ANSWER = 'answer'; // the type of its mark
 const view = onPayload('Nothing has been marked yet.', show);
 const heading = h('p', { class: 'heading' });
 const sentence = h('p', { class: 'quiet' });
@@ -17,7 +18,7 @@ let current = 0; // the mark that the arrow keys are on
 const buttons = saveDrawing('the marks', () => payload.file, {
   rows: () => [['kind', 'start', 'end', 'label', 'text', 'score'],
     ...payload.spans.map((span) => ['mark', span.start, span.end, span.label, textOf(span), span.score]),
-    ...payload.alternatives.map((one) => ['answer', one.start, one.end, payload.mark_name, one.text, one.probability])],
+    ...payload.alternatives.map((one) => ['answer', one.start, one.end, ANSWER, one.text, one.probability])],
   body: () => payload,
   alone: true,
 });
@@ -32,11 +33,11 @@ function show(body) {
   letters = [...body.text];
   chosen = body.chosen;
   running.dir = directionOf(body.text);
-  types = [...new Set([...body.spans.map((span) => span.label), ...(body.alternatives.length ? [body.mark_name] : [])])];
+  types = [...new Set([...body.spans.map((span) => span.label), ...(body.alternatives.length ? [ANSWER] : [])])];
   heading.textContent = body.title;
   setText(sentence, body.sentence);
-  answers.setAttribute('aria-label', body.alternatives_title);
-  answers.replaceChildren(...(body.alternatives.length ? [h('p', { class: 'heading' }, body.alternatives_title)] : []),
+  answers.setAttribute('aria-label', 'Top answers');
+  answers.replaceChildren(...(body.alternatives.length ? [h('p', { class: 'heading' }, 'Top answers')] : []),
     ...body.alternatives.map(drawAnswer));
   drawText();
 }
@@ -47,7 +48,7 @@ function show(body) {
 function spansNow() {
   const answer = payload.alternatives[chosen];
   if (!answer?.text) return payload.spans;
-  const mark = { ...answer, label: payload.mark_name, score: answer.probability };
+  const mark = { ...answer, label: ANSWER, score: answer.probability };
   return [...payload.spans.filter((span) => span.end <= mark.start || span.start >= mark.end), mark]
     .sort((one, other) => one.start - other.start);
 }
@@ -113,7 +114,7 @@ function choose(place) {
   chosen = place;
   answers.querySelectorAll('.answer').forEach((node, other) => node.setAttribute('aria-pressed', String(other === place)));
   drawText();
-  const mark = marks.findIndex((span) => span.label === payload.mark_name && span.start === payload.alternatives[place].start);
+  const mark = marks.findIndex((span) => span.label === ANSWER && span.start === payload.alternatives[place].start);
   if (mark >= 0) {
     tell(mark);
     const node = running.querySelector('.now');

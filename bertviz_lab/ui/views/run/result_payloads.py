@@ -83,7 +83,7 @@ def listed_view(results: "Results", places: list[int], title: str = "Held-out ex
     )
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
-    return examples_payload(examples, title=title, sentence=sentence, key=results.task, file="examples")
+    return examples_payload(examples, title=title, sentence=sentence, key=results.task)
 
 
 def _as_shown(results: "Results", place: int) -> Shown:
