@@ -1,13 +1,11 @@
 """The events of a run as typed values: training yields them, everything else consumes them.
 
-The command line, the page, a notebook and the log file consume the same stream; a log replays through `from_json`.
+The command line, a notebook and the log file consume the same stream; the page reads the log, one JSON object a line.
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
 
 from bertviz_lab import strict_json
 
@@ -146,7 +144,6 @@ Event = (
     | FinalTestDone
     | RunFinished
 )
-_TYPES: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def to_json(event: Event) -> str:
@@ -155,22 +152,3 @@ def to_json(event: Event) -> str:
     metrics = body.pop("metrics", {})
     row = {"event": type(event).__name__, **body, **metrics}
     return strict_json.dumps(row, ensure_ascii=False)
-
-
-def from_json(line: str) -> Event:
-    """The event of one line. Raises `ValueError` for any other line."""
-    try:
-        row: dict[str, Any] = json.loads(line)
-        kind = _TYPES[row.pop("event")]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"not an event: {line[:80]!r}") from error
-    names = {f.name for f in dataclasses.fields(kind)}
-    values = {key: value for key, value in row.items() if key in names}
-    if "metrics" in names:
-        values["metrics"] = {key: value for key, value in row.items() if key not in names}
-    if "notes" in values:
-        values["notes"] = tuple(values["notes"])
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ValueError(f"not a complete event: {line[:80]!r}") from error

@@ -1,5 +1,6 @@
-"""Events as lines of a log, and back."""
+"""Events as lines of a log."""
 
+import dataclasses
 import json
 import math
 
@@ -17,7 +18,6 @@ from bertviz_lab.training.runs.events import (
     StepDone,
     TrialDone,
     TrialStarted,
-    from_json,
     to_json,
 )
 
@@ -61,10 +61,12 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_an_event_goes_to_one_line_and_back(event):
+def test_an_event_is_one_line_with_all_that_it_holds(event):
     line = to_json(event)
     assert "\n" not in line
-    assert from_json(line) == event
+    fields = dataclasses.asdict(event)
+    metrics = fields.pop("metrics", {})
+    assert json.loads(line) == json.loads(json.dumps({"event": type(event).__name__, **fields, **metrics}))
 
 
 def test_every_kind_of_event_is_tested():
@@ -91,9 +93,7 @@ def test_probe_results_are_a_nested_object():
 def test_nan_and_infinite_metrics_are_written_as_null(value):
     line = to_json(EvalDone(1, 2.0, 3, {"mlm_loss": value, "mlm_accuracy": 0.5}))
     assert json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))["mlm_loss"] is None
-    assert from_json(line).metrics == {"mlm_loss": None, "mlm_accuracy": 0.5}
-    line = to_json(StepDone(1, 2.0, 3, value, 0.1, value, 1.0, 0.0))
-    assert from_json(line).loss is None
+    assert json.loads(to_json(StepDone(1, 2.0, 3, value, 0.1, value, 1.0, 0.0)))["loss"] is None
 
 
 def test_nan_and_infinity_are_null_at_any_depth():
@@ -104,17 +104,6 @@ def test_nan_and_infinity_are_null_at_any_depth():
     for event, name in zip(events, ("right", "baselines"), strict=True):
         row = json.loads(to_json(event), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
         assert list(row[name].values()) == [None]
-
-
-@pytest.mark.parametrize("line", ["", "{", "[]", "3", "{}", '{"event": "Lunch"}', '{"event": "StepDone"}'])
-def test_a_line_that_is_no_event_is_refused(line):
-    with pytest.raises(ValueError, match=r"not an event|not a complete event"):
-        from_json(line)
-
-
-def test_an_event_of_a_later_version_with_more_fields_is_read():
-    row = json.loads(to_json(CheckpointSaved(3, "x"))) | {"size": 12}
-    assert from_json(json.dumps(row)) == CheckpointSaved(3, "x")
 
 
 def test_an_event_cannot_be_changed():

@@ -12,7 +12,7 @@ import pytest
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints import atomic_io
-from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, from_json
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, to_json
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
 
@@ -158,7 +158,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
     assert (state.status, state.message) == ("failed", str(told.value))
     content = (tmp_path / "events.jsonl").read_bytes()
     assert content.endswith(b"\n")
-    assert [from_json(line) for line in content.decode().splitlines()] == passed
+    assert content.decode().splitlines() == [to_json(event) for event in passed]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])

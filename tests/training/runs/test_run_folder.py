@@ -18,7 +18,7 @@ from bertviz_lab.training.runs.events import (
     RunFinished,
     RunStarted,
     StepDone,
-    from_json,
+    to_json,
 )
 from bertviz_lab.training.runs.run_folder import (
     RunState,
@@ -47,7 +47,7 @@ EVENTS = [
 def test_recorded_events_are_passed_on_and_logged(tmp_path):
     assert list(record(EVENTS, tmp_path)) == EVENTS
     lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [from_json(line) for line in lines] == EVENTS
+    assert lines == [to_json(event) for event in EVENTS]
     rows, end = read_log(tmp_path)
     assert [row["event"] for row in rows] == [type(event).__name__ for event in EVENTS]
     assert end == (tmp_path / "events.jsonl").stat().st_size
@@ -89,9 +89,9 @@ def test_an_input_error_is_the_last_event_and_is_raised_again(tmp_path):
 
     with pytest.raises(InputError, match="before step 6"):
         list(record(events(), tmp_path))
-    last = from_json((tmp_path / "events.jsonl").read_text().splitlines()[-1])
+    last = (tmp_path / "events.jsonl").read_text().splitlines()[-1]
     expected = "The loss is infinite or NaN before step 6."
-    assert last == RunFinished(5, 2.5, "failed", "run/checkpoints/step-00000005", expected)
+    assert last == to_json(RunFinished(5, 2.5, "failed", "run/checkpoints/step-00000005", expected))
     state = read_state(tmp_path)
     assert (state.status, state.message, state.step) == ("failed", expected, 5)
     assert state.model == "run/checkpoints/step-00000005"
