@@ -15,8 +15,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.model.weight_names import place_of
-from bertviz_lab.model.weights import normalize_names, read_tensors, weight_files
+from bertviz_lab.model.weights import load_state, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.architectures import ARCHITECTURES
 from bertviz_lab.training.checkpoints.checkpoint import (
@@ -93,19 +92,14 @@ def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:
 
 def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
     """The model with the tensors of its files as weights, without random initialization."""
-    state = normalize_names(read_tensors(files), config.model_type)
     with torch.device("meta"):
         model: nn.Module = kind(config)
-    # With parameter sharing the same parameter has several names.
-    for name, parameter in list(model.named_parameters(remove_duplicate=False)):
-        place, rows = place_of(name, config.model_type, kind.__name__), parameter.shape[0]
-        tensor = state.get(place.name)
-        if tensor is None or tensor.shape != (rows * place.parts, *parameter.shape[1:]):
-            problem = f"{place.name} is missing or has another shape"
-            raise InputError(f"{files[0].name} does not belong to this model: {problem}.")
-        module, _, leaf = name.rpartition(".")
-        own_rows = tensor[place.part * rows : (place.part + 1) * rows]
-        setattr(model.get_submodule(module), leaf, nn.Parameter(own_rows))
+    try:
+        missing = load_state(model.to_empty(device="cpu"), read_tensors(files)).missing
+    except InputError as error:
+        raise InputError(f"{files[0].name} does not belong to this model: {error}") from error
+    if missing:
+        raise InputError(f"{files[0].name} does not belong to this model: {missing[0]} is missing.")
     return model.eval()
 
 
