@@ -1,6 +1,6 @@
 """Metrics: labels and predictions in, scores out.
 
-`classification` with `confusion_matrix` and `calibration`, `multi_label`, `regression`, `retrieval`,
+`classification`, `calibration`, `multi_label`, `regression`, `retrieval`,
 `entities` (F1 of spans), `squad` (EM, F1); `names` (what they are called, and how their values are written).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
@@ -9,7 +9,6 @@ beside it says so.
 
 from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
 from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
-from bertviz_lab.metrics.confusion_matrix import confusion_matrix
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans, marks_entities
 from bertviz_lab.metrics.multi_label import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
@@ -31,7 +30,6 @@ __all__ = [
     "calibration",
     "choose_thresholds",
     "classification_report",
-    "confusion_matrix",
     "cosine_ranks",
     "entity_report",
     "entity_spans",

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.metrics.confusion_matrix import confusion_matrix
-
 
 @dataclass(frozen=True)
 class ClassScores:
@@ -57,7 +55,7 @@ def classification_report(
     Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where the two differ in
     length, there are no labels, or an index has none.
     """
-    from sklearn.metrics import matthews_corrcoef, precision_recall_fscore_support
+    from sklearn.metrics import confusion_matrix, matthews_corrcoef, precision_recall_fscore_support
 
     known = len(labels) if known is None else known
     truth, predicted = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
@@ -72,7 +70,6 @@ def classification_report(
         return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
 
     class_ids = np.arange(len(labels))
-    confusion = confusion_matrix(truth, predicted, len(labels))
     precision, recall, f1, support = precision_recall_fscore_support(
         truth, predicted, labels=class_ids, average=None, zero_division=0.0
     )
@@ -92,7 +89,7 @@ def classification_report(
             ClassScores(label, float(p), float(r), float(f), int(n))
             for label, p, r, f, n in zip(labels, precision, recall, f1, support, strict=True)
         ),
-        confusion=confusion,
+        confusion=confusion_matrix(truth, predicted, labels=class_ids),
         majority=labels[majority],
         majority_accuracy=float(support[majority] / len(truth)),
     )

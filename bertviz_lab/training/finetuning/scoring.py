@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -18,7 +19,6 @@ from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords
 from bertviz_lab.data.tasks.features import Features, multi_hot
 from bertviz_lab.metrics import (
     answer_report,
-    classification_report,
     entity_report,
     marks_entities,
     regression_report,
@@ -150,15 +150,17 @@ def _read(
     labels: Sequence[str],
     allow_no_answer: bool,
 ) -> list[Prediction]:
+    from scipy.special import softmax
+
     if task == "regression":
         return [Prediction(label=str(out[0][0])) for out in outputs]
     if task == "classification":
-        shares = softmax(np.stack([out[0] for out in outputs])) if outputs else np.empty((0, len(labels)))
+        shares = [softmax(out[0].astype(np.float64)) for out in outputs]
         return [Prediction(label=labels[int(row.argmax())], probabilities=tuple(map(float, row))) for row in shares]
     if task == "tokens":
         read: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
         for owner, word_starts, out in zip(features.examples, features.word_starts, outputs, strict=True):
-            shares = softmax(out[0][word_starts])
+            shares = softmax(out[0][word_starts].astype(np.float64), axis=-1)
             read[owner][0].extend(labels[index] for index in shares.argmax(-1))
             read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
         return [Prediction(labels=tuple(tags), certainty=tuple(certainty)) for tags, certainty in read]
@@ -181,13 +183,6 @@ def _answer(answer: AnswerPrediction, allow_no_answer: bool) -> Prediction:
     )
 
 
-def softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Over the last axis."""
-    shifted = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True, initial=-np.inf))
-    shares: NDArray[np.float64] = shifted / shifted.sum(-1, keepdims=True)
-    return shares
-
-
 def score(
     examples: Sequence[Example], predictions: Sequence[Prediction], task: Task, labels: Sequence[str]
 ) -> dict[str, float]:
@@ -205,11 +200,14 @@ def score(
     if task == "tokens":
         true_tags = [list(e.labels) for e in cast(Sequence[LabelledWords], examples)]
         tags = [list(p.labels) for p in predictions]
-        flat = [(a, b) for t, g in zip(true_tags, tags, strict=True) for a, b in zip(t, g, strict=True)]
-        accuracy = sum(a == b for a, b in flat) / max(1, len(flat))
-        if not marks_entities(labels):
-            return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
-        return {"accuracy": accuracy} | _values(entity_report(true_tags, tags), "precision", "recall", "f1")
+        report = entity_report(true_tags, tags)
+        accuracy = {"accuracy": report.token_accuracy}
+        if marks_entities(labels):
+            return accuracy | _values(report, "precision", "recall", "f1")
+        from sklearn.metrics import f1_score
+
+        words = list(chain.from_iterable(true_tags)), list(chain.from_iterable(tags))
+        return accuracy | {"macro_f1": float(f1_score(*words, average="macro")) if words[0] else 0.0}
     # Questions go by their places, since the ids of one file may be those of another.
     questions = cast(Sequence[Question], examples)
     golds = {str(n): tuple(answer.text for answer in q.answers) for n, q in enumerate(questions)}
@@ -226,13 +224,6 @@ def score(
 
 def _values(report: object, *names: str) -> dict[str, float]:
     return {name: float(getattr(report, name)) for name in names}
-
-
-def _macro_f1(pairs: Sequence[tuple[str, str]]) -> float:
-    names = sorted({name for pair in pairs for name in pair})
-    index = {name: number for number, name in enumerate(names)}
-    truth, predicted = (np.array([index[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1))
-    return float(classification_report(truth, predicted, names).macro_f1) if pairs else 0.0
 
 
 def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:

@@ -29,7 +29,6 @@ from bertviz_lab.training.finetuning.scoring import (
     metric_of,
     predict_examples,
     score,
-    softmax,
     task_logits,
     task_loss,
 )
@@ -199,12 +198,6 @@ def test_a_new_head_of_several_labels_starts_at_their_frequencies():
     head = torch.nn.Linear(8, 2)
     start_at_label_frequencies(head, features)
     np.testing.assert_allclose(head.bias.detach().sigmoid(), features.targets.mean(0), rtol=1e-5)
-
-
-def test_softmax_is_torch_s_and_does_not_overflow():
-    logits = np.array([[1.0, 2.0, 3.0], [1e4, 0.0, -1e4]], dtype=np.float32)
-    np.testing.assert_allclose(softmax(logits), torch.tensor(logits).softmax(-1).numpy(), atol=1e-7)
-    assert softmax(np.empty((0, 3), dtype=np.float32)).shape == (0, 3)
 
 
 # The scores
