@@ -69,10 +69,7 @@ def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Predic
     if not prediction.label:
         return example.passage, None
     answer = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
-    first, end = next(
-        (window for window in answer.windows if window[0] <= prediction.start and prediction.end <= window[1]),
-        (0, len(example.passage)),
-    )
+    first, end = answer.window_of(prediction.start, prediction.end)
     return example.passage[first:end], prediction.start - first
 
 

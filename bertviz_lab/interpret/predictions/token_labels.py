@@ -158,10 +158,10 @@ class PassageAnswer:
     windows: tuple[tuple[int, int], ...]
     question_cut: int = 0
 
-    def window_of(self, answer: SpanAnswer) -> tuple[int, int]:
-        """The offsets of the window with most context around an answer."""
-        containing = [window for window in self.windows if window[0] <= answer.start and answer.end <= window[1]]
-        return max(containing, key=lambda window: min(answer.start - window[0], window[1] - answer.end))
+    def window_of(self, start: int, end: int) -> tuple[int, int]:
+        """The offsets of the window with most context around `passage[start:end]`; of none, the whole passage."""
+        windows = [window for window in self.windows if window[0] <= start and end <= window[1]]
+        return max(windows, key=lambda w: min(start - w[0], w[1] - end), default=(0, len(self.passage)))
 
 
 @torch.inference_mode()

@@ -239,7 +239,7 @@ def test_a_long_passage_is_read_to_its_end(words, seed) -> None:
     assert found.windows[-1][1] == len(passage)
     assert all(later[0] <= earlier[1] for earlier, later in zip(found.windows, found.windows[1:], strict=False))
     for answer in found.best:
-        start, end = found.window_of(answer)
+        start, end = found.window_of(answer.start, answer.end)
         assert start <= answer.start < answer.end <= end
 
 
