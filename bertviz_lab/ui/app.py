@@ -189,12 +189,12 @@ def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open
         remove_folder(uploads)
 
 
-def wait_for_answers(seconds: float = 10.0) -> None:
-    """After a page was closed: let its threads finish what they compute, for so long at most.
+def wait_for_answers() -> None:
+    """After a page was closed: let its threads finish what they compute, for ten seconds at most.
 
     A thread that PyTorch computes in while Python ends takes the whole process down ("terminate called ...").
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 10
     while time.monotonic() < end and any(_computes(thread) for thread in threading.enumerate()):
         time.sleep(0.02)
 

@@ -37,7 +37,6 @@ def read_documents(
     *,
     documents: str = "auto",
     text_field: str | None = None,
-    language: str = "en",
     max_bytes: float = MAX_BYTES,
     on_progress: Callable[[int, int], None] | None = None,
     notes: ReadingNotes | None = None,
@@ -52,7 +51,6 @@ def read_documents(
         documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which decides
             for each file as `formats.layout` explains. A table row or JSON record is always a document.
         text_field: the column or field that holds the text; None or "" infers it.
-        language: two-letter code, for abbreviations that do not end a sentence.
         max_bytes: maximum size of all files, unpacked; `math.inf` for no limit.
         on_progress: called with (bytes read, total bytes) about two hundred times, and at the end; the total is
             0 where it is not known.
@@ -74,7 +72,7 @@ def read_documents(
     samples, datasets, files = sort_entries(given)
     streams = [_sample(name) for name in samples]
     sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
-    reading = _Reading(documents, text_field or None, language, notes)
+    reading = _Reading(documents, text_field or None, notes)
     total = 0 if datasets else sum(s.size for s in sources)
     return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
 
@@ -103,8 +101,8 @@ def _sample(path: str) -> Callable[[], Iterator[Document]]:
 class _Reading:
     """One pass over the sources with given options."""
 
-    def __init__(self, documents: str, text_field: str | None, language: str, notes: ReadingNotes) -> None:
-        self._mode, self._text_field, self._language, self._notes = documents, text_field, language, notes
+    def __init__(self, documents: str, text_field: str | None, notes: ReadingNotes) -> None:
+        self._mode, self._text_field, self._notes = documents, text_field, notes
 
     def run(
         self,
@@ -188,7 +186,7 @@ class _Reading:
                 continue
             if "\ufffd" in paragraph:
                 notes.replaced += paragraph.count("\ufffd")
-            new_sentences, cut = split_and_count(paragraph, self._language)
+            new_sentences, cut = split_and_count(paragraph)
             self._notes.sentences_cut += cut
             sentences += new_sentences
             while len(sentences) > PART_SENTENCES:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+_MOST_DESCRIBED = 20  # files
+_LONGEST_NAME = 120
+
 
 @dataclass
 class FileNotes:
@@ -45,19 +48,19 @@ class ReadingNotes:
     skipped: list[str] = field(default_factory=list)
     sentences_cut: int = 0
 
-    def descriptions(self, limit: int = 20) -> Iterator[str]:
+    def descriptions(self) -> Iterator[str]:
         """A sentence or two on how each of the first files was read."""
-        for file in self.files[:limit]:
+        for file in self.files[:_MOST_DESCRIBED]:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
-        if len(self.files) > limit:
-            yield f"{len(self.files) - limit:,} more files were read."
+        if len(self.files) > _MOST_DESCRIBED:
+            yield f"{len(self.files) - _MOST_DESCRIBED:,} more files were read."
 
 
-def printable(name: str, longest: int = 120) -> str:
+def printable(name: str) -> str:
     """`name` without characters that break a line or cannot be encoded; a long one is shortened in the middle."""
     name = "".join(c if c.isprintable() else "\ufffd" for c in name)
-    if len(name) > longest:
-        keep = longest // 2
+    if len(name) > _LONGEST_NAME:
+        keep = _LONGEST_NAME // 2
         name = f"{name[:keep]}…{name[-keep:]}"
     return name
 

@@ -9,6 +9,7 @@ import re
 
 import sentencex
 
+_LANGUAGE = "en"  # whose abbreviations end no sentence; terminators of all scripts are recognised whatever it is
 #: Maximum number of words in a sentence (see `count_words`), rarely reached in prose.
 LONGEST_SENTENCE = 160
 #: A longer sentence is split inside its quotations and brackets.
@@ -42,37 +43,35 @@ def count_words(text: str) -> int:
     return len(text.split()) if text.isascii() else sum(1 for _ in _WORD.finditer(text))
 
 
-def split_sentences(paragraph: str, language: str = "en") -> list[str]:
+def split_sentences(paragraph: str) -> list[str]:
     """The sentences of a paragraph, in order, cleaned, not empty and of at most `LONGEST_SENTENCE` words.
 
-    Args:
-        paragraph: any text; line breaks count as spaces.
-        language: two-letter code, for abbreviations; terminators of all scripts are always recognised.
+    Line breaks count as spaces.
     """
-    return split_and_count(paragraph, language)[0]
+    return split_and_count(paragraph)[0]
 
 
-def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], int]:
+def split_and_count(paragraph: str) -> tuple[list[str], int]:
     """As `split_sentences`, with the number of sentences that were too long and were cut."""
     text = clean_text(paragraph)
     if not text:
         return [], 0
     sentences: list[str] = []
     cut = 0
-    for sentence in sentencex.segment(language, text):
+    for sentence in sentencex.segment(_LANGUAGE, text):
         sentence = sentence.strip()
         if len(sentence) <= _LONG:  # too short to need splitting
             if sentence:
                 sentences.append(sentence)
             continue
-        for part in _inner_sentences(sentence, language):
+        for part in _inner_sentences(sentence):
             parts = _cut(part)
             sentences.extend(parts)
             cut += len(parts) > 1
     return sentences, cut
 
 
-def _inner_sentences(sentence: str, language: str) -> list[str]:
+def _inner_sentences(sentence: str) -> list[str]:
     """Split a long sentence inside its quotations and brackets; leave a short one whole."""
     if sentence.count(" ") < _LONG and count_words(sentence) <= _LONG:
         return [sentence]
@@ -80,7 +79,7 @@ def _inner_sentences(sentence: str, language: str) -> list[str]:
     unmarked = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
     unmarked = _CLOSING.sub(lambda m: " " * len(m[0]), unmarked)
     parts, start = [], 0
-    for piece in sentencex.segment(language, unmarked):
+    for piece in sentencex.segment(_LANGUAGE, unmarked):
         part = sentence[start : start + len(piece)].strip()
         start += len(piece)
         if part:

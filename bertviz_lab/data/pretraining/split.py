@@ -14,17 +14,15 @@ _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 _MIN_SENTENCES = 2  # of a part of a document: fewer make no sentence pair
 
 
-def split_corpus(
-    corpus: TokenizedCorpus, *, min_documents: int = 1, share: float = 0.1
-) -> tuple[CorpusView, CorpusView]:
+def split_corpus(corpus: TokenizedCorpus, *, min_documents: int = 1) -> tuple[CorpusView, CorpusView]:
     """The documents to train on and the held-out ones, at least `min_documents` in each; nothing is random.
 
-    Whole documents, spread over the corpus, are held out where that comes to about `share` of the tokens. Where a few
+    Whole documents, spread over the corpus, are held out where that comes to about a tenth of the tokens. Where a few
     documents are most of the corpus, the ends of the longest ones are held out instead, cut between sentences. A
     corpus too short for either is returned as both parts: its scores are then on text that is also trained on.
     """
     everything = corpus.select(np.arange(corpus.documents))
-    target_tokens = min(share * corpus.tokens, MAX_HELD_OUT_TOKENS)
+    target_tokens = min(0.1 * corpus.tokens, MAX_HELD_OUT_TOKENS)
     held_out = _whole_documents(corpus, target_tokens, min_documents)
     if held_out is not None:
         return corpus.select(np.setdiff1d(np.arange(corpus.documents), held_out)), corpus.select(held_out)

@@ -53,13 +53,12 @@ def push_to_hub(
     *,
     private: bool = True,
     dry_run: bool = False,
-    token: str | None = None,
     **metadata: Any,
 ) -> Publication:
     """Upload a model to `repo` ("user/name"), which is made where there is none; `metadata` as in `card_for_hub`.
 
-    With `dry_run` nothing is sent. `token` is that of `hf auth login`, or of $HF_TOKEN, where none is given. Raises
-    `InputError` for a name that the hub does not take, without a token, and with what the hub answers.
+    With `dry_run` nothing is sent. The token is that of `hf auth login`, or of $HF_TOKEN. Raises `InputError` for a
+    name that the hub does not take, without a token, and with what the hub answers.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
@@ -88,7 +87,7 @@ def push_to_hub(
         publication = Publication(repo, private, card, dict(sorted(files.items())))
         if dry_run:
             return publication
-        api = HfApi(token=token)
+        api = HfApi()
         try:
             api.create_repo(repo, private=private, exist_ok=True)
             commit = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="Upload of BertViz Lab")

@@ -9,11 +9,11 @@ from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import bf16_is_faster
 from bertviz_lab.training.loop.optim import build_optimizers
 
-_MAX_TOKENS = 4096
+_MAX_TOKENS, _SECONDS = 4096, 0.4
 
 
-def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, seconds: float = 0.4) -> float:
-    """Train on random ids for about `seconds` in the run's precision, with torch's current number of threads.
+def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> float:
+    """Train on random ids for a moment in the run's precision, with torch's current number of threads.
 
     The batch is the run's, up to `_MAX_TOKENS`, so that the fixed cost of a step has the same weight.
     """
@@ -39,5 +39,5 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, second
         steps += 1
         if steps == 1:  # the first step compiles kernels and allocates buffers
             start = time.perf_counter()
-        elif (elapsed := time.perf_counter() - start) > seconds:
+        elif (elapsed := time.perf_counter() - start) > _SECONDS:
             return (steps - 1) * ids.numel() / elapsed

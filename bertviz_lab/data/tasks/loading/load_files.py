@@ -20,7 +20,6 @@ from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import (
     Kinds,
     Meter,
-    OnProgress,
     Source,
     close_archives,
     find_sources,
@@ -51,7 +50,6 @@ def load_raw_data(
     paths: Sequence[str | Path] | str | Path,
     options: ReadOptions,
     report: DropReport,
-    on_progress: OnProgress | None = None,
 ) -> list[RawData]:
     """What the files, folders, zips, patterns and data sets hold, in the order given.
 
@@ -78,13 +76,12 @@ def load_raw_data(
             raise InputError(
                 f"The files hold {megabytes(total)} together, more than {megabytes(options.max_bytes)}; take fewer."
             )
-        meter = Meter(total, options.max_bytes, on_progress)
+        meter = Meter(total, options.max_bytes)
         raw_files = list(_read_all(inputs, meter, options, report, notes))
         if not raw_files:
             raise InputError(f"None of these files could be read; the first: {notes.skipped[0]}")
         for reason in notes.skipped:
             report.note(f"A file was left out: {reason}")
-        meter.finish()
         return raw_files
     finally:
         close_archives(sources)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.corpora.sources import OnProgress
 from bertviz_lab.data.tasks.examples import (
     Example,
     FileInfo,
@@ -74,7 +73,7 @@ _CONTINUED = (
 )
 
 
-def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | None = None, **options: Any) -> TaskData:
+def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
     """The examples of some files, read as one data set.
 
     Args:
@@ -83,41 +82,29 @@ def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | Non
             CoNLL-U, .json and .jsonl records, SQuAD, .parquet; and "dataset:NAME[:CONFIG][@SPLIT]".
         task: see `ReadOptions`.
         options: fields of `ReadOptions`.
-        on_progress: called with (bytes read, bytes in all).
 
     Raises:
         InputError: a file cannot be read, holds no examples, or has labels that cannot be learnt.
     """
-    return _read([paths], ReadOptions(task, **options), on_progress, 1)[0]
+    return _read([paths], ReadOptions(task, **options), 1)[0]
 
 
-def read_for_model(
-    paths: Paths, task: Task, labels: Sequence[str], *, on_progress: OnProgress | None = None, **options: Any
-) -> TaskData:
+def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
     """The examples of some files, to score a model with these labels on; arguments as for `read_task`.
 
     A class of the files is that of the model with its name, or of the same number. That it could not be learnt from
     them, as from a single example, does not matter.
     """
-    return _read([paths], ReadOptions(task, **options), on_progress, 1, labels)[0]
+    return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
-def read_pair(
-    train: Paths, held_out: Paths, task: str = "auto", *, on_progress: OnProgress | None = None, **options: Any
-) -> tuple[TaskData, TaskData]:
+def read_pair(train: Paths, held_out: Paths, task: str = "auto", **options: Any) -> tuple[TaskData, TaskData]:
     """Training and held-out examples, as `read_splits` gives them."""
-    first, second = read_splits([train, held_out], task, on_progress=on_progress, **options)
+    first, second = read_splits([train, held_out], task, **options)
     return first, second
 
 
-def read_splits(
-    splits: Sequence[Paths],
-    task: str = "auto",
-    *,
-    tested: bool = False,
-    on_progress: OnProgress | None = None,
-    **options: Any,
-) -> list[TaskData]:
+def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = False, **options: Any) -> list[TaskData]:
     """Training examples and other splits, of one task and with the same labels; arguments as for `read_task`.
 
     The columns of the first are used for the others; whether labels are numbers or classes, what the classes are called
@@ -127,7 +114,7 @@ def read_splits(
     Raises:
         InputError: as `read_task` and `check_held_out`.
     """
-    first, *others = _read(splits, ReadOptions(task, **options), on_progress, len(splits) - tested)
+    first, *others = _read(splits, ReadOptions(task, **options), len(splits) - tested)
     return [first, *(replace(other, notes=(*other.notes, *check_held_out(first, other))) for other in others)]
 
 
@@ -136,11 +123,7 @@ _RawSplit = tuple[list[RawData], DropReport]
 
 
 def _read(
-    split_paths: Sequence[Paths],
-    options: ReadOptions,
-    on_progress: OnProgress | None,
-    deciding: int,
-    known: Sequence[str] = (),
+    split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
 ) -> list[TaskData]:
     """The splits, the first of which is for training; everything is decided over the first `deciding` of them.
 
@@ -150,7 +133,7 @@ def _read(
     for paths in split_paths:
         report = DropReport()
         try:
-            splits.append((load_raw_data(paths, options, report, on_progress), report))
+            splits.append((load_raw_data(paths, options, report), report))
         except UnicodeError:  # an encoding such as utf-16 without its mark raises, others put in replacement characters
             raise InputError(
                 f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."

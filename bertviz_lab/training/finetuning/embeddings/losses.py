@@ -10,14 +10,14 @@ from torch import Tensor
 SCALE = 20.0
 
 
-def ranking_loss(vectors: Sequence[Tensor], scale: float = SCALE) -> Tensor:
+def ranking_loss(vectors: Sequence[Tensor]) -> Tensor:
     """Multiple negatives ranking (Henderson et al. 2017, section 4): which candidate belongs to each anchor?
 
     `vectors` are those of anchors, positives and any negatives, (batch, hidden) each. Candidates of every anchor are
     all positives and negatives of the batch; the loss is the mean cross-entropy in nats.
     """
     anchors_BD, candidates_CD = F.normalize(vectors[0], dim=-1), F.normalize(torch.cat(list(vectors[1:])), dim=-1)
-    scores_BC = scale * anchors_BD @ candidates_CD.T
+    scores_BC = SCALE * anchors_BD @ candidates_CD.T
     return F.cross_entropy(scores_BC, torch.arange(len(scores_BC), device=scores_BC.device))
 
 

@@ -1,9 +1,8 @@
 """What a fine-tuned model predicts for one example, and its file in a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.data.tasks.examples import Example
@@ -39,11 +38,9 @@ class Prediction:
     rank: int = 0
 
 
-def write_predictions(
-    path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
-) -> None:
+def write_predictions(path: Path, examples: Sequence[Example], predictions: Sequence[Prediction]) -> None:
     """One JSON object a line: an example under "example", what was predicted under "prediction"."""
     with atomic_file(path) as fresh, fresh.open("w", encoding="utf-8") as file:
         for example, prediction in zip(examples, predictions, strict=True):
-            body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
+            body = {"example": asdict(example), "prediction": asdict(prediction)}
             file.write(strict_json.dumps(body) + "\n")  # ASCII: some readers end lines at U+2028
