@@ -2,11 +2,15 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
 def dumps(value: Any, **options: Any) -> str:
-    """`json.dumps` with null for every number that is not finite, however deeply nested; `options` are passed on."""
+    """`json.dumps` with null for every number that is not finite, however deeply nested; NumPy's values are converted.
+
+    `options` are passed on.
+    """
     return json.dumps(_null_for_nan(value), allow_nan=False, **options)
 
 
@@ -20,8 +24,10 @@ def nan_for_null(value: Any) -> Any:
 
 
 def _null_for_nan(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
         return {key: _null_for_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_null_for_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return _null_for_nan(value.tolist()) if hasattr(value, "tolist") else value  # an array, or a number of NumPy's

@@ -5,13 +5,13 @@ the page displays text through `textContent` only.
 """
 
 import base64
-import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bertviz_lab import strict_json
 
 
 class Payload(str):
@@ -27,7 +27,7 @@ class Payload(str):
 
 def to_json(body: Mapping[str, Any]) -> Payload:
     """A payload as JSON. NaN and infinity become null."""
-    text = json.dumps(_plain(body), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = strict_json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # "<" occurs only inside strings, where the escape is the same character.
     return Payload(text.replace("<", "\\u003c"))
 
@@ -45,18 +45,3 @@ def base64_array(array: NDArray[Any]) -> str:
 def little_endian(array: NDArray[Any]) -> bytes:
     """The bytes of an array in C order, as browsers read them."""
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
-
-
-def _plain(value: Any) -> Any:
-    """The value in types that `json` supports: numpy values are converted, non-finite floats become None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
