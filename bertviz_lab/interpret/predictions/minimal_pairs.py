@@ -5,7 +5,6 @@ pseudo-log-likelihood, with one token masked at a time. In 16 bits, where that i
 nearly the same is scored again in 32 bits, so that rounding decides nothing.
 """
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,10 +65,8 @@ def score_minimal_pairs(
     `precision` is that of training, "auto" the fastest; with "fp32" all scores are exact. `on_progress` gets the pairs
     that are done, and all. Raises `InputError` when the model has no masked-LM head.
     """
-    model = require_head(checkpoint, "token")
     hardware = choose_hardware(precision, checkpoint.config, threads)
-    if hardware.device.type != "cpu":  # the caller's model stays on its device
-        model = copy.deepcopy(model).to(hardware.device)
+    model = hardware.borrow(require_head(checkpoint, "token"))
     length = min(max_length or checkpoint.max_length, checkpoint.max_length)
 
     def score(part: Sequence[MinimalPair]) -> tuple[PairScore, ...]:

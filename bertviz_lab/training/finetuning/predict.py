@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -83,13 +82,10 @@ def predict_with(
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
     hardware = choose_hardware("fp32", checkpoint.config, threads)
-    model = checkpoint.model
-    if hardware.device.type != "cpu":  # the caller's model stays on its device
-        model = deepcopy(model).to(hardware.device)
     allow_no_answer = checkpoint.config.handle_impossible_answer is not False
     thresholds = checkpoint.config.decision_thresholds
     return predict_examples(
-        model,
+        hardware.borrow(checkpoint.model),
         examples,
         batches,
         task,

@@ -6,6 +6,7 @@ share of the rows; gradients are summed, and the main process alone writes files
 """
 
 import contextlib
+import copy
 import ctypes
 import math
 import os
@@ -94,6 +95,10 @@ class Hardware:
         if find_unused_parameters:
             self.accelerator.ddp_handler = DistributedDataParallelKwargs(find_unused_parameters=True)
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
+
+    def borrow(self, model: nn.Module) -> nn.Module:
+        """Somebody else's model, to be asked on the device: as it is on a CPU, else a copy, since others use it."""
+        return model if self.device.type == "cpu" else copy.deepcopy(model).to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
         """Whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""

@@ -1,6 +1,5 @@
 """MLM and NSP scores on held-out text: always the same masks, always without dropout and gradients."""
 
-import copy
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -162,6 +161,6 @@ def evaluate_text(
             seed=seed,
         )
         hardware = choose_hardware("fp32", checkpoint.config)
-        model = copy.deepcopy(model).to(hardware.device)  # others may be using this one where it is
+        model = hardware.borrow(model)
         scores = evaluate_pretraining(model, eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000)), hardware)
     return {name: value for name, value in scores.items() if name.startswith(tuple(task.split("+")))}

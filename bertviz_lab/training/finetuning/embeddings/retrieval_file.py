@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,13 +64,12 @@ def _read(path: Path) -> RetrievalSet | None:
 def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: int, threads: int) -> dict[str, float]:
     """How high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
     texts = list(dict.fromkeys([*search.questions, *search.candidates]))
-    tokenizer, model = checkpoint.tokenizer, checkpoint.model
+    tokenizer = checkpoint.tokenizer
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     rows = [np.array([cls, *ids[: max_length - 2], sep], dtype=np.int32) for ids in tokenizer.ids(texts)]
-    device = choose_hardware("fp32", checkpoint.config, threads).device
-    if device.type != "cpu":  # the caller's model stays on its device
-        model = deepcopy(model).to(device)
-    vectors = embed_rows(model, rows, tokenizer.pad_id, device, checkpoint.pooling or "mean")
+    hardware = choose_hardware("fp32", checkpoint.config, threads)
+    model, pooling = hardware.borrow(checkpoint.model), checkpoint.pooling or "mean"
+    vectors = embed_rows(model, rows, tokenizer.pad_id, hardware.device, pooling)
     place = {text: number for number, text in enumerate(texts)}
     questions, candidates = (vectors[[place[text] for text in part]] for part in (search.questions, search.candidates))
     return retrieval_scores(cosine_ranks(questions, candidates, search.right))
