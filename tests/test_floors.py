@@ -109,7 +109,7 @@ def test_the_whole_model_stays_readable_in_one_sitting() -> None:
         texts = [(PACKAGE / "model" / f"{stem}.py").read_text(encoding="utf-8") for stem in stems]
         return sum(1 for text in texts for line in text.splitlines() if line.strip())
 
-    bert = ("__init__", "layers", "embeddings", "attention", "encoder", "bert", "pooling", "heads", "losses", "trace")
+    bert = ("__init__", "layers", "embeddings", "attention", "encoder", "bert", "heads", "losses", "trace")
     families = ("__init__", "positions", "rotary", "disentangled", "relative_bias", "prenorm", "replaced_tokens")
     files = {"weights", "weight_names"}
     assert {path.stem for path in (PACKAGE / "model").glob("*.py")} == {*bert, *files}

@@ -21,7 +21,6 @@ from bertviz_lab.model import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.model.pooling import pool
 from bertviz_lab.tokenization import ids_named
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -123,8 +122,8 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     if kind == "label":
         if hidden_BD.dim() == 3:  # a classifier that reads the mean of all tokens
             hidden_BD = hidden_BD.mean(1)
-        return model.classify(pool(model.bert, hidden_BD))
-    return model.nsp(pool(model.bert, hidden_BD))
+        return model.classify(model.bert.pool(hidden_BD))
+    return model.nsp(model.bert.pool(hidden_BD))
 
 
 def text_position(checkpoint: Checkpoint) -> int | None:

@@ -11,8 +11,7 @@ from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.encoder import Encoder
 from bertviz_lab.model.families.disentangled import mask_padding
-from bertviz_lab.model.layers import LayerNorm, Linear, initialize
-from bertviz_lab.model.pooling import pool_text
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
 from bertviz_lab.model.trace import LayerTrace
 
 
@@ -87,7 +86,7 @@ class BertModel(nn.Module):
         states[-1:] = [hidden_BLD] if output_hidden_states else states[-1:]
         return BertModelOutput(
             last_hidden_state=hidden_BLD if masked_positions is None else hidden_BLD[:, 1:],
-            pooler_output=pool_text(self, hidden_BLD, text_mask if masked_positions is None else None),
+            pooler_output=self.pool_text(hidden_BLD, text_mask if masked_positions is None else None),
             hidden_states=tuple(states) if output_hidden_states else None,
             attentions=tuple(attentions) if output_attentions else None,
             trace=tuple(traces) if output_trace else None,
@@ -96,3 +95,24 @@ class BertModel(nn.Module):
     def as_final(self, hidden_BLD: Tensor) -> Tensor:
         """A layer's output as heads read it: the same, but of a pre-norm model normalised."""
         return hidden_BLD if self.final_norm is None else self.final_norm(hidden_BLD)
+
+    def pool_text(self, hidden_BLD: Tensor, text_mask: Tensor | None) -> Tensor | None:
+        """One vector of each text, (batch, hidden): from [CLS], or of ModernBERT's classifiers the mean of its tokens.
+
+        None for a model without a pooler.
+        """
+        if self.pooler is None:
+            return None
+        if self.config.classifier_pooling == "cls":
+            return self.pool(hidden_BLD[:, 0])
+        if text_mask is None or text_mask.dim() != 2:
+            return self.pool(hidden_BLD.mean(1))
+        return self.pool((hidden_BLD * text_mask[..., None]).sum(1) / text_mask.sum(1, keepdim=True))
+
+    def pool(self, hidden_BD: Tensor) -> Tensor:
+        """The pooler: dense and activation, tanh in BERT; families have dropout before it, or LayerNorm after it."""
+        assert self.pooler is not None
+        if self.config.dropout_before_pooler:
+            hidden_BD = F.dropout(hidden_BD, self.config.head_dropout, self.training)
+        pooled_BD = ACTIVATION_FUNCTIONS[self.config.pooler_act](self.pooler(hidden_BD))
+        return pooled_BD if self.pooler_norm is None else self.pooler_norm(pooled_BD)

@@ -15,7 +15,6 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.model.bert import BertModel, BertModelOutput
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
 from bertviz_lab.model.losses import cross_entropy, label_loss, span_loss
-from bertviz_lab.model.pooling import ClassifierTransform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +62,14 @@ class MaskedLMHead(nn.Module):
 
 
 class BertHead(nn.Module):
-    """A task on a backbone: each adds its own parameters, and says whether it uses the pooled [CLS] or every token."""
+    """A task on a backbone: each adds its own parameters, and says whether it uses the pooled [CLS]."""
 
     pooling = False
-    of_tokens = False  # a classifier that reads each token's hidden state
 
     def __init__(self, config: BertConfig, *, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
         self.bert = BertModel(config, add_pooling_layer=self.pooling, generator=generator)
-        self.transform = ClassifierTransform(config) if self.of_tokens and config.classifier_transform else None
         self.add_head(config)
         for child in self.children():
             if child is not self.bert:
@@ -192,12 +189,29 @@ class BertForSequenceClassification(LabelHead):
         return self.classifier(self.drop(pooled_BD))
 
 
+class ClassifierTransform(nn.Module):
+    """Dense, activation, LayerNorm before a classifier of tokens, in families with `classifier_transform`."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.dense = Linear(config.hidden_size, config.hidden_size, config.classifier_bias)
+        self.norm = LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.norm_bias)
+        self.activation = config.pooler_act
+
+    def forward(self, hidden_BLD: Tensor) -> Tensor:
+        return self.norm(ACTIVATION_FUNCTIONS[self.activation](self.dense(hidden_BLD)))
+
+
+def classifier_transform(config: BertConfig) -> nn.Module:
+    """What a classifier of tokens reads their hidden states through: in BERT as they are."""
+    return ClassifierTransform(config) if config.classifier_transform else nn.Identity()
+
+
 class BertForTokenClassification(LabelHead):
     """One label for each token, from its own hidden state: logits (batch, tokens, labels)."""
 
-    of_tokens = True
-
     def add_head(self, config: BertConfig) -> None:
+        self.transform = classifier_transform(config)
         self.classifier = Linear(config.hidden_size, config.num_labels)
 
     def logits(self, out: BertModelOutput) -> Tensor:
@@ -205,21 +219,19 @@ class BertForTokenClassification(LabelHead):
 
     def classify(self, hidden_BLD: Tensor) -> Tensor:
         """Logits (..., labels) of final hidden states (..., hidden)."""
-        hidden_BLD = hidden_BLD if self.transform is None else self.transform(hidden_BLD)
-        return self.classifier(self.drop(hidden_BLD))
+        return self.classifier(self.drop(self.transform(hidden_BLD)))
 
 
 class BertForQuestionAnswering(BertHead):
     """Find the answer in a passage: a score for each token to be its start, and one to be its end."""
 
-    of_tokens = True
-
     def add_head(self, config: BertConfig) -> None:
+        self.transform = classifier_transform(config)
         self.answer = Linear(config.hidden_size, 2)
 
     def classify(self, hidden_BLD: Tensor) -> Tensor:
         """(..., 2): the scores of final hidden states (..., hidden) as an answer's start and end."""
-        return self.answer(hidden_BLD if self.transform is None else self.transform(hidden_BLD))
+        return self.answer(self.transform(hidden_BLD))
 
     def forward(
         self,
