@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.model.heads import token_logits
 from bertviz_lab.tokenization import Encoding, Tokenizer
-from bertviz_lab.training.pretraining.distillation import token_logits
 
 _PASSAGES, _CHARACTERS = 800, 350  # passages of about so many characters: 128 tokens of a small vocabulary
 _SHARE = 0.15  # of a passage's words that are masked

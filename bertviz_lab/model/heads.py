@@ -36,6 +36,11 @@ class PreTrainingOutput(BertModelOutput):
     nsp_loss: Tensor | None
 
 
+def token_logits(out: PreTrainingOutput | LogitsOutput) -> Tensor:
+    """The masked-LM logits, which Hugging Face names otherwise where the model has an NSP head too."""
+    return out.prediction_logits if isinstance(out, PreTrainingOutput) else out.logits
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnsweringOutput(BertModelOutput):
     """Scores for each token to be the first or the last of the answer, each (batch, tokens)."""

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from bertviz_lab.config import IGNORE_INDEX, BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.errors import InputError
+from bertviz_lab.model.heads import token_logits
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -90,12 +91,6 @@ class DistilledStep:
     token_logits: Tensor  # (batch, masked positions, vocabulary)
     pair_logits: Tensor | None  # (batch, 2)
     losses: dict[str, Tensor]
-
-
-def token_logits(out: object) -> Tensor:
-    """The MLM logits of an output, whichever class it has."""
-    logits = getattr(out, "prediction_logits", None)
-    return getattr(out, "logits") if logits is None else logits  # noqa: B009 - of either class
 
 
 def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:

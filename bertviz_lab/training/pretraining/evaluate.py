@@ -18,6 +18,7 @@ from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingDa
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
+from bertviz_lab.model.heads import token_logits
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
@@ -59,13 +60,10 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
     """Logits of whichever pretraining head there is: of the asked tokens (batch, positions, vocab), of the pair."""
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     head = getattr(model, "module", model)  # several processes wrap it
-    if isinstance(head, BertForPreTraining):
-        out = model(*inputs, masked_positions=batch.masked_positions, causal=batch.causal)
-        return out.prediction_logits, out.seq_relationship_logits
-    if isinstance(head, BertForMaskedLM):
-        return model(*inputs, masked_positions=batch.masked_positions, causal=batch.causal).logits, None
-    assert isinstance(head, BertForNextSentencePrediction)
-    return None, model(*inputs).logits
+    if isinstance(head, BertForNextSentencePrediction):
+        return None, model(*inputs).logits
+    out = model(*inputs, masked_positions=batch.masked_positions, causal=batch.causal)
+    return token_logits(out), getattr(out, "seq_relationship_logits", None)
 
 
 @torch.no_grad()  # and not inference_mode: weights that a sharded model gathers meanwhile are trained afterwards

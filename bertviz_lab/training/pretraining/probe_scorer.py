@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from bertviz_lab.data.probes import Probes
 from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.heads import token_logits
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
@@ -147,8 +148,5 @@ def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = 
     positions = torch.tensor([row.position for row in rows], device=device)
     answers = torch.tensor([row.answer for row in rows], device=device)
     out = model(ids, None, segments, masked_positions=positions[:, None])
-    if of_pairs:
-        logits = out.seq_relationship_logits
-    else:
-        logits = (out.prediction_logits if isinstance(model, BertForPreTraining) else out.logits)[:, 0]
+    logits = out.seq_relationship_logits if of_pairs else token_logits(out)[:, 0]
     return logits.float().log_softmax(-1).gather(1, answers[:, None])[:, 0].double().cpu()
