@@ -23,7 +23,6 @@ class Prefetcher(Iterator[BatchT], Generic[BatchT]):
 
     def __init__(self, stream: BatchStream[BatchT], ahead: int = _AHEAD) -> None:
         self.epoch, self.number = stream.epoch, stream.number
-        self.source = stream.source
         self._ready: queue.Queue[Any] = queue.Queue(ahead)  # (batch, epoch, number), or an exception
         self._closed = threading.Event()
         arguments = (stream, self._ready, self._closed)  # and not self, which could then never be collected

@@ -86,12 +86,12 @@ def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalP
         tokens = words(sentence)
         # "The NOUN near the OTHER verb": the verb is the first form after the second "the" and its noun.
         for position in range(4, len(tokens)):
-            if tokens[position] in _OTHER_NUMBER and _disagrees(story, story.beats[index], tokens[:position]):
+            if tokens[position] in _OTHER_NUMBER and _disagrees(story, story.beats[index]):
                 yield _changed("agreement_distractor", "", sentence, position, _OTHER_NUMBER[tokens[position]])
                 break
 
 
-def _disagrees(story: Story, beat: str, tokens: list[str]) -> bool:
+def _disagrees(story: Story, beat: str) -> bool:
     """Whether the noun beside the verb has another number than the subject."""
     world = story.world
     if beat == "scene":

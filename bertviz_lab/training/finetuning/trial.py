@@ -135,7 +135,7 @@ class TrialRun:
     def should_stop_early(self) -> bool:
         return self.early_stopping.should_stop
 
-    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+    def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
         """The model as a Hugging Face folder, and beside it all that an exact resume needs."""
 
         def write(fresh: Path) -> None:

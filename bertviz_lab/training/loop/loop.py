@@ -71,7 +71,7 @@ class Task(Protocol[TaskBatchT]):
         """Scores on held-out data; `final` asks for as much of it as a decision needs."""
         ...
 
-    def save(self, model: nn.Module, progress: "Progress", scores: Mapping[str, float]) -> str:
+    def save(self, progress: "Progress", scores: Mapping[str, float]) -> str:
         """Write a checkpoint to resume from and return its path; `scores` are those of these very weights, if any."""
         ...
 
@@ -208,14 +208,14 @@ def train(
             if probes.is_due(progress.seconds) and not is_snapshot_step(progress.step):
                 yield from run_probes()
         if checkpoint_due and not finished():
-            checkpoint = task.save(model, progress, scores)
+            checkpoint = task.save(progress, scores)
             yield CheckpointSaved(progress.step, checkpoint)
             next_checkpoint = progress.seconds + config.checkpoint_every
         stopwatch.paused += time.perf_counter() - began
 
     if finished() and progress.step > first_step and not is_snapshot_step(progress.step):
         yield from snapshot_and_probe()
-    path = task.save(model, progress, {})
+    path = task.save(progress, {})
     yield CheckpointSaved(progress.step, path)
     if progress.step and not stop_early:
         yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model, final=finished()))

@@ -124,7 +124,7 @@ class PretrainingTask:
             return evaluate_replaced_tokens(model, batches, self.hardware)
         return evaluate_pretraining(model, batches, self.hardware)
 
-    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+    def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
 
         def write(fresh: Path) -> None:

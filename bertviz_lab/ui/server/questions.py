@@ -40,7 +40,7 @@ class Questions:
     """Answers the questions of the views."""
 
     def __init__(self, state: AppState, views: Sequence[View]) -> None:
-        self._state, self._views = state, views
+        self._state = state
         self._questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
 
     def island(self, value: Payload) -> gr.HTML:

@@ -29,7 +29,7 @@ class Shares(FitALine):
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         return {}
 
-    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+    def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
         return ""
 
 

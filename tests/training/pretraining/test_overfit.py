@@ -23,7 +23,7 @@ from tests.training.support import CPU, small_data
 class Unsaved(PretrainingTask):
     """The pretraining task without its checkpoints."""
 
-    def save(self, model, progress, scores) -> str:
+    def save(self, progress, scores) -> str:
         return ""
 
     def evaluate(self, model, final=False) -> dict[str, float]:
