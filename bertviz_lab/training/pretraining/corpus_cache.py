@@ -22,6 +22,7 @@ from bertviz_lab.data.corpora.fingerprint import fingerprint
 from bertviz_lab.data.pretraining import tokenized_corpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
 #: Raised whenever a text is read, split or tokenized differently than before.
 FORMAT = 2
@@ -49,6 +50,13 @@ def cache_folder() -> Path | None:
     return base / "bertviz_lab" / "texts"
 
 
+def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:
+    """The tokenizer that a run names, or has from the model that it continues or learns from; None: it trains one."""
+    model = config.init_from or config.teacher
+    folder = checkpoint_folder(model) if model else config.tokenizer
+    return Tokenizer.load(folder) if folder else None
+
+
 def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> str | None:
     """A name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
 
@@ -57,13 +65,14 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
     text = fingerprint(config.corpus, on_progress) if cache_folder() else None
     if text is None:
         return None
+    given = given_tokenizer(config)
     trained = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
     parts = {
         "formats": [FORMAT, tokenized_corpus.FORMAT],
         "libraries": [version(name) for name in ("sentencex", "tokenizers")],
         "text": text,
         "reading": [config.documents, config.text_field],
-        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else trained,
+        "tokenizer": given.fingerprint if given else trained,
     }
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 

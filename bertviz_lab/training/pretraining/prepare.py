@@ -9,6 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -73,18 +74,10 @@ def prepare(
         return count
 
     def train_tokenizer(progress: _Progress) -> Tokenizer:
-        if config.tokenizer:
-            return Tokenizer.load(config.tokenizer)
-        characters = _characters_for(config)
-        return _train_tokenizer(
-            config, sample_sentences(spool, characters), min(characters, spool.stat().st_size), progress
-        )
+        return _tokenizer(config, partial(sample_sentences, spool), spool.stat().st_size, progress)
 
     def tokenize(progress: _Progress) -> None:
-        tokenizer.save(folder / "tokenizer")
-        saved = Tokenizer.load(folder / "tokenizer")
-        text = progress.checked(read_sentence_cache(spool))
-        TokenizedCorpus.write(text, saved, folder / "corpus", lambda done: progress.report(done, documents))
+        _tokenize(read_sentence_cache(spool), documents, tokenizer, folder, progress)
 
     try:
         documents = yield from _in_background("read", "Reading the corpus", should_stop, read)
@@ -96,21 +89,6 @@ def prepare(
         corpus_cache.keep(key, folder)
 
 
-def _characters_for(config: PretrainConfig) -> int:
-    """Characters of text to train the tokenizer on."""
-    return max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
-
-
-def _train_tokenizer(config: PretrainConfig, text: Iterable[str], characters: int, progress: "_Progress") -> Tokenizer:
-    return Tokenizer.train(
-        progress.checked(text),
-        vocab_size=config.vocab_size,
-        algorithm=config.algorithm,
-        lowercase=config.lowercase,
-        on_progress=lambda done: progress.report(min(done, characters), characters),
-    )
-
-
 def _prepare_stream(
     config: PretrainConfig, folder: Path, should_stop: Callable[[], bool]
 ) -> Generator[Preparing, None, None]:
@@ -120,27 +98,45 @@ def _prepare_stream(
         return open_streamed_text(config.corpus[0], config.text_field, config.held_out_documents)
 
     def train_tokenizer(progress: _Progress) -> Tokenizer:
-        if config.tokenizer:
-            return Tokenizer.load(config.tokenizer)
-        characters = _characters_for(config)
-        return _train_tokenizer(config, text.first_sentences(characters), characters, progress)
+        return _tokenizer(config, text.first_sentences, math.inf, progress)
 
     def tokenize(progress: _Progress) -> None:
-        tokenizer.save(folder / "tokenizer")
-        saved = Tokenizer.load(folder / "tokenizer")
-        documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
         (folder / "corpus").mkdir(exist_ok=True)
         (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
-        TokenizedCorpus.write(
-            progress.checked(documents),
-            saved,
-            folder / "corpus",
-            lambda done: progress.report(done, config.held_out_documents),
-        )
+        documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
+        _tokenize(documents, config.held_out_documents, tokenizer, folder, progress)
 
     text = yield from _in_background("read", "Opening the data set", should_stop, read)
     tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
     yield from _in_background("tokenize", "Tokenizing the held-out documents", should_stop, tokenize)
+
+
+def _tokenizer(
+    config: PretrainConfig, sentences: Callable[[int], Iterable[str]], available: float, progress: "_Progress"
+) -> Tokenizer:
+    """The tokenizer that the run is given, or one trained on the first `sentences`, of so many characters."""
+    if given := corpus_cache.given_tokenizer(config):
+        return given
+    characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
+    total = int(min(characters, available))
+    return Tokenizer.train(
+        progress.checked(sentences(characters)),
+        vocab_size=config.vocab_size,
+        algorithm=config.algorithm,
+        lowercase=config.lowercase,
+        on_progress=lambda done: progress.report(min(done, total), total),
+    )
+
+
+def _tokenize(
+    documents: Iterable[Document], count: int, tokenizer: Tokenizer, folder: Path, progress: "_Progress"
+) -> None:
+    """Save the tokenizer, and the documents as the ids that it gives once it is loaded again."""
+    tokenizer.save(folder / "tokenizer")
+    saved = Tokenizer.load(folder / "tokenizer")
+    TokenizedCorpus.write(
+        progress.checked(documents), saved, folder / "corpus", lambda done: progress.report(done, count)
+    )
 
 
 def prepared_stream(config: PretrainConfig, folder: Path) -> StreamedText:

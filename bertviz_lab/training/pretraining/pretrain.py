@@ -16,12 +16,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
-from bertviz_lab.training.checkpoints.checkpoint import (
-    checkpoint_folder,
-    load_checkpoint,
-    parameter_count,
-    save_checkpoint,
-)
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
 from bertviz_lab.training.checkpoints.model_card import pretraining_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
@@ -84,14 +79,8 @@ def pretrain(
                 skipped = "; ".join(saved.damaged)
                 yield Preparing("resume", 0, 0, f"Skipped {skipped}. Resuming from step {saved.step}")
         else:
-            brings = config.init_from or config.teacher
-            given = str(checkpoint_folder(brings)) if brings else config.tokenizer
             try:
-                yield from prepare(
-                    replace(config, init_from="", width_factor=1, teacher="", recipe="lab", tokenizer=given),
-                    folder,
-                    should_stop,
-                )
+                yield from prepare(config, folder, should_stop)
             except PreparationStoppedError:
                 stopped = True
     saved, stopped = broadcast_object(accelerator, (saved, stopped))
