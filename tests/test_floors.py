@@ -1,6 +1,7 @@
 """The house has floors, and imports go down only (see the map in the README)."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,6 +117,13 @@ def test_the_whole_model_stays_readable_in_one_sitting() -> None:
     assert {path.stem for path in (PACKAGE / "model" / "families").glob("*.py")} == set(families)
     assert lines(*bert) <= 740
     assert lines(*(f"families/{stem}" for stem in families)) <= 280
+
+
+def test_the_map_of_every_room_names_its_files() -> None:
+    for room in (path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE):
+        names = [p.stem for p in room.glob("*.py") if p.stem != "__init__"]
+        words = set(re.findall(r"\w+", (room / "__init__.py").read_text(encoding="utf-8").split('"""')[1]))
+        assert len(names) <= 4 or words >= set(names), f"{room}: {set(names) - words}"
 
 
 @pytest.mark.parametrize(("ending", "most"), [("js", 6560), ("css", 2000)])

@@ -1,4 +1,9 @@
-"""Every setting, declared once, checked on construction."""
+"""Every setting, declared once, checked on construction.
+
+In reading order: `model` (the shape of a BERT; `family` and `families`, those that came after it), `options` (what a
+setting needs besides its value), `training` (what all runs share), `pretrain`, `finetune`, `ablations` (settings of the
+ablation study), `limits` (what visitors of a page may use), `shipped` (where the models that ship are).
+"""
 
 from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_of
 from bertviz_lab.config.finetune import FinetuneConfig

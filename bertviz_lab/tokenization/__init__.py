@@ -2,8 +2,8 @@
 
 In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
 (normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
-Face folders; `sentencepiece_file` for those of DeBERTa), `explain` (tokenization step by step), `token_text` (what a
-token says in a text), `mask_spelling` (advice for a misspelt [MASK]).
+Face folders; `sentencepiece_file` for those of DeBERTa; `foreign`: what a stranger's may hold), `explain` (tokenization
+step by step), `token_text` (what a token says in a text), `mask_spelling` (advice for a misspelt [MASK]).
 """
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths

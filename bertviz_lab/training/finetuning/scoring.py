@@ -200,10 +200,10 @@ def score(
     if task == "tokens":
         true_tags = [list(e.labels) for e in cast(Sequence[LabelledWords], examples)]
         tags = [list(p.labels) for p in predictions]
-        report = entity_report(true_tags, tags)
-        accuracy = {"accuracy": report.token_accuracy}
+        spans = entity_report(true_tags, tags)
+        accuracy = {"accuracy": spans.token_accuracy}
         if marks_entities(labels):
-            return accuracy | _values(report, "precision", "recall", "f1")
+            return accuracy | _values(spans, "precision", "recall", "f1")
         from sklearn.metrics import f1_score
 
         words = list(chain.from_iterable(true_tags)), list(chain.from_iterable(tags))

@@ -140,7 +140,7 @@ const page = (() => {
     /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
     /**
-     * Stop, resume, rename or delete a run: {action, run_id, ...}, see `ui/run_changes.py`. Gives what a person is told
+     * Stop, resume, rename or delete a run: {action, run_id, ...}, see `ui/server/run_changes.py`. Gives what a person is told
      * of it; throws an error whose message is for people.
      */
     changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there

@@ -10,7 +10,7 @@ DATA_PREVIEW = Assembly("preview", ("data_preview.js",), ("data_preview.css",))
 
 
 def data_preview(**options: Any) -> gr.HTML:
-    """The preview; its value comes from `figures.preview.preview_payload`.
+    """The preview; its value comes from `figures.training.preview.preview_payload`.
 
     Events: `column_select` {column, name} when the name of a column is clicked, `column` counting from 0, and `opened`
     when it is first in sight.

@@ -10,7 +10,10 @@ HEALTH_CARDS = Assembly("health", ("health_cards.js",), ("health_cards.css",))
 
 
 def health_cards(value: str = "", *, label: str = "Health report of the text", **options: Any) -> gr.HTML:
-    """The report; its value comes from `figures.health.health_payload`. Event: `opened` when it is first in sight."""
+    """The report; its value comes from `figures.training.health.health_payload`.
+
+    Event: `opened` when it is first in sight.
+    """
     return component(
         HEALTH_CARDS,
         value=value,
