@@ -17,7 +17,7 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, next_sentence, trace_text, untrained
-from bertviz_lab.ui.lessons import LESSONS, PLACES, Choice, Lesson, Place, cases, training_claims
+from bertviz_lab.ui.lessons import LESSONS, PLACES, Choice, Lesson, Place, attention_claims, cases, training_claims
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure
 from bertviz_lab.ui.settings import Settings
@@ -147,7 +147,7 @@ def test_what_a_head_reads_is_its_weights_times_the_value_vectors(shipped: AppSt
     english = shipped.models.open("wiki-mini")
     trace = trace_text(english, cases.PLAIN[0])
     model: Any = english.model
-    vectors = training_claims.value_vectors(english, trace)
+    vectors = attention_claims.value_vectors(english, trace)
     for number, (layer, of_layer) in enumerate(zip(model.bert.encoder.layers, trace.layers, strict=True)):
         alone = of_layer.value_states.clone()
         alone[:, 1:] = 0  # the first head, each token attending to itself alone

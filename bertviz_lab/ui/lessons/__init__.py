@@ -2,7 +2,7 @@
 
 In reading order: `lesson` (what one is made of); `objectives` (lessons 1 to 4), `attention_and_training` (5 to 8),
 `encoder` (9 to 12), `transfer` (13 to 15); `measuring` with `cases` (the texts), and the measurements `claims` (1 to
-4), `training_claims` (5 to 8), `second_hour_claims` (9 to 15); `handout`.
+4), `attention_claims` (5 and 8), `training_claims` (6 and 7), `second_hour_claims` (9 to 15); `handout`.
 """
 
 from bertviz_lab.ui.lessons.attention_and_training import ATTENTION_AND_TRAINING

@@ -3,7 +3,7 @@
 No number about a model is written here: names in braces are measured on demand.
 """
 
-from bertviz_lab.ui.lessons import training_claims as claims
+from bertviz_lab.ui.lessons import attention_claims, training_claims
 from bertviz_lab.ui.lessons.cases import COPIED, OPPOSITES, PLAIN, PLURALS
 from bertviz_lab.ui.lessons.lesson import ENGLISH, REVIEWS, TOWN, Choice, Lesson, Place, Step
 
@@ -47,7 +47,7 @@ ATTENTION_AND_TRAINING = (
             ),
             Choice("Little: the value vector that it reads from `[CLS]` is short."),
         ),
-        claim=claims.values,
+        claim=attention_claims.values,
         cases="heads, counted in each of eight texts, that give `[CLS]` more than half of their attention: what they "
         "add is shorter than what the other heads of their layer add on average",
         reveal=(
@@ -119,7 +119,7 @@ ATTENTION_AND_TRAINING = (
                 "training, as the measurement shows.",
             ),
         ),
-        claim=claims.classifier,
+        claim=training_claims.classifier,
         cases="phrases: nearest without fine-tuning is the opposite, and after it one of the same label",
         reveal=(
             "In wiki-mini the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
@@ -184,7 +184,7 @@ ATTENTION_AND_TRAINING = (
                 "They are not trained on, but what is learnt from the others holds for them too, for a while.",
             ),
         ),
-        claim=claims.curves,
+        claim=training_claims.curves,
         cases="fine-tuning runs that ship with the lab, one for each seed",
         reveal=(
             "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, "
@@ -257,7 +257,7 @@ ATTENTION_AND_TRAINING = (
             ),
             Choice("It falls a little: “cost” stays the top prediction."),
         ),
-        claim=claims.explanation,
+        claim=attention_claims.explanation,
         cases="sentences: with another place “cost” keeps more than half of its probability, with a singular subject "
         "it has less than 10%",
         reveal=(
