@@ -96,35 +96,29 @@ class Encoder(nn.Module):
         `head_mask` is ([batch,] layers, heads). With `masked_positions` (batch, P) the last layer has only these as
         queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others.
         """
-        positions, local_mask = None, None
+        explicit = explicit or output_trace
+        positions = None if self.positions is None else self.positions(hidden_BLD, position_ids)
+        window, length = self.config.local_attention, hidden_BLD.shape[1]
+        local_mask = window_mask(attn_mask, length, window, hidden_BLD.device) if window else None
         last = max(index for index, layer in enumerate(self.layers) if not (layer.is_idle and self.training))
-        if self.positions is not None:
-            positions = self.positions(hidden_BLD, position_ids)
-        if self.config.local_attention:
-            window, length = self.config.local_attention, hidden_BLD.shape[1]
-            local_mask = window_mask(attn_mask, length, window, hidden_BLD.device)
-        for index, layer in list(enumerate(self.layers))[start_layer:]:
-            hidden_BQD = hidden_BLD
-            is_local, is_last = self.config.is_local(index), index == last
-            if masked_positions is not None and is_last and self.positions is None:
-                hidden_BQD = _gather(hidden_BLD, masked_positions)
-                if attn_mask is not None and attn_mask.shape[-2] > 1:  # one row of the mask for each query
-                    rows_BLL = attn_mask.squeeze(1).expand(len(hidden_BQD), -1, -1)
-                    attn_mask = _gather(rows_BLL, masked_positions)[:, None]
+        for index in range(start_layer, len(self.layers)):
+            layer, is_local = self.layers[index], self.config.is_local(index)
+            hidden_BQD, mask = hidden_BLD, local_mask if is_local else attn_mask
             head_mask_H = None if head_mask is None else head_mask[..., index, :]
+            queries = masked_positions if index == last else None
+            if queries is not None and self.positions is None:
+                hidden_BQD = _gather(hidden_BLD, queries)
+                if mask is not None and mask.shape[-2] > 1:  # one row for each query
+                    mask = _gather(mask.squeeze(1).expand(len(hidden_BQD), -1, -1), queries)[:, None]
             stages: Stages = {} if output_trace else None
-            mask = local_mask if is_local else attn_mask
-            explicit = explicit or output_trace
             inputs = hidden_BQD, hidden_BLD, mask, head_mask_H, explicit, stages, positions
             if self.gradient_checkpointing and self.training:  # computed again in the backward pass
                 hidden_BLD = checkpoint(layer, *inputs, use_reentrant=False)
             else:
                 hidden_BLD = layer(*inputs)
-            if masked_positions is not None and is_last and self.positions is not None:
-                hidden_BLD = _gather(hidden_BLD, masked_positions)  # the scores of relative positions are for all
-            if stages is not None and is_local:
-                stages["window"] = self.config.local_attention
-            yield hidden_BLD, LayerTrace(**stages) if stages else None
+            if queries is not None and self.positions is not None:  # the scores of relative positions are for all
+                hidden_BLD = _gather(hidden_BLD, queries)
+            yield hidden_BLD, LayerTrace(**stages, window=window if is_local else None) if stages else None
 
 
 def set_gradient_checkpointing(model: nn.Module, enabled: bool) -> None:
