@@ -55,8 +55,8 @@ class Slice:
 class Results:
     """The held-out examples of a run with the predictions of its best model.
 
-    `scores` and `guess` hold the same metrics, of the model and of the class-prior baseline; `trials` are the rows of
-    the report.
+    `scores` and `baselines` hold the same metrics, of the model and of the class-prior baseline; `trials` are the rows
+    of the report.
     """
 
     task: Task
@@ -64,9 +64,9 @@ class Results:
     metric: str
     start: str  # the model that was fine-tuned
     scores: dict[str, float]
-    guess: dict[str, float]
+    baselines: dict[str, float]
     trials: tuple[dict[str, Any], ...]
-    families: tuple[dict[str, Any], ...]  # trials that differ in the seed alone: mean and deviation of each score
+    seed_statistics: tuple[dict[str, Any], ...]  # mean and deviation of trials that differ in it alone
     planned: int
     train_count: int
     examples: tuple[Example, ...]
@@ -183,9 +183,9 @@ def read_results(folder: Path) -> Results:
             metric=body["metric"],
             start=body["model"],
             scores=nan_for_null(body["scores"]),
-            guess=nan_for_null(body["guess"]),
+            baselines=nan_for_null(body["guess"]),
             trials=tuple(nan_for_null(body["trials"])),
-            families=tuple(nan_for_null(body.get("families", []))),
+            seed_statistics=tuple(nan_for_null(body.get("families", []))),
             planned=body["planned"],
             train_count=body["examples"]["train"],
             examples=examples,

@@ -53,7 +53,7 @@ def test_a_run_is_read_back(task, run) -> None:
     assert (found.train_count, found.planned, len(found.trials), found.start) == (16, 2, 2, "little")
     told = score(found.examples, found.predictions, task, found.labels)
     assert told == {name: found.scores[name] for name in told}
-    assert found.metric in found.guess
+    assert found.metric in found.baselines
     assert sum(part.count for part in found.slices() if part.kind == "length") == 11
     assert sorted(found.picked()) == list(range(11))
 

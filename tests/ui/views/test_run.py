@@ -120,7 +120,7 @@ def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
     results = read_results(tuned.runs.folder(RUN))
     facts = dict(ask(tuned, "summary", run_id=RUN)["items"])
     assert facts["Accuracy"] == f"{results.scores['accuracy']:.1%}"
-    assert facts["Majority-class baseline"] == f"{results.guess['accuracy']:.1%}"
+    assert facts["Majority-class baseline"] == f"{results.baselines['accuracy']:.1%}"
     assert facts["Random-weights baseline"] == f"{results.trials[1]['scores']['accuracy']:.1%}"
     assert "random weights" in json.dumps(ask(tuned, "trials", run_id=RUN))
     assert ask(tuned, "confusion", run_id=RUN)["title"] == "Confusion matrix"

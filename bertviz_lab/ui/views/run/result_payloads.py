@@ -31,7 +31,7 @@ def trials_view(results: "Results") -> Payload | None:
     if len(results.trials) < 2:
         return None
     rows = [_row(trial) for trial in results.trials]
-    return trials_payload(rows, results.task, baselines=results.guess, measure=results.metric)
+    return trials_payload(rows, results.task, baselines=results.baselines, measure=results.metric)
 
 
 def _row(trial: dict[str, Any]) -> dict[str, Any]:
@@ -41,15 +41,15 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
 def summary_view(results: "Results") -> str:
     """The scores of the best model, beside those of guessing and of random weights."""
     items = [(NAMES[name], format_score(name, value)) for name, value in results.scores.items() if name in NAMES]
-    guess = results.guess.get(results.metric)
-    if guess is not None:
+    baseline_score = results.baselines.get(results.metric)
+    if baseline_score is not None:
         baseline = TASK_SCORES[results.task].baseline
-        items.append((baseline[:1].upper() + baseline[1:], format_score(results.metric, guess)))
+        items.append((baseline[:1].upper() + baseline[1:], format_score(results.metric, baseline_score)))
     random = [trial for trial in results.trials if trial["random"]]
     if random:
         items.append(("Random-weights baseline", format_score(results.metric, random[0]["scores"][results.metric])))
     note = f"Evaluated on {len(results.examples):,} held-out examples after training on {results.train_count:,}."
-    for family in results.families:
+    for family in results.seed_statistics:
         mean, spread = (family[name].get(results.metric) for name in ("mean", "deviation"))
         if mean is not None:
             of = f"{family['name']}: " if family["name"] else ""
