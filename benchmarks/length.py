@@ -17,6 +17,7 @@ from benchmarks.corpus import find_text
 from benchmarks.machine import arguments, markdown, report
 from bertviz_lab import load_checkpoint
 from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.model.heads import token_logits
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -58,8 +59,7 @@ def _window_losses(checkpoint: Checkpoint, ids: np.ndarray, masked: np.ndarray) 
         inputs = F.pad(F.pad(inputs, (1, 0), value=tokenizer.cls_id), (0, 1), value=tokenizer.sep_id)
         with torch.inference_mode():
             out = checkpoint.model(inputs)
-        logits = getattr(out, "prediction_logits", None)
-        logits = (out.logits if logits is None else logits)[:, 1:-1]
+        logits = token_logits(out)[:, 1:-1]
         losses[rows] = F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="none").view_as(labels)
     return np.where(masked, losses, np.nan)
 

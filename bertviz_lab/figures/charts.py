@@ -1,7 +1,7 @@
 """Payloads of charts: a Plotly figure, the numbers that it shows, and the same numbers as a table.
 
 `picks`, where there are any, are what a click on a mark sends, in the order of the figure's marks: a row of cells of a
-heatmap, a trace of bars.
+heatmap. `texts` of bars are what stands at them, for the table's cells.
 """
 
 from collections.abc import Sequence
@@ -84,18 +84,7 @@ def matrix_payload(
     )
     body = {
         "kind": "matrix",
-        "rows": list(rows),
-        "columns": list(columns),
-        "row_name": row_name,
-        "column_name": column_name,
-        "values": cells,
-        "texts": None if texts is None else [list(row) for row in texts],
-        "peak": peak,
-        "unit": unit,
         "picks": [[{"row": r, "column": c} for c in range(len(columns))] for r in range(len(rows))] if picks else [],
-        "counts": None if counts is None else counts.tolist(),
-        "details": None if details is None else [list(row) for row in details],
-        "diagonal": diagonal,
     }
     header = [row_name or "", *columns]
     if counts is not None:
@@ -118,7 +107,6 @@ def bars_payload(
     title: str,
     texts: Sequence[Sequence[str]] | None = None,
     peak: float | None = None,
-    picks: bool = False,
     extra_columns: ExtraColumns = (),
     colours: Sequence[str] = COLOURS,
     reference: tuple[float, str] | None = None,
@@ -135,17 +123,7 @@ def bars_payload(
     ]
     sizes = [abs(v) for _, values in series for v in values if v is not None]
     peak = peak if peak is not None else max(sizes, default=0.0)
-    body = {
-        "kind": "bars",
-        "groups": list(groups),
-        "series": [
-            {"name": name, "values": list(values), "texts": written[place]}
-            for place, (name, values) in enumerate(series)
-        ],
-        "names": [name for name, _ in series],
-        "peak": peak,
-        "picks": [[{"group": g, "series": s} for g in range(len(groups))] for s in range(len(series))] if picks else [],
-    }
+    body = {"kind": "bars", "texts": written}
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
     figure = bar_figure(groups, series, written, peak, colours, reference)
     return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
@@ -166,14 +144,7 @@ def columns_payload(
     Bars that are `marked` have another style; `mark_names` name both styles in the legend, the plain one first.
     """
     numbers = [float(v) for v in values]
-    body = {
-        "kind": "columns",
-        "values": numbers,
-        "places": list(names),
-        "marked": [bool(flag) for flag in marked] or [False] * len(numbers),
-        "keys": [[name, colour] for name, colour in zip(mark_names, COLOURS, strict=False)],
-        "words": list(details),
-    }
+    body = {"keys": [[name, colour] for name, colour in zip(mark_names, COLOURS, strict=False)]}
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
     figure = column_figure(numbers, names, details, [bool(flag) for flag in marked] or [False] * len(numbers))
     return _chart(body, title, ["", "value", "is"], table, captions, figure)
@@ -192,18 +163,9 @@ def plane_payload(
 ) -> Payload:
     """A scatter plot of named points, (n, 2); `paths` are lists of points to join, in the colour of their group."""
     kinds = list(groups) if groups is not None else [0] * len(names)
-    body = {
-        "kind": "plane",
-        "points": [
-            {"x": float(x), "y": float(y), "name": name, "group": kind, "words": detail}
-            for (x, y), name, kind, detail in zip(points, names, kinds, details or names, strict=True)
-        ],
-        "names": list(group_names),
-        "ways": [list(path) for path in paths],
-    }
     table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
     figure = scatter_figure(points, names, details or names, kinds, group_names, paths)
-    return _chart(body, title, ["", "first direction", "second direction"], table, captions, figure)
+    return _chart({}, title, ["", "first direction", "second direction"], table, captions, figure)
 
 
 def lines_payload(
@@ -224,23 +186,6 @@ def lines_payload(
     `details`, a list for each series, are tooltips; `dashed` names reference lines; `extra_columns` extend the table.
     """
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
-    body = {
-        "kind": "lines",
-        "places": list(places),
-        "place_name": place_name,
-        "series": [
-            {
-                "name": name,
-                "values": values,
-                "details": None if details is None else list(details[at]),
-                "dashed": name in dashed,
-            }
-            for at, (name, values) in enumerate(plain)
-        ],
-        "names": [name for name, _ in plain],
-        "low": low,
-        "high": high,
-    }
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
     spoken = [
         details[at]
@@ -249,7 +194,7 @@ def lines_payload(
         for at, (name, values) in enumerate(plain)
     ]
     figure = line_figure(places, plain, spoken, place_name, dashed, low, high)
-    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, captions, figure, extra_columns)
+    return _chart({}, title, [place_name, *(name for name, _ in plain)], table, captions, figure, extra_columns)
 
 
 def _chart(

@@ -1,4 +1,3 @@
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,24 +12,25 @@ from bertviz_lab.figures.interpret.masking import masking_statistics_payload
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.interpret import Attribution, Target
+from tests.charts import shown
 from tests.ui.components.harness import SENTENCE, encoding
 
 
 def test_a_matrix_keeps_its_numbers_and_tells_them_in_a_table() -> None:
-    body = json.loads(matrix_payload(np.array([[0.5, np.nan], [-2.0, 1.0]]), ["a", "b"], ["x", "y"], title="T"))
+    body = shown(matrix_payload(np.array([[0.5, np.nan], [-2.0, 1.0]]), ["a", "b"], ["x", "y"], title="T"))
     assert body["values"] == [[0.5, None], [-2.0, 1.0]]
     assert body["peak"] == 2.0
     assert body["table"] == {"header": ["", "x", "y"], "rows": [["a", 0.5, None], ["b", -2.0, 1.0]]}
 
 
 def test_a_matrix_of_words_has_them_in_its_table() -> None:
-    body = json.loads(matrix_payload(np.array([[0.25]]), ["a"], ["x"], title="T", texts=[["cat"]]))
+    body = shown(matrix_payload(np.array([[0.25]]), ["a"], ["x"], title="T", texts=[["cat"]]))
     assert body["table"]["rows"] == [["a", "cat 0.25"]]
 
 
 def test_bars_of_two_series_stand_beside_each_other() -> None:
-    body = json.loads(bars_payload(["cat", "dog"], [("one", [0.5, 0.25]), ("two", [0.1, None])], title="T"))
-    assert body["peak"] == 0.5
+    body = shown(bars_payload(["cat", "dog"], [("one", [0.5, 0.25]), ("two", [0.1, None])], title="T"))
+    assert body["layout"]["xaxis"]["range"] == [0, 0.5]
     assert body["table"]["rows"] == [["cat", 0.5, 0.1], ["dog", 0.25, None]]
     assert body["series"][1]["texts"] == ["0.1", ""]
 
@@ -42,7 +42,7 @@ def test_every_kind_has_a_title_a_table_and_a_file() -> None:
         plane_payload(points, ["a", "b"], title="T", paths=[[0, 1]], file="f"),
         lines_payload(["0", "1"], [("s", points[:, 0])], title="T", place_name="layer", file="f"),
     ):
-        body = json.loads(payload)
+        body = shown(payload)
         assert (body["title"], body["file"]) == ("T", "f")
         assert len(body["table"]["rows"]) == 2
 
@@ -58,9 +58,7 @@ def test_shapes_that_do_not_agree_are_refused() -> None:
 
 def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
     values = [None, *np.linspace(-1, 1, len(SENTENCE) - 2), float("nan")]
-    (row,) = json.loads(scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", values, plus=True)], title="T"))[
-        "rows"
-    ]
+    (row,) = shown(scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", values, plus=True)], title="T"))["rows"]
     assert row["peak"] == 1.0
     assert row["texts"][0] == row["texts"][-1] == ""
     assert (row["texts"][1], row["texts"][-2]) == ("-1.00", "+1.00")
@@ -70,22 +68,21 @@ def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     effects, layers = np.array([[0.5, -0.25]]), np.array([1.0])
     cat = Target("token", 1, 2, "cat")
-    body = json.loads(head_ablation_payload(effects, layers, cat, [[True, False]]))
-    assert body["texts"] == [["off", "", ""]]
+    body = shown(head_ablation_payload(effects, layers, cat, [[True, False]]))
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
     assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
-    plain = json.loads(head_ablation_payload(effects, layers, cat))
+    plain = shown(head_ablation_payload(effects, layers, cat))
     assert not plain["picks"]
     assert "Press" not in plain["sentence"]
-    assert plain["unit"] == "nats"
+    assert "nats" in plain["details"][0][0]
     assert "log-probability with the head" in plain["note"]
 
 
 def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
     stars = Target("label", 0, 0, "stars", is_regression=True)
-    heads = json.loads(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), stars))
-    assert heads["unit"] == ""
+    heads = shown(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), stars))
+    assert "nats" not in heads["details"][0][0]
     assert "predicted value with the head" in heads["note"]
     text = encoding(SENTENCE)
     scores = np.zeros(len(text.tokens))
@@ -96,21 +93,19 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
 
 def test_masks_of_nothing_are_counted_as_none() -> None:
     outcome = SimpleNamespace(outcome="mask", observed=0, expected=0.0, low=0.0, high=0.0)
-    body = json.loads(
-        masking_statistics_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8})
-    )
+    body = shown(masking_statistics_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8}))
     assert body["series"][0]["values"] == [0.0]
     assert "0 tokens were selected" in body["sentence"]
 
 
 def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
-    assert "every pair" not in json.loads(similarity_payload(["a"], np.ones((1, 1))))["note"]
-    assert "at least 0.45" in json.loads(similarity_payload(["a", "b"], np.array([[1, 0.45], [0.45, 1]])))["note"]
+    assert "every pair" not in shown(similarity_payload(["a"], np.ones((1, 1))))["note"]
+    assert "at least 0.45" in shown(similarity_payload(["a", "b"], np.array([[1, 0.45], [0.45, 1]])))["note"]
 
 
 def test_sentences_that_a_model_keeps_apart_are_not_said_to_be_all_similar() -> None:
     """After fine-tuning the cosines of two classes can be negative."""
-    assert json.loads(similarity_payload(["a", "b"], np.array([[1, -0.6], [-0.6, 1]])))["note"] == ""
+    assert shown(similarity_payload(["a", "b"], np.array([[1, -0.6], [-0.6, 1]])))["note"] == ""
 
 
 @pytest.mark.parametrize(
@@ -129,7 +124,7 @@ def test_a_change_of_log_probability_is_told_in_times(change: float, words: str)
 
 def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
     mask = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
-    body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), masks=(mask,))))
+    body = shown(comparison_payload(SimpleNamespace(names=("one", "other"), masks=(mask,))))
     assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not in its vocabulary"]]
 
 
@@ -138,25 +133,25 @@ def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
 )
 def test_a_comparison_is_titled_with_its_models(names: tuple[str, ...], title: str) -> None:
     mask = (SimpleNamespace(token="cat", probabilities=(0.5,) * len(names)),)
-    assert json.loads(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))["title"] == title
+    assert shown(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))["title"] == title
 
 
 def test_counts_are_written_where_values_only_shade() -> None:
     counts = np.array([[3, 1]])
-    body = json.loads(matrix_payload(np.array([[0.75, 0.25]]), ["a"], ["x", "y"], title="T", counts=counts))
-    assert body["counts"] == [[3, 1]]
+    body = shown(matrix_payload(np.array([[0.75, 0.25]]), ["a"], ["x", "y"], title="T", counts=counts))
+    assert body["texts"] == [["3", "1"]]
     assert body["table"]["rows"] == [["a", 3, 1]]
     with pytest.raises(ValueError, match="rows"):
         matrix_payload(np.zeros((1, 2)), ["a"], ["x", "y"], title="T", counts=counts.T)
 
 
 def test_a_table_can_have_further_columns() -> None:
-    body = json.loads(bars_payload(["cat"], [("one", [0.5])], title="T", extra_columns=[("seen", [7])]))
+    body = shown(bars_payload(["cat"], [("one", [0.5])], title="T", extra_columns=[("seen", [7])]))
     assert body["table"] == {"header": ["", "one", "seen"], "rows": [["cat", 0.5, 7]]}
 
 
 def test_what_stands_in_cells_has_the_colour_of_the_text_on_shades_that_let_it_be_read() -> None:
-    (trace,) = json.loads(matrix_payload(np.array([[0.5, -2.0]]), ["a"], ["x", "y"], title="T"))["figure"]["data"]
+    (trace,) = shown(matrix_payload(np.array([[0.5, -2.0]]), ["a"], ["x", "y"], title="T"))["figure"]["data"]
     assert trace["textfont"]["color"] == "var(--lab-text)"
     assert [paint for _, paint in trace["colorscale"]] == [
         "var(--lab-shade-b)",
@@ -166,9 +161,7 @@ def test_what_stands_in_cells_has_the_colour_of_the_text_on_shades_that_let_it_b
 
 
 def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
-    layout = json.loads(bars_payload(["cat"], [("", [1.0])], title="T", texts=[["100 of 100 pairs"]]))["figure"][
-        "layout"
-    ]
+    layout = shown(bars_payload(["cat"], [("", [1.0])], title="T", texts=[["100 of 100 pairs"]]))["figure"]["layout"]
     assert layout["xaxis"]["range"] == [0, 1.0]
     assert layout["margin"]["r"] >= 100
 

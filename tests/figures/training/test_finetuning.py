@@ -1,6 +1,5 @@
 """Charts of fine-tuning say what the reports say."""
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +15,7 @@ from bertviz_lab.figures.training.finetuning import (
 from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import calibration, classification_report, entity_report
+from tests.charts import shown
 from tests.ui.components.tuned import task_events
 
 TRUTH, SAID = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 0, 2])
@@ -27,12 +27,12 @@ def trial_rows(task: str, *names: str) -> list[dict[str, Any]]:
 
 
 def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() -> None:
-    body = json.loads(confusion_payload(REPORT))
-    assert body["counts"] == [[2, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert np.asarray(body["values"]).sum(axis=1) == pytest.approx(1)
-    assert body["table"]["rows"][0] == ["bad", 2, 1, 0]
+    body = shown(confusion_payload(REPORT))
+    assert body["values"] == [[2, 1, 0], [1, 1, 0], [0, 0, 1]]
+    shades = np.asarray(body["figure"]["data"][0]["z"])
+    assert (shades**2).sum(axis=1) == pytest.approx(1)
+    assert (np.sign(shades) == [[1, -1, 0], [-1, 1, 0], [0, 0, 1]]).all()
     assert body["picks"]
-    assert body["diagonal"]
     assert "4 of 6 are correct: accuracy 66.7%" in body["sentence"]
     assert "(bad): 50.0%" in body["sentence"]
     assert body["details"][0][1] == "bad, predicted as good: 1 (33.3% of all that are bad)"
@@ -41,20 +41,20 @@ def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() ->
 
 def test_confusion_without_mistakes_names_none_and_without_examples_is_a_sentence() -> None:
     right = classification_report(TRUTH, TRUTH, ["bad", "good", "so-so"])
-    assert "mistake:" not in json.loads(confusion_payload(right))["sentence"]
+    assert "mistake:" not in shown(confusion_payload(right))["sentence"]
     none = classification_report(TRUTH[:0], TRUTH[:0], ["bad", "good"])
-    assert "message" in json.loads(confusion_payload(none))
+    assert "message" in shown(confusion_payload(none))
 
 
 def test_a_label_that_never_occurs_has_an_empty_row() -> None:
     report = classification_report(np.array([0]), np.array([0]), ["a", "b"])
-    assert json.loads(confusion_payload(report))["values"] == [[1.0, 0.0], [0.0, 0.0]]
+    assert shown(confusion_payload(report))["values"] == [[1, 0], [0, 0]]
 
 
 def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     probabilities = np.array([[0.95, 0.05], [0.93, 0.07], [0.55, 0.45]])
     result = calibration(probabilities, np.array([0, 1, 0]))
-    body = json.loads(reliability_payload(result))
+    body = shown(reliability_payload(result))
     assert body["places"] == ["50–60%", "90–100%"]
     assert body["table"]["header"][-1] == "examples"
     assert [row[-1] for row in body["table"]["rows"]] == [1, 2]
@@ -65,7 +65,7 @@ def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
 
 
 def test_reliability_without_examples_is_a_sentence() -> None:
-    assert "message" in json.loads(reliability_payload(calibration(np.zeros((0, 2)), np.zeros(0, int))))
+    assert "message" in shown(reliability_payload(calibration(np.zeros((0, 2)), np.zeros(0, int))))
 
 
 def lengths(cut: int, max_length: int) -> SimpleNamespace:
@@ -75,12 +75,12 @@ def lengths(cut: int, max_length: int) -> SimpleNamespace:
 
 
 def test_lengths_that_are_cut_are_marked_and_told() -> None:
-    body = json.loads(lengths_payload(lengths(1, 16)))
+    body = shown(lengths_payload(lengths(1, 16)))
     assert body["places"] == ["1–8", "9–16", "17–24"]
     assert body["marked"] == [False, False, True]
     assert "1 of 7 (14.3%) are longer than the max sequence length of 16 tokens" in body["sentence"]
     assert body["keys"][1][0] == "longer than 16 tokens"
-    fits = json.loads(lengths_payload(lengths(0, 24)))
+    fits = shown(lengths_payload(lengths(0, 24)))
     assert fits["marked"] == [False] * 3
     assert fits["keys"] == []
     assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
@@ -88,7 +88,7 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
 
 def test_balance_compares_shares_and_tells_counts() -> None:
     classes = [SimpleNamespace(label="bad", train=30, held_out=1), SimpleNamespace(label="good", train=10, held_out=3)]
-    body = json.loads(balance_payload(classes))
+    body = shown(balance_payload(classes))
     assert [series["values"] for series in body["series"]] == [[0.75, 0.25], [0.25, 0.75]]
     assert body["series"][0]["texts"] == ["75.0% (30)", "25.0% (10)"]
     assert body["table"]["rows"] == [["bad", 0.75, 0.25, 30, 1], ["good", 0.25, 0.75, 10, 3]]
@@ -96,13 +96,13 @@ def test_balance_compares_shares_and_tells_counts() -> None:
 
 
 def test_balance_without_held_out_examples_has_one_series() -> None:
-    body = json.loads(balance_payload([SimpleNamespace(label="bad", train=3, held_out=0)]))
+    body = shown(balance_payload([SimpleNamespace(label="bad", train=3, held_out=0)]))
     assert body["names"] == ["training"]
 
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
     rows = trial_rows("classification", "seed 0", "seed 1", "seed 2", "random weights")
-    body = json.loads(trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
+    body = shown(trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
     scores = [row["accuracy"] for row in rows]
     assert body["groups"] == ["seed 0", "seed 1", "seed 2", "random weights", "mean of 3 seeds",
                               "majority-class baseline"]  # fmt: skip
@@ -115,26 +115,26 @@ def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
 
 def test_one_trial_is_a_result_and_its_other_scores_stand_in_the_table() -> None:
     rows = trial_rows("tokens", "seed 0")
-    body = json.loads(trials_payload(rows, "tokens"))
+    body = shown(trials_payload(rows, "tokens"))
     assert body["title"] == "Result"
     assert body["table"]["header"] == ["", "F1 of entities", "best_step", "accuracy"]
     assert body["table"]["rows"][0][2:] == [rows[0]["best_step"], rows[0]["accuracy"]]
     labels_alone = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
-    assert json.loads(trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
+    assert shown(trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
 
 
 def test_no_trial_is_a_sentence() -> None:
-    assert "message" in json.loads(trials_payload([], "qa"))
+    assert "message" in shown(trials_payload([], "qa"))
 
 
 def test_labels_and_entities_have_three_scores_each() -> None:
-    body = json.loads(per_class_payload(REPORT))
+    body = shown(per_class_payload(REPORT))
     assert body["names"] == ["precision", "recall", "F1"]
     assert [row[-1] for row in body["table"]["rows"]] == [3, 2, 1]
     assert f"{REPORT.macro_f1:.1%}" in body["sentence"]
     assert "hardest label is good" in body["sentence"]
     entities = entity_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]])
-    found = json.loads(per_class_payload(entities))
+    found = shown(per_class_payload(entities))
     assert found["groups"] == ["LOC", "PER"]
     assert f"F1 {entities.f1:.1%}" in found["sentence"]
     assert "hardest entity type is LOC" in found["sentence"]
@@ -145,18 +145,18 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
         return SimpleNamespace(kind=kind, name=name, count=count, score=score)
 
     parts = [part("length", "short", 8, 0.9), part("label", "bad", 2, 0.5), part("label", "never", 0, 0.0)]
-    body = json.loads(slices_payload(parts, "accuracy"))
+    body = shown(slices_payload(parts, "accuracy"))
     assert body["groups"] == ["length: short", "label: bad"]
     assert body["series"][0]["texts"] == ["90.0% of 8", "50.0% of 2"]
     assert body["sentence"].startswith("Best: length short")
-    assert json.loads(slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
-    assert "message" in json.loads(slices_payload(parts[2:], "accuracy"))
+    assert shown(slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
+    assert "message" in shown(slices_payload(parts[2:], "accuracy"))
 
 
 def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:
     rows = trial_rows("qa", "", "random weights")
-    body = json.loads(trials_payload(rows, "qa", baselines={"f1": 0.0}))
+    body = shown(trials_payload(rows, "qa", baselines={"f1": 0.0}))
     assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
     assert "Best" not in body["sentence"]
-    three = json.loads(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
+    three = shown(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
     assert "Best on held-out examples: seed 1," in three["sentence"]

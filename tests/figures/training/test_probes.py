@@ -1,12 +1,12 @@
 """The minimal-pair probes of a run, and of several runs, as charts."""
 
-import json
 from typing import Any
 
 import pytest
 
 from bertviz_lab.data.probes import PROBES
 from bertviz_lab.figures.training.probes import compared_payload, learning_payload
+from tests.charts import shown
 
 KINDS = PROBES["english"].kinds
 STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
@@ -26,7 +26,7 @@ def learning(**since: int) -> list[dict[str, Any]]:
 def chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     payload = learning_payload(rows)
     assert payload is not None
-    return json.loads(payload)
+    return shown(payload)
 
 
 def test_passed_probes_are_told_from_those_not_passed_yet() -> None:
@@ -80,7 +80,7 @@ def test_runs_are_compared_by_their_newest_probes_beside_chance() -> None:
     long = [*learning(article=20), {"event": "StepDone", "step": 5000}]
     payload = compared_payload([("whole", learning(article=20)), ("long", long), ("never asked", [])])
     assert payload is not None
-    body = json.loads(payload)
+    body = shown(payload)
     at = list(KINDS).index("article")
     assert [series["values"][at] for series in body["series"]] == [0.92, 0.92, None]
     # Training has gone on for long since.
@@ -95,7 +95,7 @@ def test_probes_of_different_sets_stand_under_each_other() -> None:
     town = {"event": "ProbesDone", "step": 9, "probes": "tiny-town", "right": {"agreement": 1.0}}
     payload = compared_payload([("english", learning()), ("town", [town])])
     assert payload is not None
-    body = json.loads(payload)
+    body = shown(payload)
     assert body["groups"][0].endswith("(English)")
     assert body["groups"][-1].endswith("(Tiny Town)")
     assert [series["values"][-1] for series in body["series"]] == [None, 1.0]

@@ -1,7 +1,6 @@
 """The chart and the strip of scores under real mouse and keyboard."""
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +13,7 @@ from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.components.charts.chart import CHART
 from tests.browser import eventually
+from tests.charts import shown
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_scores
 
 Feed = Callable[[str, str], None]
@@ -68,7 +68,7 @@ def table(page: Page) -> Locator:
 def test_every_kind_is_drawn_by_plotly_and_described_for_those_who_do_not_see_it(visit: Visit, feed: Feed, kind: str):
     page = visit()
     feed("chart", charts()[kind])
-    body = json.loads(charts()[kind])
+    body = shown(charts()[kind])
     expect(page.locator("#chart .heading")).to_have_text(body["title"])
     marks = drawn(page, kind)
     expected = {"bars": 6, "columns": 3, "histogram": 3, "plane": 3, "lines": 5}
@@ -106,13 +106,13 @@ def test_a_cell_is_picked_by_a_click_on_it_and_by_its_button_in_the_table(visit:
 def test_the_numbers_stand_in_a_table_and_go_out_as_files(visit: Visit, feed: Feed, tmp_path: Path, kind: str):
     page = visit()
     feed("chart", charts()[kind])
-    body = json.loads(charts()[kind])
+    body = shown(charts()[kind])
     expect(page.locator("#chart .heading")).to_have_text(body["title"])
     expect(table(page).locator("tr")).to_have_count(len(body["table"]["rows"]))
     rows = list(csv.reader(saved(page, "chart", "csv", tmp_path).read_text(encoding="utf-8").splitlines()))
     assert rows[0] == [str(name) for name in body["table"]["header"]]
     assert len(rows) == 1 + len(body["table"]["rows"])
-    assert json.loads(saved(page, "chart", "json", tmp_path).read_text(encoding="utf-8"))["kind"] == body["kind"]
+    assert shown(saved(page, "chart", "json", tmp_path).read_text(encoding="utf-8"))["figure"] == body["figure"]
     assert saved(page, "chart", "png", tmp_path).read_bytes().startswith(b"\x89PNG")
     assert body["title"] in saved(page, "chart", "svg", tmp_path).read_text(encoding="utf-8")
 
@@ -129,7 +129,7 @@ def test_hostile_words_are_only_words(visit: Visit, feed: Feed):
     page = visit()
     for kind in ("words", "bars"):
         feed("chart", charts()[kind])
-        expect(page.locator("#chart .heading")).to_have_text(json.loads(charts()[kind])["title"])
+        expect(page.locator("#chart .heading")).to_have_text(shown(charts()[kind])["title"])
         drawn(page, kind)
         expect(table(page)).to_contain_text(HOSTILE[0])
     expect(page.locator("#chart .plot .ytick").last).to_contain_text("<img src=x")
@@ -138,7 +138,7 @@ def test_hostile_words_are_only_words(visit: Visit, feed: Feed):
 
 def test_scores_are_read_by_mouse_and_keys_and_saved(visit: Visit, tmp_path: Path, desk: Desk):
     page = visit()
-    body = json.loads(token_scores())
+    body = shown(token_scores())
     cell = page.locator("#scores td.token button").nth(3)
     cell.hover()
     read = page.locator("#scores .readout")
@@ -184,7 +184,7 @@ def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
     for _ in range(4):
         for kind in kinds:
             feed("chart", kinds[kind])
-            expect(page.locator("#chart .heading")).to_have_text(json.loads(kinds[kind])["title"])
+            expect(page.locator("#chart .heading")).to_have_text(shown(kinds[kind])["title"])
             drawn(page, kind)
         counts.append(page.evaluate("() => document.querySelectorAll('#chart *').length"))
     assert len(set(counts[1:])) == 1

@@ -1,7 +1,6 @@
 """What the grid of all heads asks, and how attention is subtracted."""
 
 import dataclasses
-import json
 import shutil
 from typing import Any
 
@@ -13,6 +12,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.attention.view import ATTENTION
+from tests.charts import shown
 from tests.little import little_folder
 
 A, B = "the red cat sat", "she gave him the book"
@@ -55,7 +55,7 @@ def test_a_head_that_is_not_there_and_a_forgotten_computation_have_no_weights(se
 def test_the_query_key_product_explains_a_weight(session: AppState) -> None:
     key = attention(session)["key"]
     trace = interpret.trace_text(session.models.open(), A, B)
-    answer = json.loads(ask(session, "query_key", key=key, layer=1, head=0, row=2, column=3))
+    answer = shown(ask(session, "query_key", key=key, layer=1, head=0, row=2, column=3))
     truth = interpret.query_key(trace, 1, 0, 2, 3)
     assert answer["values"] == pytest.approx(truth.products.tolist(), abs=1e-5)
     assert f"sum to a score of {truth.score:.2f}" in answer["sentence"]

@@ -18,6 +18,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.compare.runs import logged
 from bertviz_lab.ui.views.compare.view import COMPARE
+from tests.charts import shown
 from tests.ui.pages import OWNER, STRANGER, little_settings
 
 
@@ -41,7 +42,7 @@ def finished(session: AppState, name: str, score: float, steps: int = 100) -> st
 def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
     answer = COMPARE.questions[question].ask(session, arguments, visitor)
-    return json.loads(answer) if isinstance(answer, str) and question != "example" else answer
+    return shown(answer) if isinstance(answer, str) and question != "example" else answer
 
 
 def test_the_last_runs_are_compared_first_but_none_whose_outcome_is_to_be_predicted(session: AppState) -> None:

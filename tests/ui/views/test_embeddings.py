@@ -1,6 +1,5 @@
 """Embeddings: similarity of sentences, nearest neighbours of a word, and one word in two contexts."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from bertviz_lab import InputError, Tokenizer, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
+from tests.charts import shown
 from tests.little import little_checkpoint
 
 A, B = "the red cat sat", "she gave him the book"
@@ -15,7 +15,7 @@ A, B = "the red cat sat", "she gave him the book"
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", **more: Any) -> Any:
     answer = EMBEDDINGS.questions[name].ask(session, {"model": "", "text_a": text_a, "text_b": text_b} | more)
-    return json.loads(answer) if isinstance(answer, str) and name != "sentences" else answer
+    return shown(answer) if isinstance(answer, str) and name != "sentences" else answer
 
 
 def test_named_sentences_are_compared_pair_by_pair(session: AppState) -> None:
@@ -26,7 +26,7 @@ def test_named_sentences_are_compared_pair_by_pair(session: AppState) -> None:
     assert table["values"][0][2] == pytest.approx(1, abs=1e-5)
     by_cls = ask(session, "similarity", lines=lines, pooling="cls")
     assert by_cls["values"] != table["values"]
-    assert len(ask(session, "sentence_map", lines=lines, pooling="cls")["points"]) == 3
+    assert len(ask(session, "sentence_map", lines=lines, pooling="cls")["table"]["rows"]) == 3
 
 
 def test_without_sentences_the_texts_of_the_input_and_examples_are_compared(session: AppState) -> None:
@@ -88,10 +88,10 @@ def test_a_word_is_followed_through_both_texts_of_the_input(session: AppState) -
     other = "a small red dog ran"
     answer = ask(session, "contexts", A, other, word="red")
     truth = interpret.compare_contexts(session.models.open(), A, other, "red")
-    lines = json.loads(answer["similarity"])
+    lines = shown(answer["similarity"])
     assert lines["places"][0] == "embeddings"
     assert lines["series"][0]["values"] == pytest.approx(truth.cosines.tolist(), abs=1e-5)
-    assert len(json.loads(answer["path"])["points"]) == 6
+    assert len(shown(answer["path"])["table"]["rows"]) == 6
     # Without a word it is the longest that both have.
     assert ask(session, "contexts", "the small red cat", "The small dog", word="")["word"] == "small"
     assert ask(session, "contexts", "the [MASK] cat", "a [MASK] ran to the mat", word="")["word"] == "the"

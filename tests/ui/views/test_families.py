@@ -9,6 +9,7 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
+from tests.charts import shown
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import little_folder
 from tests.ui.pages import little_settings
@@ -74,7 +75,7 @@ class Lab:
         arguments = {key: value for key, value in (self.given | more).items() if key in QUESTIONS[name].arguments}
         assert arguments.keys() == QUESTIONS[name].arguments, name
         answer = QUESTIONS[name].ask(self.session, arguments)
-        return json.loads(answer) if isinstance(answer, str) and answer.startswith("{") else answer
+        return shown(answer) if isinstance(answer, str) and answer.startswith("{") else answer
 
     def refusals(self) -> dict[str, str]:
         """Ask everything that is about a model; the sentence of each question that is refused."""
@@ -171,7 +172,7 @@ def test_the_residual_stream_of_a_pre_norm_model_is_named(model_type: str, sessi
     assert ("before LayerNorm" in lab.ask("layers.norms")["sentence"]) != is_prenorm
     assert ("final LayerNorm" in lab.ask("layers.lens")["sentence"]) == is_prenorm
     both = {"text_a": "the red cat sat", "word": "the"}
-    similarity = json.loads(lab.ask("embeddings.contexts", **both)["similarity"])
+    similarity = shown(lab.ask("embeddings.contexts", **both)["similarity"])
     assert ("residual stream" in similarity["note"]) == is_prenorm
 
 
@@ -193,10 +194,10 @@ def test_a_model_says_what_it_was_not_trained_for_and_how_it_differs_from_bert(
 
 def test_bert_itself_has_nothing_to_say(session: AppState) -> None:
     arguments = {"model": "little", "text_a": "the cat", "text_b": ""}
-    about = json.loads(QUESTIONS["explore.about"].ask(session, {"model": "little"}))
+    about = shown(QUESTIONS["explore.about"].ask(session, {"model": "little"}))
     assert "more" not in about
     assert QUESTIONS["predictions.heads"].ask(session, {"model": "little"})["note"] == ""
-    strip = json.loads(QUESTIONS["layers.embedding_sum"].ask(session, arguments))
+    strip = shown(QUESTIONS["layers.embedding_sum"].ask(session, arguments))
     assert strip["title"] == "token + segment + position"
     body = QUESTIONS["attention.attention"].ask(session, arguments)
     assert [name for name, _ in body["choices"]] == ["weights", "score"]
@@ -281,7 +282,7 @@ def test_local_attention_is_drawn_and_said(session: AppState) -> None:
     answer = lab.ask("attention.query_key", key=body["key"], layer=1, head=0, row=0, column=6)
     assert "the key is masked, so the weight is 0" in answer["sentence"]
     (grid, _) = lab.ask("compare.attention")["grids"]
-    assert json.loads(grid)["windows"] == [None, 4]
+    assert shown(grid)["windows"] == [None, 4]
     assert "Grey" not in lab.ask("attention.attention", shown="weights", text_a="the", text_b="")["guide"]
 
 

@@ -1,6 +1,5 @@
 """Layers: the logit lens, norms by layer, and the embedding sum."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -9,13 +8,14 @@ import pytest
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.layers.view import LAYERS
+from tests.charts import shown
 from tests.little import little_folder
 
 A, B = "the red [MASK] sat", "she [MASK] him the book"
 
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", model: str = "", **more: Any) -> Any:
-    return json.loads(LAYERS.questions[name].ask(session, {"model": model, "text_a": text_a, "text_b": text_b} | more))
+    return shown(LAYERS.questions[name].ask(session, {"model": model, "text_a": text_a, "text_b": text_b} | more))
 
 
 def test_the_lens_shows_the_predictions_of_every_layer(session: AppState) -> None:

@@ -19,6 +19,7 @@ from bertviz_lab import (
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.predictions import masked_words
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from tests.charts import shown
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
 
@@ -30,7 +31,7 @@ LIST = {"top_k": 5, "word": ""}
 def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", model: str = "", **more: Any) -> Any:
     texts = {"model": model, "text_a": text_a, "text_b": text_b}
     answer = PREDICTIONS.questions[name].ask(session, texts | more)
-    return json.loads(answer) if isinstance(answer, str) else answer
+    return shown(answer) if isinstance(answer, str) else answer
 
 
 def position_of(session: AppState, surface: str, text_a: str, text_b: str = "") -> int:
@@ -211,7 +212,7 @@ def test_a_second_model_that_is_none_is_told(session: AppState) -> None:
 def test_the_next_sentence_is_predicted(session: AppState) -> None:
     verdict = ask(session, "nsp", A, B)
     truth = interpret.next_sentence(session.models.open(), A, B)
-    assert verdict["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
+    assert verdict["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random], abs=1e-6)
     assert ("not next" in verdict["title"]) == (truth.is_next <= 0.5)
 
 

@@ -26,6 +26,7 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view
 from bertviz_lab.ui.views.run.view import RUN as VIEW
+from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.pages import OWNER, STRANGER, serve
 from tests.ui.state.test_models import RUN as PRETRAINED
@@ -37,7 +38,7 @@ __all__ = ["tuned"]
 def ask(session: AppState, name: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, payloads read."""
     answer = VIEW.questions[name].ask(session, arguments, visitor)
-    return json.loads(answer) if isinstance(answer, str) and answer.startswith("{") else answer
+    return shown(answer) if isinstance(answer, str) and answer.startswith("{") else answer
 
 
 def about(session: AppState, run_id: str, visitor: Visitor = NOBODY) -> dict[str, Any]:
@@ -148,10 +149,10 @@ def test_several_labels_have_scores_per_label_and_no_confusion_matrix() -> None:
     results = Results(
         "multilabel", ("a", "b"), "micro_f1", "m", {}, {}, (), (), 1, 5, examples=examples, predictions=predictions
     )
-    drawn = json.loads(confusion_view(results))
+    drawn = shown(confusion_view(results))
     assert drawn["title"] == "Metrics per label"
     assert "micro F1 66.7%" in drawn["sentence"]
-    items = json.loads(listed_view(results, [0, 1, 2]))["items"]
+    items = shown(listed_view(results, [0, 1, 2]))["items"]
     assert [(item["row"]["truth"], item["row"]["predicted"], item["right"]) for item in items] == [
         ("a, b", "a, b", True),
         ("b", "a", False),

@@ -1,6 +1,5 @@
 """Tokens: the input of the model, the split of words, and the masking of masked language modelling."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from bertviz_lab import BertForSequenceClassification, InputError
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.tokens.view import TOKENS
+from tests.charts import shown
 from tests.little import little_folder
 
 A, B = "the red cat sat", "she gave him the book"
@@ -17,7 +17,7 @@ RULE = {"rate": 15, "mask": 80, "random": 10, "unit": "tokens", "seed": 1}
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", model: str = "", **more: Any) -> Any:
     texts = {"model": model, "text_a": text_a, "text_b": text_b}
-    return json.loads(TOKENS.questions[name].ask(session, texts | more))
+    return shown(TOKENS.questions[name].ask(session, texts | more))
 
 
 def test_the_strip_has_ids_segments_and_mask_of_the_encoding(session: AppState) -> None:

@@ -55,7 +55,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   }
 
   /** What stands at a bar, such as a share in percent, stands in its cell too. */
-  const label = (row, column) => (payload.kind === 'bars' ? payload.series[column]?.texts[row] : undefined);
+  const label = (row, column) => (payload.kind === 'bars' ? payload.texts[column]?.[row] : undefined);
 
   /** What a cell of the table stands for: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {

@@ -1,7 +1,7 @@
 """A picture of numbers: a shaded table, bars, columns, points in a plane, or lines.
 
 Its value comes from a function of `figures.charts`, which also says what can be picked. Event: `item_select`, {row,
-column} of a shaded table or {group, series} of bars.
+column} of a shaded table.
 """
 
 from bertviz_lab.ui.components.assemble import Assembly

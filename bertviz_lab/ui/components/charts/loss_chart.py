@@ -8,7 +8,7 @@ trials one after another; see `figures.training.panels`.
 "state": {"status", "message"}}, or null for a run that is unknown. The first call has 0 for `start`; what the
 number counts is the server's affair. It is called once a second, and again at once when it answered with 500 rows
 or more, so that a long log may come in parts. The state has the last word on the status; without one the rows tell
-it. Polling ends with the run; a run that was resumed is followed again when the value has another `mark`.
+it. Polling ends with the run.
 
 Events: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing, training,
 finished, stopped, failed, missing) changes; `first` is true for the state found on arrival. `probes_done` {run_id}
