@@ -122,7 +122,7 @@ class Participant:
     async def _next_sentence(self) -> None:
         async with self.record.timed("next sentence"):
             answer = await self.visitor.ask("predictions", "nsp", model="wiki-mini", **self.pair)
-            self.record.check(abs(answer["series"][0]["values"][0] - self.expected_next) < 1e-3)
+            self.record.check(abs(answer["table"]["rows"][0][1] - self.expected_next) < 1e-3)
 
     async def _attention(self) -> None:
         asked = {"model": random.choice(_MODELS), "text_a": self.text(), "text_b": ""}
