@@ -6,7 +6,7 @@ themselves.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
@@ -21,9 +21,11 @@ from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")
+_DOUBLE_PRESS = 2.0  # seconds in which the same form, sent again, is the same run
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class PageEvents:
     tabs: gr.Tabs  # the workspaces
     forms: gr.Tabs  # Pretrain and Fine-tune
     benches: Sequence[TrainingView]
+    pressed: LruCache = field(default_factory=lambda: LruCache(64))  # forms that were sent -> run, and when it began
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a workspace."""
@@ -81,9 +84,19 @@ class PageEvents:
         """What starts a run of a form; a form that cannot be used is answered beside the button."""
 
         def start(request: gr.Request, *inputs: Any) -> tuple[Any, ...]:
-            try:
-                run_id = bench.begin(visitor_of(request), *inputs)
+            visitor = visitor_of(request)
+            form = visitor, bench.tab, repr(inputs)
+
+            def begin() -> tuple[str, float]:
+                run_id = bench.begin(visitor, *inputs)
                 log_event("run started", run=run_id)
+                return run_id, time.monotonic()
+
+            try:
+                run_id, began = self.pressed.get(form, begin)
+                if time.monotonic() - began > _DOUBLE_PRESS:
+                    self.pressed.discard(lambda sent: sent == form)
+                    run_id, _ = self.pressed.get(form, begin)
             except Exception as error:
                 return gr.skip(), notice_payload(sentence_of(error, shared=self.session.settings.shared)), gr.skip()
             return wire_payload(awaited=run_id), "", strip_of(self.session, run_id)

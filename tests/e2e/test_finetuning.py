@@ -147,7 +147,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
         page.locator(f"#finetune-{part} > summary").click()
         expect(page.locator(f"#finetune-{part}-chart")).to_contain_text(words, timeout=TRAINING)
     page.locator("#finetune-all").click()
-    expect(page.locator("#finetune-list")).to_contain_text("highest loss first")
+    expect(page.locator("#finetune-list")).to_contain_text("errors first")
 
     # The model answers in Explore as it does in Python, one text or a whole file.
     open_in_explore(page, session, run_id)

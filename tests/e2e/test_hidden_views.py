@@ -1,6 +1,7 @@
 """What nobody sees is not computed: not as the page opens, not when the model changes, not at a checkpoint."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -150,3 +151,26 @@ def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: tuple[str
     page.evaluate("() => window.Lab.page.emit('model', window.Lab.page.input.model)")
     page.wait_for_timeout(800)
     expect(page.locator("#text-a")).to_have_value("")
+
+
+@pytest.mark.parametrize(
+    ("form", "box", "button", "name"),
+    [("Pretrain", "#text-files", "#train", "long.txt"), ("Fine-tune", "#examples-files", "#tune", "texts.csv")],
+)
+def test_no_training_begins_while_a_file_is_on_its_way(
+    page: Page, served: tuple[str, AppState], form: str, box: str, button: str, name: str
+) -> None:
+    held: list[Route] = []
+    page.route(re.compile(r"/upload\?"), lambda route: held.append(route))
+    page.goto(f"{served[0]}?space=train")
+    page.get_by_role("tab", name=form, exact=True).click()
+    expect(page.locator(button)).to_have_css("pointer-events", "auto")
+    text = b"text,label\n" + b"a good day,good\na bad day,bad\n" * 8
+    page.locator(f"{box} input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": text})
+    expect(page.locator(button)).to_have_css("pointer-events", "none")
+    eventually(page, lambda: bool(held))
+    held.pop().continue_()
+    expect(page.locator(button)).to_have_css("pointer-events", "auto")
+    sources = page.locator(box).locator("xpath=preceding::input[@type='radio'][@value='own']").last
+    expect(sources).to_be_checked(timeout=2_000)
+    page.unroute_all(behavior="ignoreErrors")

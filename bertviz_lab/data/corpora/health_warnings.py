@@ -87,7 +87,7 @@ def _about_amount(findings: Findings) -> Iterator[str]:
         )
     if findings.duplicated > _MANY_DUPLICATES and findings.sentences > 1:
         yield (
-            f"About {_percent(findings.duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
+            f"{_percent(findings.duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
             "scores on held-out text will look better than they are."
         )
 

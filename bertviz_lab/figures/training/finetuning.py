@@ -48,8 +48,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         counts=counts,
         details=details,
         diagonal=True,
-        sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}; majority-class "
-        f"baseline ({report.majority}): {report.majority_accuracy:.1%}.{most_frequent}",
+        sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}.{most_frequent}",
         note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",

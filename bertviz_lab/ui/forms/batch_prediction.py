@@ -116,13 +116,14 @@ def _predict(session: AppState, model: str, file: str, query: str) -> Iterator[_
         write_csv,
     )
 
-    name = session.models.tuned(model)
-    if not name:
-        raise InputError("Choose a model that was fine-tuned first, or type a query.")
+    name = model.strip() or session.models.default()
     (path,) = uploaded_paths(file)
-    task = task_of(session.models.open(name))
+    try:
+        task = task_of(session.models.open(name))
+    except InputError as error:
+        raise InputError(f"{error} Choose a model that was, or type a query.") from error
     if task == "embeddings":
-        raise InputError("This model gives vectors: type a query that the texts are to be compared with.")
+        raise InputError(f"{name} gives vectors: type a query that the texts are to be compared with.")
     checkpoint, examples, dropped = _inputs(session, name, path, task)
     predictions: list[Prediction] = []
     for start in range(0, len(examples), _AT_ONCE):

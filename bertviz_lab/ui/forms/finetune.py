@@ -87,6 +87,7 @@ def create_finetune(session: AppState) -> TrainingView:
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     # One answer, not the steps that lead to it: now and then a page was left with the first of them.
     show = in_order(partial(show_examples, session, names))
+    files.upload(None, None, source, js=f"() => '{OWN}'", **QUIET)  # at once: Fine-tune may be pressed next
     selected = [
         source.input(partial(take_sample, session), [source, start], [about, start], **QUIET),
         gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),

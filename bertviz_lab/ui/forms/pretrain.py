@@ -89,6 +89,7 @@ def create_pretrain(session: AppState) -> TrainingView:
     outputs = [health, forecast]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     recipe = chosen["recipe"]
+    files.upload(None, None, source, js=f"() => '{texts.OWN}'", **QUIET)  # at once: Train may be pressed next
     selected = [
         source.input(texts_about, source, about, **QUIET),
         gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),

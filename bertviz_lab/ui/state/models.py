@@ -112,19 +112,6 @@ class Models:
         trained = (run_id for run_id in self.visible_runs(visitor) if newest_model(self.runs.folder(run_id)))
         return next(iter(self.shipped()), "") or next(trained, "")
 
-    def tuned(self, model: str) -> str:
-        """The model itself if it was fine-tuned for a task, else one that ships and was; "" where there is none.
-
-        Raises as `locate`.
-        """
-        model = model.strip() or self.default()
-        folder, _ = self.locate(model)
-        return model if _task_head(folder) else next(iter(self.tuned_shipped()), "")
-
-    def tuned_shipped(self) -> dict[str, str]:
-        """Models that come with the lab and were fine-tuned, by name, with the architecture of each."""
-        return {name: head for name in self.shipped() if (head := _task_head(self.settings.checkpoints / name))}
-
     def is_task_model(self, model: str) -> bool:
         """Whether a model was fine-tuned for a task. Raises as `locate`."""
         return bool(_task_head(self.locate(model)[0]))

@@ -205,7 +205,7 @@ def test_one_word_repeated_is_pointed_out(tmp_path):
 
 def test_repeated_sentences_are_pointed_out():
     report = examine([*prose(40, 5), *prose(40, 5)])
-    assert warned(report, "About 50% of the sentences repeat")
+    assert warned(report, "50% of the sentences repeat")
 
 
 def test_the_share_of_repeated_sentences_is_estimated_in_bounded_memory(monkeypatch):

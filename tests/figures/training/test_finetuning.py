@@ -34,7 +34,6 @@ def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() ->
     assert (np.sign(shades) == [[1, -1, 0], [-1, 1, 0], [0, 0, 1]]).all()
     assert body["picks"]
     assert "4 of 6 are correct: accuracy 66.7%" in body["sentence"]
-    assert "(bad): 50.0%" in body["sentence"]
     assert body["details"][0][1] == "bad, predicted as good: 1 (33.3% of all that are bad)"
     assert body["details"][0][0].startswith("bad, correct: 2")
 

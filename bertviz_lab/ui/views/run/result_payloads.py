@@ -52,9 +52,9 @@ def summary_view(results: "Results") -> str:
     for family in results.seed_statistics:
         mean, spread = (family[name].get(results.metric) for name in ("mean", "deviation"))
         if mean is not None:
-            of = f"{family['name']}: " if family["name"] else ""
             wide = f" ± {format_deviation(results.metric, spread)}" if spread is not None else ""
-            note += f" {of}mean of {family['count']} seeds {format_score(results.metric, mean)}{wide}."
+            of = f"{family['name']}: mean" if family["name"] else "Mean"
+            note += f" {of} of {family['count']} seeds {format_score(results.metric, mean)}{wide}."
     if len(results.trials) > 1:
         note += " The model was selected on these same examples, so its score is optimistic."
     if len(results.trials) < results.planned:
@@ -72,7 +72,7 @@ def confusion_view(results: "Results") -> Payload:
     return per_class_payload(report)
 
 
-def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> Payload:
+def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, errors first") -> Payload:
     """The examples at some places, in that order."""
     examples = [_as_shown(results, place) for place in places[:_MOST_LISTED]]
     wrong = int((results.example_scores < 1).sum())

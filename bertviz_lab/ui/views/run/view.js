@@ -134,7 +134,7 @@ const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('
 const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
 const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
 const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
-const list = panel.drawing('examples', 'Held-out examples, highest loss first', { id: id('list'), events: { example_select: pickExample } });
+const list = panel.drawing('examples', 'Held-out examples, errors first', { id: id('list'), events: { example_select: pickExample } });
 const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
 const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
   h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
