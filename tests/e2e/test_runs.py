@@ -135,6 +135,9 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
     assert f"run.id={run_id}" in page.evaluate("window.Lab.page.address()")
     expect(row(page, run_id)).to_have_class(re.compile("chosen"))
     page.locator("#run-stop").click()
+    for _ in range(10):  # until the run has stopped: what is drawn anew meanwhile says the same
+        assert page.locator("#run-stop:visible").all_inner_texts() in ([], ["Stopping …"])
+        page.wait_for_timeout(50)
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     expect(state).to_contain_text("stopped")
     step = session.runs.state(run_id).step

@@ -8,6 +8,7 @@ let curvesStatus = ''; // of the run whose curves are drawn
 let drawnCurves = ''; // id of that run
 let drawnResults = ''; // which results of which run are drawn
 let example = null; // the one that is looked into
+let stopping = ''; // the run that was told to stop, until it has
 let cell = null; // of the confusion matrix: {row, column}
 
 // ---- what it is and what can be done with it
@@ -85,7 +86,8 @@ function showHead() {
   setText(note, run.note);
   stop.hidden = !run.can_stop;
   resume.hidden = !run.can_resume;
-  [stop.disabled, stop.textContent] = [false, 'Stop'];
+  if (!run.can_stop) stopping = '';
+  [stop.disabled, stop.textContent] = stopping === run.id ? [true, 'Stopping …'] : [false, 'Stop'];
   explore.hidden = !run.saved;
   download.hidden = !(run.saved && (run.mine || run.shipped));
   dynamics.hidden = !run.snapshots;
@@ -99,7 +101,7 @@ function showHead() {
 }
 
 async function change(action) {
-  if (action === 'stop') [stop.disabled, stop.textContent] = [true, 'Stopping …'];
+  if (action === 'stop') [stopping, stop.disabled, stop.textContent] = [run.id, true, 'Stopping …'];
   try {
     const words = await page.changeRun({ action, run_id: run.id });
     if (action === 'resume') {
@@ -109,7 +111,7 @@ async function change(action) {
       said.textContent = words;
     }
   } catch (error) {
-    [stop.disabled, stop.textContent] = [false, 'Stop'];
+    [stopping, stop.disabled, stop.textContent] = ['', false, 'Stop'];
     said.textContent = error.message;
   }
 }
@@ -211,7 +213,7 @@ const hub = panel.fold('hub', 'Push to hub', (host) => {
   async function send() {
     push.disabled = true;
     files.say('Sending …');
-    files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => error.message));
+    files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => { push.disabled = false; return error.message; }));
   }
   host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
   return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
