@@ -105,13 +105,13 @@ function openPlace(lesson, { text, place: { input, ...there } }) {
 page.on('open', ({ space, lesson }) => {
   if (space !== 'learn' || !lesson || !find(lesson.number)) return;
   if (memory.at !== lesson.number || !place.querySelector('.one')) open(lesson.number, false);
-  settleInSight(lesson.text.replaceAll('`', ''));
+  settleInSight(lesson.text?.replaceAll('`', '')); // a leader who calls everybody here names no step
 });
 
 /** To the step that was left. Learn comes into sight only after this. */
 function settleInSight(left, tries = 40) {
   const steps = [...place.querySelectorAll('.set-up')];
-  if (element.offsetParent) settle(steps.find((step) => step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
+  if (element.offsetParent) settle(steps.find((step) => left && step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
   else if (tries) setTimeout(settleInSight, 50, left, tries - 1);
 }
 
