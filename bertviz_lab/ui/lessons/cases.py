@@ -200,7 +200,7 @@ IRONIC = {
         "I am furious that nobody told me about this show earlier.",
         "It is a crime that this singer is not famous.",
         "The only problem with the garden is that we have to leave it at night.",
-        "This game has ruined my life: I cannot stop playing.",
+        "The new video game has ruined my life: I cannot stop playing.",
         "What a disaster, the box of chocolates is already empty.",
         "Shame on the author for ending the series after ten books.",
         "Terrible hosts: they fed us until we could not move.",
