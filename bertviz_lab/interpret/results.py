@@ -66,7 +66,7 @@ class Results:
     scores: dict[str, float]
     baselines: dict[str, float]
     trials: tuple[dict[str, Any], ...]
-    seed_statistics: tuple[dict[str, Any], ...]  # mean and deviation of trials that differ in it alone
+    seed_statistics: tuple[dict[str, Any], ...]  # of trials that differ in the seed alone
     planned: int
     train_count: int
     examples: tuple[Example, ...]

@@ -23,9 +23,8 @@ class ClassificationReport:
     """The scores of a classifier on labelled texts; all but `mcc` (-1 to 1) are between 0 and 1.
 
     Averages over classes are over those that occur, in truth or as a prediction. `confusion` is (classes, classes):
-    the row is the true class, the column the predicted one. `majority` is the commonest true class, and
-    `majority_accuracy` what naming it always would score. The first `known` labels are those of the classifier; others
-    are of true classes that it cannot predict.
+    the row is the true class, the column the predicted one. The first `known` labels are those of the classifier;
+    others are of true classes that it cannot predict.
     """
 
     labels: tuple[str, ...]
@@ -38,8 +37,6 @@ class ClassificationReport:
     mcc: float  # Matthews' correlation: 0 at chance, whatever the classes' shares
     per_class: tuple[ClassScores, ...]
     confusion: NDArray[np.int64]
-    majority: str
-    majority_accuracy: float
 
     @property
     def f1(self) -> float:
@@ -67,14 +64,13 @@ def classification_report(
     if not len(truth):
         none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
         empty = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
+        return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty)
 
     class_ids = np.arange(len(labels))
     precision, recall, f1, support = precision_recall_fscore_support(
         truth, predicted, labels=class_ids, average=None, zero_division=0.0
     )
     occurs = np.unique(both)
-    majority = int(support.argmax())
     return ClassificationReport(
         labels=tuple(labels),
         known=known,
@@ -90,6 +86,4 @@ def classification_report(
             for label, p, r, f, n in zip(labels, precision, recall, f1, support, strict=True)
         ),
         confusion=confusion_matrix(truth, predicted, labels=class_ids),
-        majority=labels[majority],
-        majority_accuracy=float(support[majority] / len(truth)),
     )

@@ -1,6 +1,5 @@
 """BERT from scratch, to be read in this order: `layers`, `embeddings`, `attention`, `encoder`, `bert`, `heads`,
-`losses`. A `trace` holds what a layer computed; `weights` and `weight_names` read and write Hugging Face's
-files.
+`losses`. A `trace` holds what a layer computed; `weights` and `weight_names` read and write Hugging Face's files.
 
 The families that came after it are settings (docs/families.md); what they compute otherwise is in `families/`.
 

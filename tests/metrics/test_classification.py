@@ -39,8 +39,6 @@ def test_the_confusion_tells_everything_else(some) -> None:
         assert scores.precision == pytest.approx(table[i, i] / max(1, table[:, i].sum()))
         assert scores.recall == pytest.approx(table[i, i] / max(1, table[i].sum()))
         assert scores.f1 == pytest.approx(2 * table[i, i] / max(1, table[i].sum() + table[:, i].sum()))
-    assert report.majority_accuracy == max(table.sum(axis=1)) / len(truth)
-    assert report.majority == LABELS[int(np.bincount(truth).argmax())]
 
 
 @given(pairs)
@@ -72,8 +70,7 @@ def test_a_true_class_that_a_binary_classifier_cannot_predict_does_not_change_wh
 def test_a_constant_guess_scores_as_the_majority_and_correlates_with_nothing() -> None:
     truth = np.array([0, 2, 2, 2, 1])
     report = classification_report(truth, np.full(5, 2), LABELS)
-    assert report.accuracy == report.majority_accuracy == pytest.approx(3 / 5)
-    assert report.majority == "good"
+    assert report.accuracy == pytest.approx(3 / 5)
     assert report.mcc == 0
     assert report.balanced_accuracy == pytest.approx(1 / 3)
 
@@ -85,7 +82,7 @@ def test_one_class_alone_is_right_and_tells_nothing() -> None:
 
 def test_no_examples_score_nothing() -> None:
     report = classification_report(np.array([], dtype=int), np.array([], dtype=int), LABELS)
-    assert (report.count, report.accuracy, report.macro_f1, report.f1, report.majority_accuracy) == (0, 0, 0, 0, 0)
+    assert (report.count, report.accuracy, report.macro_f1, report.f1) == (0, 0, 0, 0)
     assert report.confusion.shape == (3, 3)
 
 

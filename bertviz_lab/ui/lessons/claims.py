@@ -131,7 +131,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
         return true, false
 
     own, zero, of_tiny = of_pairs(checkpoint, ""), of_pairs(checkpoint, "zero"), of_pairs(tiny, "zero")
-    differences = [[true - false for true, false in zip(*found, strict=True)] for found in (own, zero)]
+    differences = [[true - false for true, false in zip(*probabilities, strict=True)] for probabilities in (own, zero)]
     held = (abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True))
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
     follows_up, wrong, other = (next_sentence(town, BIKES, text).is_next for text in told)
@@ -139,8 +139,8 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
                "swapped": percent(follows(checkpoint, *PAIRS[0], "swapped")),
                "told": percent(follows_up), "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
     named = ("true_own", "false_own"), ("true_zero", "false_zero"), ("true_tiny", "false_tiny")
-    for names, found in zip(named, (own, zero, of_tiny), strict=True):
-        numbers |= {name: percent(fmean(shares)) for name, shares in zip(names, found, strict=True)}
+    for names, probabilities in zip(named, (own, zero, of_tiny), strict=True):
+        numbers |= {name: percent(fmean(shares)) for name, shares in zip(names, probabilities, strict=True)}
     before, now = map(fmean, differences)
     both_follow = min(map(fmean, zero)) > 0.5
     answer = only_choice(now > 0.8 * before, before > 0.3 and now < before / 2 and not both_follow, both_follow)

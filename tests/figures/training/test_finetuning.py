@@ -133,10 +133,10 @@ def test_labels_and_entities_have_three_scores_each() -> None:
     assert f"{REPORT.macro_f1:.1%}" in body["sentence"]
     assert "hardest label is good" in body["sentence"]
     entities = entity_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]])
-    found = shown(per_class_payload(entities))
-    assert found["groups"] == ["LOC", "PER"]
-    assert f"F1 {entities.f1:.1%}" in found["sentence"]
-    assert "hardest entity type is LOC" in found["sentence"]
+    chart = shown(per_class_payload(entities))
+    assert chart["groups"] == ["LOC", "PER"]
+    assert f"F1 {entities.f1:.1%}" in chart["sentence"]
+    assert "hardest entity type is LOC" in chart["sentence"]
 
 
 def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:

@@ -49,12 +49,12 @@ def summary_view(results: "Results") -> str:
     if random:
         items.append(("Random-weights baseline", format_score(results.metric, random[0]["scores"][results.metric])))
     note = f"Evaluated on {len(results.examples):,} held-out examples after training on {results.train_count:,}."
-    for family in results.seed_statistics:
-        mean, spread = (family[name].get(results.metric) for name in ("mean", "deviation"))
+    for statistics in results.seed_statistics:
+        mean, spread = (statistics[name].get(results.metric) for name in ("mean", "deviation"))
         if mean is not None:
             wide = f" ± {format_deviation(results.metric, spread)}" if spread is not None else ""
-            of = f"{family['name']}: mean" if family["name"] else "Mean"
-            note += f" {of} of {family['count']} seeds {format_score(results.metric, mean)}{wide}."
+            of = f"{statistics['name']}: mean" if statistics["name"] else "Mean"
+            note += f" {of} of {statistics['count']} seeds {format_score(results.metric, mean)}{wide}."
     if len(results.trials) > 1:
         note += " The model was selected on these same examples, so its score is optimistic."
     if len(results.trials) < results.planned:
