@@ -64,12 +64,15 @@ def finetune_command(options: argparse.Namespace) -> Result:
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Start or resume a run; `settings` supplies the defaults."""
     from bertviz_lab.training import run_training
+    from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.console import final_scores, format_event
     from bertviz_lab.training.runs.events import Event, RunFinished
     from bertviz_lab.training.runs.run_folder import discard_failed_run, read_config, read_log, record
     from bertviz_lab.training.runs.trackers import track
 
+    if not options.out:
+        raise InputError("--out is empty; name a folder for the run.")
     folder = Path(options.out)
     given = given_options(options, [f.name for f in dataclasses.fields(kind)])
     resume = options.resume and (folder / "config.json").is_file()
@@ -82,6 +85,8 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         config = settings(**given)
         if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
             raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
+        if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
+            raise InputError(f"{folder} holds a model already, which would be lost; name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -190,7 +195,7 @@ def export_command(options: argparse.Namespace) -> Result:
     report = export_onnx(checkpoint, path)
     card = f"{checkpoint.card.rstrip()}\n\n{report.card_section()}\n".lstrip()
     (path / "README.md").write_text(card, encoding="utf-8")
-    body = {"path": str(path)} | dataclasses.asdict(report) | {"onnx": str(report.path)}
+    body = dataclasses.asdict(report) | {"path": str(path), "onnx": str(report.path)}
     return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
 
 

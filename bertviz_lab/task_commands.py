@@ -42,6 +42,8 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         remarks: list[str] = []
         scores = evaluate_task(model, options.data, options.task, max_length=length, on_note=remarks.append, **reading)
         notes += _notes(*remarks)
+    elif options.seed < 0:
+        raise InputError("--seed is a whole number from 0 on.")
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
     return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes)

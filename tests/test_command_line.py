@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertviz_lab import interpret, load_checkpoint
+from bertviz_lab import PretrainConfig, interpret, load_checkpoint, pretrain
 from bertviz_lab.__main__ import main
 from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
@@ -70,11 +70,27 @@ def test_a_folder_with_a_run_is_not_overwritten(capsys, text: str, tmp_path: Pat
     assert "--resume" in refusal(capsys, *arguments)
 
 
+def test_a_folder_with_a_model_or_a_run_of_the_python_interface_is_not_overwritten(
+    capsys, model: str, text: str, tmp_path: Path
+) -> None:
+    answer(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
+    config = PretrainConfig(corpus=(text,), steps=1, vocab_size=300, layers=1, seq_len=32, batch_size=2)
+    for _ in pretrain(config, tmp_path / "run"):
+        pass
+    for folder in ("exported", "run"):
+        before = {path: path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file()}
+        said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / folder), "--steps", "1", *TINY)
+        assert "holds a model already" in said
+        assert {path: path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ([], "Name at least one text"),
         (["--corpus", "no-such-file.txt"], "no-such-file.txt"),
+        (["--corpus", ""], "A name is empty"),
+        (["--corpus", "x", "--out", ""], "--out is empty"),
         (["--corpus", "sample:nothing"], "no sample"),
         (["--corpus", "x", "--preset", "huge"], "tiny, mini"),
         (["--corpus", "x", "--preset", "tin"], "did you mean tiny"),
@@ -98,10 +114,15 @@ def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[st
         (["attention", "--model", "MODEL", "--text-a", "a", "--out", "x.exe"], ".html, .png or .json"),
         (["attention", "--model", "MODEL", "--text-a", "a", "--out", "/no/such/folder/x.html"], "cannot be written"),
         (["evaluate", "--model", "MODEL", "--data", "no-such-file.txt"], "no-such-file.txt"),
+        (["evaluate", "--model", "MODEL", "--data", "x", "--seed", "-1"], "from 0 on"),
+        (["evaluate", "--model", "sentiment-mini", "--task", "classification", "--data", ""], "A name is empty"),
+        (["predict", "--model", "sentiment-mini", "--data", ""], "A name is empty"),
+        (["finetune", "--train", "sample:sentiment", "--eval", "", "--out", "RUN"], "A name is empty"),
     ],
 )
-def test_bad_input_is_one_clear_line(capsys, model: str, arguments: list[str], message: str) -> None:
-    assert message in refusal(capsys, *(model if a == "MODEL" else a for a in arguments))
+def test_bad_input_is_one_clear_line(capsys, model: str, tmp_path: Path, arguments: list[str], message: str) -> None:
+    named = {"MODEL": model, "RUN": str(tmp_path / "run")}
+    assert message in refusal(capsys, *(named.get(argument, argument) for argument in arguments))
 
 
 def test_next_sentence_answers(capsys, model: str) -> None:
@@ -211,6 +232,9 @@ def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_p
     answer(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
     assert AutoModelForMaskedLM.from_pretrained(tmp_path / "exported") is not None
     assert "not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
+    told = answer(capsys, "export", "--onnx", "--model", model, "--out", str(tmp_path / "graphs"))
+    assert told["path"] == str(tmp_path / "graphs")
+    assert Path(told["onnx"]).exists()
 
 
 def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
@@ -231,6 +255,8 @@ def test_a_file_in_place_of_a_folder_is_one_clear_line(capsys, model: str, tmp_p
 
 
 def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:
+    (tmp_path / "my-bert").mkdir()
+    (tmp_path / "my-bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")  # no run
     assert answer(capsys, "runs", "--runs-dir", str(tmp_path)) == {"runs": []}
 
 

@@ -186,12 +186,13 @@ class Runs:
         return read_log(self.folder(run_id), start)
 
     def ids(self) -> tuple[str, ...]:
-        """All runs, the newest first."""
+        """All runs, the newest first; a folder without a state, such as an exported model, is none."""
         started = {}
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self.root):
                 if _RUN_ID.fullmatch(name):
                     with contextlib.suppress(OSError):
+                        os.stat(self.root / name / "state.json")
                         started[name] = os.stat(self.root / name / "config.json").st_mtime
         return tuple(sorted(started, key=lambda name: -started[name]))
 

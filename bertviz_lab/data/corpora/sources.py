@@ -167,6 +167,8 @@ class _Search:
     kinds: Kinds
 
     def path(self, entry: str | Path) -> Sequence[Source]:
+        if not str(entry):
+            raise InputError(f"A name is empty; give {self.kinds.readable}.")
         path = Path(entry)
         if glob.has_magic(str(entry)) and not os.path.exists(path):
             return self._pattern(str(entry))
