@@ -70,10 +70,10 @@ class TokenizedCorpus:
             ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
             for batch in _batches(documents):
                 ids, sizes = lookup.ids([sentence for document in batch for sentence in document.sentences])
-                ids.astype(dtype).tofile(ids_file)
+                ids_file.write(ids.astype(dtype).tobytes())  # unlike `tofile`, it tells of a full disk
                 frequencies += np.bincount(ids, minlength=len(frequencies))
                 # Sentences without a token are dropped, and documents without a sentence.
-                (tokens + np.cumsum(sizes[sizes > 0])).tofile(sentence_file)
+                sentence_file.write((tokens + np.cumsum(sizes[sizes > 0])).tobytes())
                 kept = np.concatenate(([0], np.cumsum(sizes > 0)))
                 first, ends = 0, []
                 for document in batch:
@@ -82,18 +82,19 @@ class TokenizedCorpus:
                         done = last
                     first += len(document.sentences)
                     last = sentences + int(kept[first])
-                np.array(ends, dtype=np.int64).tofile(document_file)
+                document_file.write(np.array(ends, dtype=np.int64).tobytes())
                 tokens, sentences = tokens + len(ids), sentences + int(kept[-1])
                 count += sum(not document.continues for document in batch)
                 if on_progress:
                     on_progress(count)
-            np.array([last] if last > done else [], dtype=np.int64).tofile(document_file)
+            document_file.write(np.array([last] if last > done else [], dtype=np.int64).tobytes())
         if not tokens:
             raise InputError("The text holds no words to train on.")
         np.save(folder / "frequencies.npy", frequencies)
-        # Written last: with it, all the rest is whole.
+        # Written last, and whole or not at all: with it, all the rest is whole.
         meta = {"format": FORMAT, "dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
-        (folder / "corpus.json").write_text(json.dumps(meta), encoding="utf-8")
+        (folder / "corpus.json.part").write_text(json.dumps(meta), encoding="utf-8")
+        (folder / "corpus.json.part").replace(folder / "corpus.json")
         return cls.open(folder)
 
     @classmethod

@@ -1,7 +1,9 @@
 """A corpus as numbers: what goes in comes out, with the borders of sentences and documents."""
 
+import errno
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,3 +167,12 @@ def test_a_view_counts_its_own_documents():
     assert len(view) == 2
     assert view.sentence_bounds(0).tolist() == [14, 15, 16]
     assert view.sentence_bounds(1).tolist() == [4, 5, 6]
+
+
+def test_a_full_disk_is_told_and_leaves_no_corpus(tokenizer, tmp_path, monkeypatch):
+    (tmp_path / "sentence_ends.bin").symlink_to("/dev/full")  # few bytes: they are written when the file is closed
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # the link stays
+    with pytest.raises(OSError, match="No space left") as told:
+        TokenizedCorpus.write(documents("one two|three", "four"), tokenizer, tmp_path)
+    assert told.value.errno == errno.ENOSPC
+    assert not (tmp_path / "corpus.json").exists()
