@@ -7,6 +7,7 @@ from pathlib import Path
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.options import options_of
+from bertviz_lab.config.pretrain import RECIPES
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.metrics.names import NAMES, format_score
@@ -171,16 +172,17 @@ def _table(scores: Mapping[str, float], names: Mapping[str, str] = NAMES) -> str
 
 def _command(name: str, config: RunConfig) -> str:
     """The command that repeats a run, as Markdown code: it can be pasted into a shell where the files are."""
-    words = ["python", "-m", "bertviz_lab", name, *_arguments(config)]
+    words = ["python", "-m", "bertviz_lab", name, *_arguments(config), "--out", "run"]
     code = "".join(c if c.isprintable() else "_" for c in shlex.join(words))
     return f"`` {code} ``" if "`" in code else f"`{code}`"
 
 
 def _arguments(config: RunConfig) -> Iterator[str]:
-    """The options that differ from their defaults, as they are typed."""
+    """The options that differ from their defaults, as they are typed; a recipe's own are defaults too."""
+    recipe = RECIPES[config.recipe] if isinstance(config, PretrainConfig) else {}
     for field in options_of(type(config)):
         name, value, flag = field.name, getattr(config, field.name), field.name.replace("_", "-")
-        if value == field.default:
+        if value is None or value == recipe.get(name, field.default):
             continue
         if isinstance(value, bool):
             yield f"--{flag}" if value else f"--no-{flag}"
@@ -188,8 +190,10 @@ def _arguments(config: RunConfig) -> Iterator[str]:
         yield f"--{flag}"
         if isinstance(value, tuple):
             yield from map(_file_name, value)
+        elif name in ("init_from", "teacher", "tokenizer", "model", "like"):
+            yield model_name(value)
         else:
-            yield model_name(value) if name in ("init_from", "teacher", "tokenizer", "model", "like") else str(value)
+            yield "tab" if value == "\t" else str(value)
 
 
 def source_name(source: str) -> str:

@@ -17,8 +17,10 @@ def typed(config, name):
     words = shlex.split(code[2])
     assert words[:4] == ["python", "-m", "bertviz_lab", name]
     parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("--out", required=True)
     add_options(parser, type(config))
-    return type(config)(**given_options(parser.parse_args(words[4:]), list(type(config).__dataclass_fields__)))
+    given = given_options(parser.parse_args(words[4:]), list(type(config).__dataclass_fields__))
+    return PretrainConfig.of_recipe(**given) if isinstance(config, PretrainConfig) else FinetuneConfig(**given)
 
 
 HUB = "google/bert_uncased_L-2_H-128_A-2"
@@ -30,6 +32,9 @@ HUB = "google/bert_uncased_L-2_H-128_A-2"
         PretrainConfig(corpus=("dataset:wikitext:wikitext-2-raw-v1@train",), steps=7),
         PretrainConfig(corpus=("dataset:org/name@train", "sample:tiny-town"), whole_word=False, learning_rate=3e-4),
         PretrainConfig(corpus=("my books & notes.txt", "it's $HOME `ls`.txt"), init_from=HUB),
+        PretrainConfig.of_recipe("paper", corpus=("a.txt",)),
+        PretrainConfig.of_recipe("paper", corpus=("a.txt",), dropout=0.0, optimizer="muon", mask_probability=0.3),
+        FinetuneConfig(train=("a.csv",), delimiter="tab"),
         FinetuneConfig(train=("a b.csv",), eval=("c;d.csv",), test=("t.csv",), model=HUB, delimiter=";"),
         FinetuneConfig(train=("sample:reviews",), model="random", like="wiki-mini", text_a="the text", seeds=3),
     ],
