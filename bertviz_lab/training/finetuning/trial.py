@@ -77,6 +77,9 @@ class TrialRun:
             self._load_weights(saved.path)
         self.optimizer = build_finetuning_optimizer(self.model, config, trial.learning_rate)
         set_gradient_checkpointing(self.model, config.gradient_checkpointing)
+        if setup.data.task == "embeddings":  # which are pooled otherwise: DDP would wait for the pooler's gradients
+            for name, parameter in self.model.named_parameters():
+                parameter.requires_grad_(parameter.requires_grad and not name.startswith("pooler"))
         self._wrapped = hardware.prepare(self.model)
         weighted = config.class_weights == "balanced" and bool(setup.data.labels)
         weights = class_weights(setup.train, len(setup.data.labels)) if weighted else None

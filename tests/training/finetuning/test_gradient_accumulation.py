@@ -12,6 +12,7 @@ import torch
 
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from tests.training.finetuning.embeddings.support import config_for
 from tests.training.finetuning.support import TASKS, finish
 from tests.training.support import identical, weights
 
@@ -34,6 +35,7 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     balanced = {"classification": "balanced", "tokens": "balanced"}
     options = {"batch_size": 5, "dropout": 0.0, "seeds": 2, "learning_rate": 5e-4}
     configs = {task: files.config(task, class_weights=balanced.get(task, "none"), **options) for task in TASKS}
+    configs["embeddings"] = config_for(files, tmp_path, "scores", dropout=0.0)
     frozen = replace(configs["classification"], freeze_layers=1)
     jobs = {task: (config, 10_000) for task, config in configs.items()}
     # The main process scores the test set alone, while the other waits for the scores.
@@ -65,7 +67,7 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
         a, b = (weights(latest_checkpoint(folder)) for folder in (one, two))
         return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
 
-    for name in (*TASKS, "frozen"):
+    for name in (*configs, "frozen"):
         finish(jobs[name][0], tmp_path / "alone" / name)
         assert same(tmp_path / "alone" / name, tmp_path / name), name
         reports = [json.loads((folder / name / "report.json").read_text()) for folder in (tmp_path, tmp_path / "alone")]
