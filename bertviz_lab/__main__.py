@@ -7,19 +7,16 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals, write_file
+from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, given_options
+from bertviz_lab.interpret_commands import attention_command, fill_mask_command, next_sentence_command, tokenize_command
 from bertviz_lab.task_commands import encode_command, evaluate_command, predict_command
-
-if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _BAD_INPUT = 2
 
@@ -116,77 +113,11 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
 
 
-def fill_mask_command(options: argparse.Namespace) -> Result:
-    """Predict the masked tokens of a text."""
-    from bertviz_lab.interpret import fill_mask
-
-    checkpoint = _load(options.model)
-    predictions = fill_mask(checkpoint, options.text, options.top_k)
-    _warn(checkpoint.length_warning(len(predictions.encoding.ids)))
-    lines = [
-        f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
-        for mask in predictions.masks
-        for n, c in enumerate(mask.candidates)
-    ]
-    body = {"tokens": predictions.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in predictions.masks]}
-    return Result(body, "\n".join(lines))
-
-
-def next_sentence_command(options: argparse.Namespace) -> Result:
-    """Predict whether sentence B follows sentence A (NSP)."""
-    from bertviz_lab.interpret import next_sentence
-
-    checkpoint = _load(options.model)
-    prediction = next_sentence(checkpoint, options.text_a, options.text_b)
-    _warn(checkpoint.length_warning(len(prediction.encoding.ids)))
-    body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
-    return Result(body, f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}")
-
-
-def attention_command(options: argparse.Namespace) -> Result:
-    """Write the attention weights of every head for a text as HTML, PNG or JSON."""
-    from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
-    from bertviz_lab.interpret import trace_text
-
-    path = Path(options.out)
-    if path.suffix not in (".html", ".png", ".json"):
-        raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
-    checkpoint = _load(options.model)
-    trace = trace_text(checkpoint, options.text_a, options.text_b)
-    _warn(checkpoint.length_warning(len(trace.tokens)))
-    title = f"{options.model}: {options.text_a}"
-    if path.suffix == ".html":
-        content = attention_html(trace.tokens, trace.attentions, title).encode()
-    elif path.suffix == ".png":
-        content = attention_png(trace.attentions, title)
-    else:
-        document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
-        content = strict_json.dumps(document, ensure_ascii=False).encode()
-    write_file(path, content)
-    layers, heads, tokens, _ = trace.attentions.shape
-    return Result(
-        {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens},
-        f"{layers} x {heads} heads over {tokens} tokens, written to {path}",
-    )
-
-
-def tokenize_command(options: argparse.Namespace) -> Result:
-    """Tokenize a text: tokens, ids and segment ids."""
-    from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
-
-    encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text, options.text_b)
-    columns = zip(encoding.tokens, encoding.ids, encoding.token_type_ids, strict=True)
-    lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
-    body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
-    return Result(body | {"attention_mask": encoding.attention_mask, "offsets": encoding.offsets}, "\n".join(lines))
-
-
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
-    from bertviz_lab.training.checkpoints.checkpoint import export_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import export_checkpoint, load_checkpoint
 
-    checkpoint = _load(options.model)
+    checkpoint = load_checkpoint(options.model)
     path = export_checkpoint(checkpoint, Path(options.out))
     if not options.onnx:
         return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
@@ -201,10 +132,11 @@ def export_command(options: argparse.Namespace) -> Result:
 
 def push_command(options: argparse.Namespace) -> Result:
     """Publish a model on the Hugging Face hub; --dry-run shows what would be sent."""
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
     publication = push_to_hub(
-        _load(options.model),
+        load_checkpoint(options.model),
         options.repo,
         private=not options.public,
         dry_run=options.dry_run,
@@ -245,10 +177,11 @@ def app_command(options: argparse.Namespace) -> int:
     if options.hash_password:
         print(f"{options.hash_password}:{hash_password(read_password())}")
         return 0
+    seen = "Note: Everybody on this machine sees {} in the list of processes; {} is safer."
     if options.auth:
-        _warn("Everybody on this machine sees --auth in the list of processes; --auth-file is safer.")
+        _progress(seen.format("--auth", "--auth-file"))
     if options.leader_key and options.leader_key != os.environ.get("BERTVIZ_LAB_LEADER_KEY"):
-        _warn("Everybody on this machine sees --leader-key in the list of processes; BERTVIZ_LAB_LEADER_KEY is safer.")
+        _progress(seen.format("--leader-key", "BERTVIZ_LAB_LEADER_KEY"))
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
     given = {
         name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
@@ -282,19 +215,8 @@ def doctor_command(options: argparse.Namespace) -> Result:
     return Result({"ready": ready, "checks": [dataclasses.asdict(check) for check in checks]}, text, int(not ready))
 
 
-def _load(model: str) -> "Checkpoint":
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # torch takes a second to import
-
-    return load_checkpoint(model)
-
-
 def _progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def _warn(sentence: str) -> None:
-    if sentence:
-        print(f"Note: {sentence}", file=sys.stderr)
 
 
 _COMMANDS: dict[str, Callable[..., Result | int]] = {

@@ -23,6 +23,11 @@ class Result:
     notes: tuple[str, ...] = ()  # sentences for people, on stderr
 
 
+def notes_of(*sentences: str) -> tuple[str, ...]:
+    """The notes of a result; empty sentences are left out."""
+    return tuple(f"Note: {sentence}" for sentence in sentences if sentence)
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write a file that a person named. Raises `InputError` where it cannot be written."""
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals, write_file
+from bertviz_lab.command_result import INTERRUPTED, Result, notes_of, stop_on_signals, write_file
 from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
@@ -28,7 +28,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
     model, length = load_checkpoint(options.model), options.seq_len
-    notes = _notes(model.length_warning(length or 0))
+    notes = notes_of(model.length_warning(length or 0))
     if options.task == "probes":
         from bertviz_lab.interpret import probe
 
@@ -41,7 +41,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         reading = given_options(options, READING)
         remarks: list[str] = []
         scores = evaluate_task(model, options.data, options.task, max_length=length, on_note=remarks.append, **reading)
-        notes += _notes(*remarks)
+        notes += notes_of(*remarks)
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
     else:
@@ -123,7 +123,7 @@ def predict_command(options: argparse.Namespace) -> Result:
     model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, predict.prediction_task(model), **columns, report=report)
-    notes = _notes(predict.truncation_warning(model, examples), *report.remarks)
+    notes = notes_of(predict.truncation_warning(model, examples), *report.remarks)
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
     table = io.StringIO()
@@ -161,8 +161,4 @@ def encode_command(options: argparse.Namespace) -> Result:
         write_file(path, "".join(f"{row}\n" for row in rows).encode())
     body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
     done = f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}"
-    return Result(body, done, notes=_notes(*report.remarks))
-
-
-def _notes(*sentences: str) -> tuple[str, ...]:
-    return tuple(f"Note: {sentence}" for sentence in sentences if sentence)
+    return Result(body, done, notes=notes_of(*report.remarks))

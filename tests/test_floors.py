@@ -30,6 +30,7 @@ FLOORS = {
     "flags": 1,
     "command_result": 1,
     "task_commands": 7,
+    "interpret_commands": 7,
     "__main__": 8,
     "__init__": 9,
 }

@@ -1,0 +1,80 @@
+"""The commands that show what a model makes of a text: `fill-mask`, `next-sentence`, `attention` and `tokenize`."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from bertviz_lab import strict_json
+from bertviz_lab.command_result import Result, notes_of, write_file
+from bertviz_lab.errors import InputError
+
+
+def fill_mask_command(options: argparse.Namespace) -> Result:
+    """Predict the masked tokens of a text."""
+    from bertviz_lab.interpret import fill_mask
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    checkpoint = load_checkpoint(options.model)
+    predictions = fill_mask(checkpoint, options.text, options.top_k)
+    lines = [
+        f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
+        for mask in predictions.masks
+        for n, c in enumerate(mask.candidates)
+    ]
+    body = {"tokens": predictions.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in predictions.masks]}
+    return Result(body, "\n".join(lines), notes=notes_of(checkpoint.length_warning(len(predictions.encoding.ids))))
+
+
+def next_sentence_command(options: argparse.Namespace) -> Result:
+    """Predict whether sentence B follows sentence A (NSP)."""
+    from bertviz_lab.interpret import next_sentence
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    checkpoint = load_checkpoint(options.model)
+    prediction = next_sentence(checkpoint, options.text_a, options.text_b)
+    notes = notes_of(checkpoint.length_warning(len(prediction.encoding.ids)))
+    body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
+    return Result(
+        body, f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}", notes=notes
+    )
+
+
+def attention_command(options: argparse.Namespace) -> Result:
+    """Write the attention weights of every head for a text as HTML, PNG or JSON."""
+    from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
+    from bertviz_lab.interpret import trace_text
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    path = Path(options.out)
+    if path.suffix not in (".html", ".png", ".json"):
+        raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
+    checkpoint = load_checkpoint(options.model)
+    trace = trace_text(checkpoint, options.text_a, options.text_b)
+    notes = notes_of(checkpoint.length_warning(len(trace.tokens)))
+    title = f"{options.model}: {options.text_a}"
+    if path.suffix == ".html":
+        content = attention_html(trace.tokens, trace.attentions, title).encode()
+    elif path.suffix == ".png":
+        content = attention_png(trace.attentions, title)
+    else:
+        document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
+        content = strict_json.dumps(document, ensure_ascii=False).encode()
+    write_file(path, content)
+    layers, heads, tokens, _ = trace.attentions.shape
+    return Result(
+        {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens},
+        f"{layers} x {heads} heads over {tokens} tokens, written to {path}",
+        notes=notes,
+    )
+
+
+def tokenize_command(options: argparse.Namespace) -> Result:
+    """Tokenize a text: tokens, ids and segment ids."""
+    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
+
+    encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text, options.text_b)
+    columns = zip(encoding.tokens, encoding.ids, encoding.token_type_ids, strict=True)
+    lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
+    body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
+    return Result(body | {"attention_mask": encoding.attention_mask, "offsets": encoding.offsets}, "\n".join(lines))
