@@ -1,6 +1,8 @@
 """Sentences to try on a model, chosen so that it has met their words."""
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -140,27 +142,43 @@ def _contrast(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[str, str,
     met: dict[str, str] = {}
     best = ("", "", "")
     for sentence in sentences[:200]:
-        for word in dict.fromkeys(match.group() for match in _WORD.finditer(sentence)):
+        for word in dict.fromkeys(sentence[start:end] for start, end in _words(tokenizer, sentence)):
             other = met.setdefault(word, sentence)
-            if other != sentence and len(word) > len(best[-1]) and len(tokenizer.ids([f" {word}"])[0]) == 1:
+            if other != sentence and len(word) > len(best[-1]):
                 best = (other, sentence, word)
     return best
 
 
 def _hide(tokenizer: Tokenizer, sentence: str, number: int) -> str | None:
     """The sentence with one word hidden that the vocabulary has as a whole; None where too few words suit."""
-    words = list(_WORD.finditer(sentence))[1:]  # before the first word there is too little to guess from
-    pieces = tokenizer.ids([f" {word.group()}" for word in words])
-    # Names are not to be guessed, and their capitals give them away.
-    suited = [w for w, ids in zip(words, pieces, strict=True) if len(ids) == 1 and not w.group()[0].isupper()]
+    # Before the first word there is too little to guess from. Names give themselves away by their capitals.
+    suited = [(start, end) for start, end in _words(tokenizer, sentence) if start and not sentence[start].isupper()]
     if len(suited) < 2:
         return None
-    word = suited[number % len(suited)]
-    return sentence[: word.start()] + "[MASK]" + sentence[word.end() :]
+    start, end = suited[number % len(suited)]
+    return sentence[:start] + "[MASK]" + sentence[end:]
+
+
+def _words(tokenizer: Tokenizer, sentence: str) -> list[tuple[int, int]]:
+    """Where the words are that are one token; in a text without spaces, all tokens that are no punctuation."""
+    encoding = tokenizer.encode(sentence)
+    pieces = Counter(encoding.word_ids)
+    return [
+        (start, end)
+        for (start, end), word, token in zip(encoding.offsets, encoding.word_ids, encoding.ids, strict=True)
+        if word is not None and token != tokenizer.unk_id and (pieces[word] == 1 or _has_no_spaces(sentence))
+        if _WORD.fullmatch(sentence[start:end]) or unicodedata.category(sentence[start]) in ("Lo", "So")
+    ]
 
 
 def _fits(sentence: str) -> bool:
-    return _FEW_WORDS <= len(sentence.split()) <= _MANY_WORDS
+    words = len(sentence) // 2 if _has_no_spaces(sentence) else len(sentence.split())
+    return _FEW_WORDS <= words <= _MANY_WORDS
+
+
+def _has_no_spaces(sentence: str) -> bool:
+    """Whether words are not separated, as in Chinese, Japanese and Thai."""
+    return len(sentence) > 10 * len(sentence.split())
 
 
 def _spread(items: list[Any], most: int) -> list[Any]:

@@ -25,3 +25,25 @@ def test_a_text_without_suitable_sentences_gives_no_examples(tmp_path) -> None:
     tokenizer = Tokenizer.train(["One. Two. Three words here."], vocab_size=100)
     assert examples_from([str(text)], tokenizer) is None
     assert examples_from([str(tmp_path / "gone.txt")], tokenizer) is None
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["今天的天气很好,我们去公园散步。", "明天的天气不好,我们在家里看书。", "他们在公园里看见了很多人。"],
+        ["きょうはとてもいい天気ですね。", "あしたはとてもさむい天気です。", "いい天気の日はさんぽをします。"],
+        ["วันนี้อากาศดีมากเราไปเดินเล่น", "พรุ่งนี้อากาศไม่ดีเราอยู่บ้าน", "วันนี้เราไปเดินเล่นที่บ้าน"],
+        ["😀 😂 😍 😀 😂 🎉", "🎉 😀 😂 😍 😀 😂", "😍 😀 😂 🎉 😀 😂"],
+    ],
+    ids=["Chinese", "Japanese", "Thai", "emoji"],
+)
+def test_texts_without_letters_or_spaces_give_examples_too(tmp_path, lines: list[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(lines), encoding="utf-8")
+    tokenizer = Tokenizer.train(lines, vocab_size=50)  # no word of many characters
+    own = examples_from([str(text)], tokenizer)
+    assert own is not None
+    for masked in own.masked:
+        before, after = masked.split("[MASK]")
+        assert before
+        assert any(line.startswith(before) and line.endswith(after) for line in lines)
