@@ -365,6 +365,24 @@ def test_a_workspace_stands_in_the_address(page: Page, served: tuple[str, AppSta
     expect(page.locator("#text-a")).to_have_value(BIKE)
 
 
+def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    tabs = page.locator("#spaces")
+    for name in ("Train", "Runs"):
+        tabs.get_by_role("tab", name=name, exact=True).click()
+        eventually(page, lambda name=name: said(page).get("space") == name.lower())
+    for turn, name in ((page.go_back, "Train"), (page.go_back, "Explore"), (page.go_forward, "Train")):
+        turn()
+        expect(tabs.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        eventually(page, lambda name=name: said(page).get("space", "explore") == name.lower())
+        page.wait_for_timeout(600)  # a change of the address that is on its way would be written by now
+    page.go_back()
+    expect(page.locator("#text-a")).to_have_value(BIKE)
+    expect(first_candidate(page)).to_contain_text("blue")
+    page.go_back()
+    assert page.url == "about:blank"
+
+
 def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
     page: Page, served: tuple[str, AppState]
 ) -> None:

@@ -84,7 +84,8 @@ const page = (() => {
   const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
   const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
-  let space = start.get('space') in SPACES ? start.get('space') : ''; // an address may say anything
+  const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space')) ?? '';
+  let space = named();
   let onTheWay = start.has('lesson') || !['', 'explore'].includes(space);
   let writing = 0;
 
@@ -132,6 +133,8 @@ const page = (() => {
     emit('select', position);
   }
 
+  window.addEventListener('popstate', () => page.open({ space: named() || 'explore' }));
+
   return {
     /** What Python tells the page: the default model, and the run whose first model is awaited. */
     start: { model: '' },
@@ -159,8 +162,10 @@ const page = (() => {
       const passing = onTheWay && name === 'explore';
       onTheWay = false;
       if (passing) return;
+      const moved = space && name !== (named() || 'explore');
       space = name;
-      writeAddress();
+      if (moved) history.pushState(history.state, '', address()); // the browser's Back leads to the workspace before
+      else writeAddress();
       emit('space', name);
     },
     /**

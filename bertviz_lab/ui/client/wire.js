@@ -23,12 +23,10 @@ async function tell(ticket) {
   root.textContent ||= 'Working …';
   while (told.has(ticket)) {
     const { share = 0, before = null, seconds = 0 } = (await server.progress(ticket)) ?? {};
-    if (told.has(ticket)) root.textContent = before !== null ? waitingWords(before, seconds) : workingWords(share);
+    if (told.has(ticket)) root.textContent = before !== null ? waitingWords(before, seconds) : `Working …${share > 0 ? ` ${percent(share, 0)}` : ''}`;
     await pause(TELL_AFTER);
   }
 }
-
-const workingWords = (share) => (share > 0 ? `Working … ${percent(share, 0)}` : 'Working …');
 
 /** Such as "2 questions before yours, about 4 s". */
 function waitingWords(before, seconds) {

@@ -13,7 +13,6 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
   const panels = KNOWN_VIEWS.filter((view) => view.workspace === name).map(makeView);
-  const find = (id) => panels.find(({ view }) => view.id === id);
   root.append(h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
     h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title))),
   ...panels.map(({ node }) => node));
@@ -28,7 +27,7 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
 
   function revealAsked() {
     const { show, part, lesson } = page.asked;
-    const panel = find(show);
+    const panel = panels.find(({ view }) => view.id === show);
     if (!panel) return;
     page.asked = {};
     setTimeout(() => panel.reveal(part, !lesson)); // a lesson's line above the panel takes the focus
