@@ -294,6 +294,13 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[st
     expect(view.locator(".grid canvas")).to_have_count(4)
 
 
+def test_a_link_to_a_run_that_was_deleted_says_so(page: Page, served: tuple[str, AppState]) -> None:
+    page.goto(f"{served[0]}?space=runs&runs.open=dynamics&dynamics.run=deleted-run-1")
+    expect(page.locator("#dynamics-scrubber")).to_contain_text("This run is no longer here; choose another one.")
+    page.locator("#dynamics-run").select_option("tiny-town")
+    expect(ready(page).locator("canvas").first).to_be_visible()
+
+
 def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address)

@@ -225,9 +225,12 @@ def test_the_page_is_told_what_to_begin_with_and_what_trains(
     assert (under_way["first"], under_way["live"]) == (RUN, [RUN])
 
 
-def test_a_link_leads_to_a_run_that_has_snapshots(session: AppState) -> None:
+def test_a_link_leads_to_its_run_and_to_no_other_where_that_is_gone(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
-    for run, others in ((RUN, [[RUN, "calm-otter"]]), ("gone", []), ("/etc", [])):
+    for run, others in ((RUN, [[RUN, "calm-otter"]]), ("gone", [["gone", "gone"]]), ("/etc", [["/etc", "/etc"]])):
         choices = ask(shared, "runs", run=run)["choices"]
         assert choices == [*others, ["tiny-town", "tiny-town (comes with the lab)"]]
+    for question, texts in (("examples", {}), ("opening", {"text_a": "a", "text_b": "", "words": ""})):
+        with pytest.raises(InputError, match="no longer here"):
+            ask(shared, question, run="gone", **texts)

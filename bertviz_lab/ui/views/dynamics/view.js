@@ -30,7 +30,7 @@ page.on('space', (name) => { if (name === 'runs') part.redraw(); });
 
 /** What runs there are now; until a person has chosen one, the run in training is on show. */
 async function come() {
-  const answer = await panel.ask('runs', { run });
+  const answer = await panel.ask('runs', { run: chosen ? run : '' });
   if (!answer) return;
   const { choices, first, live } = answer;
   setOptions(picker.input, choices);

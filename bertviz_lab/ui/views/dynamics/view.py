@@ -30,11 +30,12 @@ Mapped = Annotated[list[Index], Field(max_length=60)]
 def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
     """Runs with snapshots: {"choices": [[run, label], ...], "first": the one to begin with, "live": those in training}.
 
-    `run` is one that a link leads to: of a run only those who know its id are told.
+    `run` is one that a person has chosen or a link leads to: of a run only those who know its id are told. It stays a
+    choice where it is gone, so that `opening` can say so.
     """
     choices = [[name, label] for label, name in state.snapshots.choices(visitor)]
-    if run not in [name for name, _ in choices] and state.snapshots.has_snapshots(run):
-        choices.insert(0, [run, state.runs.name(run)])
+    if run and run not in [name for name, _ in choices]:
+        choices.insert(0, [run, state.runs.name(run) if state.snapshots.has_snapshots(run) else run])
     live = [name for name, _ in choices if state.snapshots.is_live(name)]
     return {"choices": choices, "first": state.snapshots.default(visitor), "live": live}
 
