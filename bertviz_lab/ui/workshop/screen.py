@@ -33,7 +33,8 @@ def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
 def screen(room: Room, say: Language = ENGLISH) -> tuple[dict[str, str], dict[str, float]]:
     """The texts and the shares of the screen that change."""
     if not room.called:
-        return {"present": say("{present} here", present=room.present)}, {}
+        joining = say("Join: scan the code, or type the address")
+        return {"present": say("{present} here", present=room.present), "title": joining}, {}
     lesson = translated(LESSONS[room.called - 1], say)
     guesses = room.counts(lesson.number).guesses
     total, is_revealed = sum(guesses.values()), lesson.number in room.revealed
