@@ -7,7 +7,6 @@ import sys
 from typing import Any, Literal, TextIO
 
 LogFormat = Literal["json", "plain", "off"]
-LOG_FORMATS: tuple[LogFormat, ...] = ("json", "plain", "off")
 
 _EVENTS = logging.getLogger("bertviz_lab.events")
 
