@@ -108,6 +108,7 @@ class TrialRun:
             eval_steps=max(1, -(-per_epoch // config.evals_per_epoch)),
             checkpoint_every=config.checkpoint_every,
             stop_on_loss_spike=self.setup.target_scaler is None,
+            rate_is_adjustable="learning_rate" in config.adjustable,
         )
         optimizers, checkpoint = [self.optimizer], str(self.saved.path) if self.saved else ""
         with closing(self.stream) as stream:

@@ -111,6 +111,7 @@ class LoopConfig:
     eval_steps: int | None = None  # evaluate every so many steps instead
     checkpoint_every: float = 60.0  # seconds
     stop_on_loss_spike: bool = True  # off where a single outlier among the targets makes a step's loss large
+    rate_is_adjustable: bool = True  # when the run is resumed
     #: Fraction of the work done, by the fraction of the steps done: later steps may cost more. For the ETA.
     work_done: Callable[[float], float] = lambda done: done
 
@@ -188,7 +189,8 @@ def train(
         checkpoint_due = progress.seconds + ahead >= next_checkpoint
         if report or checkpoint_due or stop or finished():  # no step is missing from the log before a checkpoint
             metrics = window.reduced(hardware)
-            raise_on_divergence(window, metrics, progress.step, rate, checkpoint, first_loss)
+            resumable = checkpoint if config.rate_is_adjustable else ""
+            raise_on_divergence(window, metrics, progress.step, rate, resumable, first_loss)
             if config.stop_on_loss_spike:
                 first_loss = first_loss or float(metrics["loss"].mean())
             yield _step_done(window, metrics, progress, config, rate)

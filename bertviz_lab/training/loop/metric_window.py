@@ -37,12 +37,13 @@ class MetricWindow:
 
 
 def raise_on_divergence(
-    window: MetricWindow, metrics: Mapping[str, Tensor], step: int, rate: float, checkpoint: str, first: float | None
+    window: MetricWindow, metrics: Mapping[str, Tensor], step: int, rate: float, resumable: str, first: float | None
 ) -> None:
     """Stop before anything wrong is reported or saved: loss or gradient NaN or infinite, or an exploding loss.
 
-    `metrics` are the window's, reduced; `step` is the last one done, `checkpoint` the last good one ("" for none) and
-    `first` the first loss that was reported. Raises `InputError` with the step, its batch, and where to resume.
+    `metrics` are the window's, reduced; `step` is the last one done, `resumable` the last good checkpoint if the run
+    can be resumed from it at a lower learning rate ("" if not) and `first` the first loss that was reported.
+    Raises `InputError` with the step, its batch, and what to do.
     """
     bad = ~(metrics["loss"].isfinite() & metrics["grad_norm"].isfinite())
     if bad.any():
@@ -56,5 +57,5 @@ def raise_on_divergence(
         return
     location = f"Step {step - window.steps + index + 1}"
     batch = f" ({window.batches[index]})" if window.batches[index] else ""
-    resume = f"The last good checkpoint is {checkpoint}: resume from it" if checkpoint else "Start again"
-    raise InputError(f"{location}{batch}: {problem}. {resume} with a lower learning rate (now {rate:.2g}).")
+    advice = f"The last good checkpoint is {resumable}: resume from it" if resumable else "Start a new run"
+    raise InputError(f"{location}{batch}: {problem}. {advice} with a lower learning rate (now {rate:.2g}).")

@@ -1,6 +1,7 @@
 """A fine-tuning from files to a model: what it keeps, what it repeats, and how it goes on when it was interrupted."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,22 @@ def test_a_run_tells_its_story_in_order(task, files, tmp_path, report_always):
     assert events[-1] == RunFinished(16, events[-1].seconds, "finished", str(tmp_path / "model"), "")
     tokens = [event.tokens for event in of(StepDone, events)]
     assert tokens == sorted(set(tokens))
+
+
+def test_a_diverged_run_is_advised_to_start_anew_since_its_learning_rate_cannot_change_on_resume(
+    files, tmp_path, report_always, save_always, monkeypatch
+):
+    good, steps = trial.task_loss, iter(range(1, 4))
+    monkeypatch.setattr(trial, "task_loss", lambda *a, **k: good(*a, **k) * (1.0 if next(steps, None) else math.nan))
+    config = files.config()
+    with pytest.raises(
+        InputError, match=r"Step 4.*: the loss is infinite or NaN\. Start a new run with a lower"
+    ) as told:
+        sit(config, tmp_path / "run")
+    assert "resume" not in str(told.value)
+    assert latest_checkpoint(tmp_path / "run") is not None
+    with pytest.raises(InputError, match="--learning-rate cannot change"):
+        config.resumed_with(learning_rate=1e-6)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(files, tmp_path):

@@ -251,7 +251,7 @@ def test_a_finished_run_takes_no_further_step():
 @pytest.mark.parametrize("at", [1, 5])
 def test_a_nan_or_infinite_loss_ends_the_run_with_its_step_and_is_not_saved(bad, at, report_always):
     task = FitALine(losses={at: bad})
-    with pytest.raises(InputError, match=rf"Step {at}: the loss is infinite or NaN\. Start again"):
+    with pytest.raises(InputError, match=rf"Step {at}: the loss is infinite or NaN\. Start a new run"):
         run(task)
     assert task.saved == []
 
