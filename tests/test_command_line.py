@@ -189,7 +189,7 @@ def test_evaluate_fine_tunes_and_scores_what_a_folder_has_of_glue(capsys, model:
     assert heading.split() == ["task", "split", "examples", "metric", "score", "majority"]
     spearman = body["tasks"]["stsb"]["dev"]["mean"]["spearman"]
     (line,) = (line for line in lines if line.split()[:2] == ["stsb", "dev"] and "spearman" in line)
-    assert line.split()[2:] == ["24", "/", "8", "spearman", f"{100 * spearman:.1f}", "±", line.split()[8], "0.0"]
+    assert line.split()[2:] == ["16", "/", "8", "spearman", f"{100 * spearman:.1f}", "±", line.split()[8], "0.0"]
     assert lines[-1].split() == ["average", "of", "4", f"{100 * body['average']:.1f}"]
 
 

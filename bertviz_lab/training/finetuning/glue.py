@@ -77,9 +77,10 @@ class GlueRun:
             train, published = read_pair(self.files.train, files, task)
             predictions, _ = predict_with(checkpoint, published.examples, threads=self.config.threads)
             scores = score(published.examples, predictions, task, checkpoint.config.labels)
+            trained_on = min(len(train.examples), self.config.max_train_examples or len(train.examples))
             baselines = majority_baselines(train.examples, published.examples, task, train.labels)
             body[split] = {
-                "examples": {"train": len(train.examples), split: len(published.examples)},
+                "examples": {"train": trained_on, split: len(published.examples)},
                 "scores": {metric: scores[metric] for metric in metrics},
                 "baselines": {metric: baselines[metric] for metric in metrics},
             }

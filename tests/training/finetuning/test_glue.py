@@ -169,3 +169,4 @@ def test_all_layouts_and_both_kinds_of_task_are_scored(model: str, tmp_path: Pat
     for name, splits in results.items():
         for row in splits.values():
             assert tuple(row["mean"]) == tuple(row["baselines"]) == tasks[name].metrics
+            assert row["examples"]["train"] == 16, "of 24, as --max-train-examples has it"
