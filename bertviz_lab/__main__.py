@@ -12,6 +12,7 @@ from urllib.parse import quote
 from bertviz_lab import strict_json
 from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import require_no_overridden_setting
 from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, given_options
@@ -55,6 +56,7 @@ def pretrain_command(options: argparse.Namespace) -> Result:
 
 def finetune_command(options: argparse.Namespace) -> Result:
     """Fine-tune a model on labelled examples: classification, regression, token labels, question answering."""
+    require_no_overridden_setting(vars(options))
     return _train(options, FinetuneConfig, FinetuneConfig)
 
 

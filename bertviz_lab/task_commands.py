@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.command_result import INTERRUPTED, Result, notes_of, stop_on_signals, write_file
-from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS
+from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
 
@@ -77,6 +77,7 @@ def _evaluate_suite(options: argparse.Namespace) -> Result:
     out, first = Path(options.out), options.seed
     seeds = range(first, first + getattr(options, "seeds", 1))
     settings = given_options(options, SUITE_SETTINGS)
+    require_no_overridden_setting(settings)
     runs, notes = plan_glue(options.model, Path(options.data[0]), out, seeds, settings)
     stop = stop_on_signals()
     for run, event in run_glue(runs, out, stop.is_set):

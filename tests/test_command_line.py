@@ -200,6 +200,8 @@ def test_a_suite_wants_its_folders_and_its_options_nothing_else(capsys, model: s
         capsys, *suite, "--data", str(tmp_path), "--out", str(tmp_path / "out")
     )
     assert not (tmp_path / "out").exists()
+    grid = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--grid", "small", "--epochs", "2"]
+    assert "--grid small has" in refusal(capsys, *suite, *grid)
     assert "--epochs goes with --suite" in refusal(capsys, "evaluate", "--model", model, "--data", "x", "--epochs", "2")
     with pytest.raises(SystemExit):
         main([*suite, "--task", "nsp"])
@@ -386,6 +388,8 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
         (["--train", "TRAIN", "--task", "ner"], "--task must be one of"),
         (["--train", "TRAIN", "--task", "qa"], "not qa"),
         (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
+        (["--train", "TRAIN", "--grid", "paper", "--learning-rate", "1e-4"], "leave --learning-rate out"),
+        (["--train", "TRAIN", "--grid", "small", "--batch-size", "32"], "leave --batch-size out"),
         (["--train", "TRAIN", "--learning-rate", "inf"], "--learning-rate must lie between"),
         (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to train"),
     ],

@@ -1,5 +1,6 @@
 """Every setting of fine-tuning, declared once: the command line, the page and the documentation are drawn from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,6 +33,17 @@ GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
 }
 
 
+def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
+    """Raises `InputError` where what a person has set would be overridden by the grid that they have set, too."""
+    grid = given.get("grid")
+    for name in ("learning_rate", "batch_size", "epochs") if grid in GRIDS else ():
+        if name in given:
+            raise InputError(
+                f"--grid {grid} has learning rates, batch sizes and epochs of its own: leave "
+                f"--{name.replace('_', '-')} out, or use --grid rates."
+            )
+
+
 @dataclass(frozen=True)
 class FinetuneConfig(TrainingConfig):
     """Everything that decides a fine-tuning; saved as the run's `config.json`, enough to repeat it.
@@ -57,7 +69,8 @@ class FinetuneConfig(TrainingConfig):
     random_baseline: bool = option(False, "Also train the same model from random weights, as a baseline")
     grid: str = option(
         "none",
-        "Hyperparameter search: train every setting of a grid and keep the best",
+        "Hyperparameter search: train every setting of a grid and keep the best; small and paper set learning rate, "
+        "batch size and epochs themselves",
         choices=("none", "rates", *GRIDS),
     )
 
