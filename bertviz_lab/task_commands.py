@@ -23,6 +23,8 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         return _evaluate_suite(options)
     if given := given_options(options, ("seeds", *SUITE_SETTINGS)):
         raise InputError(f"--{next(iter(given)).replace('_', '-')} goes with --suite.")
+    if options.out:
+        raise InputError("--out goes with --suite; to keep these scores, write --json > scores.json in its place.")
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import evaluate_task
     from bertviz_lab.training.pretraining.evaluate import evaluate_text

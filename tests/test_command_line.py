@@ -115,6 +115,7 @@ def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[st
         (["attention", "--model", "MODEL", "--text-a", "a", "--out", "/no/such/folder/x.html"], "cannot be written"),
         (["evaluate", "--model", "MODEL", "--data", "no-such-file.txt"], "no-such-file.txt"),
         (["evaluate", "--model", "MODEL", "--data", "x", "--seed", "-1"], "from 0 on"),
+        (["evaluate", "--model", "MODEL", "--data", "x", "--out", "scores.json"], "--out goes with --suite"),
         (["evaluate", "--model", "sentiment-mini", "--task", "classification", "--data", ""], "A name is empty"),
         (["predict", "--model", "sentiment-mini", "--data", ""], "A name is empty"),
         (["finetune", "--train", "sample:sentiment", "--eval", "", "--out", "RUN"], "A name is empty"),
