@@ -15,7 +15,7 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import require_no_overridden_setting
 from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
-from bertviz_lab.flags import command_parser, given_options
+from bertviz_lab.flags import command_parser, expand_home, given_options
 from bertviz_lab.interpret_commands import attention_command, fill_mask_command, next_sentence_command, tokenize_command
 from bertviz_lab.task_commands import encode_command, evaluate_command, predict_command
 
@@ -25,7 +25,7 @@ _BAD_INPUT = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
-        return _run(command_parser(__doc__ or "", _COMMANDS).parse_args(arguments))
+        return _run(expand_home(command_parser(__doc__ or "", _COMMANDS).parse_args(arguments)))
     except InputError as error:
         print(f"bertviz-lab: {error}", file=sys.stderr)
         return _BAD_INPUT

@@ -15,6 +15,11 @@ from bertviz_lab.config.options import options_of
 
 #: What a pretrained model is evaluated on, before any fine-tuning.
 PRETRAINED_TASKS = ("mlm", "nsp", "probes", "minimal-pairs")
+#: Options of all commands that are files, folders, or names that may be those of folders.
+_PATHS = (
+    *("out", "data", "corpus", "train", "eval", "test", "model", "init_from", "teacher", "tokenizer", "like"),
+    *("runs_dir", "auth_file"),
+)
 
 
 def command_parser(description: str, commands: Mapping[str, Callable[..., Any]]) -> argparse.ArgumentParser:
@@ -205,3 +210,14 @@ def given_options(options: argparse.Namespace, names: Sequence[str]) -> dict[str
     """Those of these fields that were given; lists become tuples."""
     given = {name: getattr(options, name) for name in names if name in options}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+def expand_home(options: argparse.Namespace) -> argparse.Namespace:
+    """Expand a leading ~ of paths, in place: a shell does so in `--corpus ~/texts`, but not in `--corpus=~/texts`."""
+    for name in _PATHS:
+        value = getattr(options, name, None)
+        if isinstance(value, list):
+            setattr(options, name, [os.path.expanduser(entry) for entry in value])
+        elif value is not None:
+            setattr(options, name, type(value)(os.path.expanduser(value)))
+    return options

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bertviz_lab import PretrainConfig, interpret, load_checkpoint, pretrain
-from bertviz_lab.__main__ import main
+from bertviz_lab.__main__ import _COMMANDS, main
+from bertviz_lab.flags import command_parser, expand_home
 from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
 from tests.training.finetuning.support import TASKS, Files
@@ -124,6 +125,28 @@ def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[st
 def test_bad_input_is_one_clear_line(capsys, model: str, tmp_path: Path, arguments: list[str], message: str) -> None:
     named = {"MODEL": model, "RUN": str(tmp_path / "run")}
     assert message in refusal(capsys, *(named.get(argument, argument) for argument in arguments))
+
+
+def test_a_tilde_in_a_path_is_the_home_folder_also_where_no_shell_expands_it(
+    capsys, model: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    answer(capsys, "attention", "--model", model, "--text-a", "a cat", "--out=~/heads.json")
+    assert (tmp_path / "heads.json").is_file()
+    assert answer(capsys, "evaluate", "--model", model, "--data=~/text.txt")["mlm_loss"] > 0
+    assert answer(capsys, "runs", "--runs-dir=~/.") == {"runs": []}
+
+
+def test_a_tilde_is_expanded_in_the_paths_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    paths = {
+        "pretrain": ("--corpus", "--init-from", "--teacher", "--tokenizer"),
+        "finetune": ("--train", "--eval", "--test", "--model", "--like"),
+    }
+    for command, flags in paths.items():
+        given = [command, "--out=~/run", *(f"{flag}=~/x" for flag in flags)]
+        options = vars(expand_home(command_parser("", _COMMANDS).parse_args(given)))
+        assert "~" not in str({name: value for name, value in options.items() if name != "run"})
 
 
 def test_next_sentence_answers(capsys, model: str) -> None:
