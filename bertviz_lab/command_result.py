@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.atomic_io import write_bytes
 
 #: Exit code of a command that Ctrl-C or SIGTERM ended.
 INTERRUPTED = 130
@@ -29,9 +30,12 @@ def notes_of(*sentences: str) -> tuple[str, ...]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file that a person named. Raises `InputError` where it cannot be written."""
+    """Write a file that a person named, whole or not at all. Raises `InputError` where it cannot be written."""
     try:
-        path.write_bytes(content)
+        if path.exists() and not path.is_file():  # a pipe, or /dev/stdout
+            path.write_bytes(content)
+        else:
+            write_bytes(path.resolve(), content)  # a link stays one
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 

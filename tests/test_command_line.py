@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import re
@@ -250,6 +251,51 @@ def test_attention_is_written_as_page_picture_and_numbers(capsys, model: str, tm
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert "<script>x</script>" not in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=.?http", page)
+
+
+def disk_that_fills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes half of a file."""
+
+    def write_half(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+
+
+def test_a_full_disk_leaves_the_earlier_file_in_place_of_half_a_new_one(
+    capsys, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a wonderful film\n", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    disk_that_fills(monkeypatch)
+    for command, name in (
+        (["predict", "--model", "sentiment-mini", "--data", str(texts)], "p.csv"),
+        (["encode", "--model", model, "--data", str(texts)], "v.npy"),
+        (["encode", "--model", model, "--data", str(texts)], "v.jsonl"),
+        (["attention", "--model", model, "--text-a", "a cat"], "a.json"),
+    ):
+        out = tmp_path / "out" / name
+        out.write_text("the earlier file", encoding="utf-8")
+        assert "cannot be written: No space left" in refusal(capsys, *command, "--out", str(out))
+        assert out.read_text(encoding="utf-8") == "the earlier file"
+    assert len(list((tmp_path / "out").iterdir())) == 4, "nothing else is left behind"
+
+
+def test_a_file_is_written_behind_a_link_and_into_a_pipe(capsys, model: str, tmp_path: Path) -> None:
+    link = tmp_path / "a.json"
+    link.symlink_to(tmp_path / "real.json")
+    answer(capsys, "attention", "--model", model, "--text-a", "a cat", "--out", str(link))
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text(encoding="utf-8"))["tokens"]
+    data = ["--data", str(tmp_path / "texts.txt")]
+    (tmp_path / "texts.txt").write_text("a wonderful film\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe")
+    with open(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        assert main(["predict", "--model", "sentiment-mini", *data, "--out", str(tmp_path / "pipe")]) == 0
+        assert reader.read().startswith(b"row,text,label")
 
 
 def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_path: Path) -> None:

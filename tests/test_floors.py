@@ -28,7 +28,7 @@ FLOORS = {
     "show": 8,
     "doctor": 6,
     "flags": 1,
-    "command_result": 1,
+    "command_result": 5,
     "task_commands": 7,
     "interpret_commands": 7,
     "__main__": 8,
