@@ -117,17 +117,13 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
 
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
-    from bertviz_lab.training.checkpoints.checkpoint import export_checkpoint, load_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.export import export_checkpoint
 
-    checkpoint = load_checkpoint(options.model)
-    path = export_checkpoint(checkpoint, Path(options.out))
-    if not options.onnx:
+    path = Path(options.out)
+    report = export_checkpoint(load_checkpoint(options.model), path, onnx=options.onnx)
+    if not report:
         return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
-    from bertviz_lab.training.checkpoints.onnx_export import export_onnx
-
-    report = export_onnx(checkpoint, path)
-    card = f"{checkpoint.card.rstrip()}\n\n{report.card_section()}\n".lstrip()
-    (path / "README.md").write_text(card, encoding="utf-8")
     body = dataclasses.asdict(report) | {"path": str(path), "onnx": str(report.path)}
     return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
 

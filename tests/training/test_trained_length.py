@@ -12,12 +12,12 @@ from bertviz_lab.__main__ import main
 from bertviz_lab.interpret import answer_question, classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import (
-    export_checkpoint,
     load_checkpoint,
     save_checkpoint,
     shipped_models,
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from bertviz_lab.training.checkpoints.export import export_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup

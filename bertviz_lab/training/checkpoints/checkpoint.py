@@ -173,23 +173,6 @@ def write_checkpoint(
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
 
-def export_checkpoint(checkpoint: Checkpoint, folder: Path) -> Path:
-    """Save into a new folder and open that with `transformers`, which must find exactly the tensors it expects.
-
-    Raises `InputError` where the folder is not empty, or `transformers` misses a tensor.
-    """
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError(f"{folder} is not an empty folder; name a new one.")
-    import transformers  # takes seconds
-
-    save_checkpoint(checkpoint, folder)
-    transformers.logging.set_verbosity_error()
-    _, info = getattr(transformers, checkpoint.architecture).from_pretrained(folder, output_loading_info=True)
-    if problems := [*info["missing_keys"], *info["unexpected_keys"]]:
-        raise InputError(f"transformers does not find its tensors in {folder}: {', '.join(map(str, problems[:3]))}.")
-    return folder
-
-
 def _is_model(folder: Path) -> bool:
     return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
 
