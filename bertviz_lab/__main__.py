@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals
+from bertviz_lab.command_result import INTERRUPTED, Result, file_error, stop_on_signals
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import require_no_overridden_setting
 from bertviz_lab.config.limits import limit_fields
@@ -34,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as `bertviz-lab predict ... | head` breaks it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not flushed at the exit
         return 0
+    except Exception as error:
+        if not (sentence := file_error(error)):
+            raise
+        print(f"bertviz-lab: {sentence}", file=sys.stderr)
+        return _BAD_INPUT
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import write_bytes
+from bertviz_lab.training.checkpoints.atomic_io import disk_error, write_bytes
 
 #: Exit code of a command that Ctrl-C or SIGTERM ended.
 INTERRUPTED = 130
@@ -38,6 +38,13 @@ def write_file(path: Path, content: bytes) -> None:
             write_bytes(path.resolve(), content)  # a link stays one
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def file_error(error: Exception) -> str:
+    """One line for a file or folder that cannot be read or written, or a full disk; "" for any other error."""
+    path = error.filename if isinstance(error, OSError) else None
+    reason = disk_error(error) or (error.strerror if isinstance(error, OSError) and path is not None else "")
+    return f"{'A file' if path is None else path} cannot be read or written: {reason}." if reason else ""
 
 
 def stop_on_signals() -> threading.Event:

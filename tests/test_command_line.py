@@ -1,4 +1,5 @@
 import errno
+import io
 import json
 import os
 import re
@@ -324,6 +325,49 @@ def test_a_file_in_place_of_a_folder_is_one_clear_line(capsys, model: str, tmp_p
     file.write_text("text,label\n", encoding="utf-8")
     assert "is not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(file))
     assert "is not a folder" in refusal(capsys, "runs", "--runs-dir", str(file))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        (["fill-mask", "--model", "LOCKED", "a [MASK]"], "locked/config.json"),
+        (["export", "--model", "LOCKED", "--out", "x"], "locked/config.json"),
+        (["runs", "--runs-dir", "LOCKED"], "locked"),
+        (["evaluate", "--suite", "glue", "--model", "tiny-town", "--data", "LOCKED", "--out", "x"], "locked"),
+    ],
+)
+def test_a_folder_that_may_not_be_read_is_one_clear_line(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], path: str
+) -> None:
+    locked = little_folder(tmp_path / "locked")
+
+    def refuse(original):
+        def guarded(path, *rest, **options):
+            if locked in (Path(path), Path(path).parent):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return original(path, *rest, **options)
+
+        return guarded
+
+    for owner, name in ((io, "open"), (os, "listdir"), (os, "scandir")):  # who runs the tests may be root
+        monkeypatch.setattr(owner, name, refuse(getattr(owner, name)))
+    said = refusal(capsys, *(str(locked) if argument == "LOCKED" else argument for argument in arguments))
+    assert said == f"bertviz-lab: {tmp_path / path} cannot be read or written: Permission denied."
+
+
+def test_what_a_training_run_cannot_write_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
+    (tmp_path / "run" / "config.json").mkdir(parents=True)
+    said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "1", *TINY)
+    assert "cannot be read or written: Is a directory" in said
+
+
+def test_an_error_that_is_not_of_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("of the program")
+
+    monkeypatch.setattr("bertviz_lab.__main__.command_parser", broken)
+    with pytest.raises(OSError, match="of the program"):
+        main(["runs"])
 
 
 def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:
