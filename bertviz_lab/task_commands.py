@@ -30,7 +30,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
     model, length = load_checkpoint(options.model), options.seq_len
-    notes = notes_of(model.length_warning(length or 0))
+    remarks = [model.length_warning(length or 0)]
     if options.task == "probes":
         from bertviz_lab.interpret import probe
 
@@ -38,17 +38,19 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     elif not options.data:
         raise InputError("Name the files to evaluate on, for example --data other.txt.")
     elif options.task == "minimal-pairs":
-        return _evaluate_minimal_pairs(model, options, notes)
+        return _evaluate_minimal_pairs(model, options, notes_of(*remarks))
     elif options.task in TASKS:
         reading = given_options(options, READING)
-        remarks: list[str] = []
         scores = evaluate_task(model, options.data, options.task, max_length=length, on_note=remarks.append, **reading)
-        notes += notes_of(*remarks)
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
     else:
-        scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
-    return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes)
+        scores = evaluate_text(
+            model, options.data, options.task, seq_len=length, seed=options.seed, on_note=remarks.append
+        )
+    return Result(
+        scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes_of(*remarks)
+    )
 
 
 def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:

@@ -3,6 +3,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,6 +65,22 @@ def test_progress_goes_to_stderr_and_the_result_to_stdout(capsys, text: str, tmp
     captured = capsys.readouterr()
     assert "step      1" in captured.err
     assert captured.out.startswith("Your model is in")
+
+
+def test_runs_and_evaluations_say_which_files_they_left_out_and_which_are_given_twice(
+    capsys, model: str, text: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "broken.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    corpus = [str(folder), text, text]
+    trained = ["pretrain", "--corpus", *corpus, "--out", str(tmp_path / "run"), "--steps", "1", *TINY]
+    shutil.copy(text, folder / "other.txt")
+    for command in (trained, ["evaluate", "--model", model, "--data", *corpus]):
+        assert main(command) == 0
+        told = capsys.readouterr().err
+        assert 'A file was left out: "broken.txt" is a PNG' in told
+        assert 'A file was left out: "text.txt" is given more than once and counts once.' in told
 
 
 def test_a_folder_with_a_run_is_not_overwritten(capsys, text: str, tmp_path: Path) -> None:

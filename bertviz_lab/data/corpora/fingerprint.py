@@ -24,10 +24,11 @@ def fingerprint(
     None for samples, which are generated, and data sets of the hub: they have no files to compare. Raises `InputError`
     as `find_sources` does.
     """
-    samples, datasets, files = sort_entries(entries)
+    notes = ReadingNotes()
+    samples, datasets, files = sort_entries(entries, notes)
     if samples or not all(dataset.files() for dataset in datasets):
         return None
-    sources = find_sources(files, ReadingNotes(), math.inf) if files or not datasets else []
+    sources = find_sources(files, notes, math.inf) if files or not datasets else []
     close_archives(sources)
     paths = [*(path for dataset in datasets for path in dataset.files()), *(source.path for source in sources)]
     contents = _hashes(paths, on_progress)
@@ -38,6 +39,7 @@ def fingerprint(
             for dataset in datasets
         ),
         *((s.format, s.member.filename if s.member else None, contents[s.path]) for s in sources),
+        *notes.skipped,  # what a run says of them is kept with the text
     ]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 

@@ -143,10 +143,7 @@ def _about_reading(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
             f"{sum(file.skipped_rows for file in skipped):,} rows of "
             f"{_listed([file.name for file in skipped])} hold no text: the lab leaves them out."
         )
-    for reason in notes.skipped[:_FILES_NAMED]:
-        yield f"A file was left out: {reason}"
-    if len(notes.skipped) > _FILES_NAMED:
-        yield f"{len(notes.skipped) - _FILES_NAMED:,} more files were left out."
+    yield from notes.left_out()
 
 
 def _listed(names: list[str]) -> str:

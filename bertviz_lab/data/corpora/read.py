@@ -18,9 +18,10 @@ from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values, record_paragraphs
 from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
+from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
 from bertviz_lab.data.corpora.sentences import split_and_count
-from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, Source, close_archives, find_sources
+from bertviz_lab.data.corpora.sources import MAX_BYTES, Source, close_archives, find_sources, given_twice
 from bertviz_lab.errors import InputError
 
 __all__ = ["DOCUMENT_MODES", "MAX_BYTES", "PART_SENTENCES", "Document", "ReadingNotes", "read_documents"]
@@ -69,7 +70,7 @@ def read_documents(
         raise InputError(f"Documents can be told apart by {', '.join(DOCUMENT_MODES)}, not by {quoted(documents)}.")
     notes = notes if notes is not None else ReadingNotes()
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    samples, datasets, files = sort_entries(given)
+    samples, datasets, files = sort_entries(given, notes)
     streams = [_sample(name) for name in samples]
     sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
     reading = _Reading(documents, text_field or None, notes)
@@ -77,13 +78,24 @@ def read_documents(
     return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
 
 
-def sort_entries(entries: Sequence[str | Path]) -> tuple[list[str], list[DatasetName], list[str | Path]]:
-    """The samples, the data sets, and the files, folders and patterns among the entries of a corpus."""
-    names = [entry for entry in entries if isinstance(entry, str)]
+def sort_entries(
+    entries: Sequence[str | Path], notes: ReadingNotes
+) -> tuple[list[str], list[DatasetName], list[str | Path]]:
+    """The samples, the data sets, and the files, folders and patterns among the entries of a corpus.
+
+    A sample or data set that is given again is noted.
+    """
+    names: dict[str, None] = {}
+    files: list[str | Path] = []
+    for entry in entries:
+        if not isinstance(entry, str) or not entry.startswith((SAMPLE_PREFIX, DATASET_PREFIX)):
+            files.append(entry)
+        elif entry in names:
+            notes.skipped.append(given_twice(entry))
+        else:
+            names[entry] = None
     samples = [name for name in names if name.startswith(SAMPLE_PREFIX)]
-    datasets = [name for name in names if name.startswith(DATASET_PREFIX)]
-    files = [entry for entry in entries if entry not in samples and entry not in datasets]
-    return samples, [DatasetName.parse(name) for name in datasets], files
+    return samples, [DatasetName.parse(name) for name in names if name not in samples], files
 
 
 def _sample(path: str) -> Callable[[], Iterator[Document]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _MOST_DESCRIBED = 20  # files
+_MOST_LEFT_OUT = 3  # that are named
 _LONGEST_NAME = 120
 
 
@@ -40,7 +41,8 @@ class ReadingNotes:
 
     Attributes:
         files: the files that were read, in order.
-        skipped: files in a folder or zip that were left out, each with the reason as a full sentence.
+        skipped: files in a folder or zip that were left out, and files that are given again, each with the reason as
+            a full sentence.
         sentences_cut: sentences that were too long and were split.
     """
 
@@ -54,6 +56,13 @@ class ReadingNotes:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
         if len(self.files) > _MOST_DESCRIBED:
             yield f"{len(self.files) - _MOST_DESCRIBED:,} more files were read."
+
+    def left_out(self) -> Iterator[str]:
+        """A sentence on each of the first files that were left out."""
+        for reason in self.skipped[:_MOST_LEFT_OUT]:
+            yield f"A file was left out: {reason}"
+        if len(self.skipped) > _MOST_LEFT_OUT:
+            yield f"{len(self.skipped) - _MOST_LEFT_OUT:,} more files were left out."
 
 
 def printable(name: str) -> str:

@@ -8,12 +8,13 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from bertviz_lab.data.corpora.file_signatures import container_kind
+from bertviz_lab.data.corpora.meter import Meter, MeteredStream, megabytes
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, printable, quoted
 from bertviz_lab.errors import InputError
 
@@ -49,33 +50,6 @@ class Kinds:
 
 TEXTS = Kinds(FORMATS, READABLE)
 
-OnProgress = Callable[[int, int], None]  # bytes done, total bytes
-
-
-@dataclass
-class Meter:
-    """Bytes read over all sources: reports progress and enforces the limit."""
-
-    total: int  # 0 if unknown
-    max_bytes: float
-    on_progress: OnProgress | None = None
-    done: int = 0
-    _reported: int = 0
-
-    def add(self, count: int, name: str) -> None:
-        self.done += count
-        if self.done > self.max_bytes:
-            raise InputError(
-                f"{quoted(name)} is larger than {megabytes(self.max_bytes)}; split it, or take a part of it."
-            )
-        if self.on_progress and self.done - self._reported >= max(1 << 18, self.total // 200):
-            self._reported = self.done
-            self.on_progress(min(self.done, self.total) if self.total else self.done, self.total)
-
-    def finish(self) -> None:
-        if self.on_progress:
-            self.on_progress(self.total or self.done, self.total)
-
 
 @dataclass(frozen=True)
 class Source:
@@ -101,28 +75,7 @@ class Source:
         raw: IO[bytes] = (
             self.archive.open(self.member) if self.archive and self.member else self.path.open("rb", buffering=0)
         )
-        return io.BufferedReader(_Metered(raw, meter, self.name), buffer_size=1 << 18)
-
-
-class _Metered(io.RawIOBase):
-    """A stream that counts the bytes read."""
-
-    def __init__(self, stream: IO[bytes], meter: Meter | None, name: str) -> None:
-        self._stream, self._meter, self._name = stream, meter, name
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # any writable buffer; not nameable in 3.11
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        if self._meter:
-            self._meter.add(len(data), self._name)
-        return len(data)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+        return io.BufferedReader(MeteredStream(raw, meter, self.name), buffer_size=1 << 18)
 
 
 def find_sources(
@@ -130,6 +83,7 @@ def find_sources(
 ) -> list[Source]:
     """The readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
 
+    A file that is given more than once, by its name and in a folder, is read once and noted.
     In a pattern ("books/*.txt", "texts/**") * is any characters, ? is one, and ** is folders at any depth.
 
     Raises:
@@ -142,7 +96,7 @@ def find_sources(
     if not paths:
         raise InputError(f"No file was given; choose {kinds.readable}.")
     search = _Search(notes, max_bytes, kinds)
-    sources = [source for path in paths for source in search.path(path)]
+    sources = each_once([source for path in paths for source in search.path(path)], notes)
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
@@ -150,6 +104,24 @@ def find_sources(
             f"The files hold {megabytes(total)} of text together, more than {megabytes(max_bytes)}; take fewer of them."
         )
     return sources
+
+
+def each_once(sources: Iterable[Source], notes: ReadingNotes) -> list[Source]:
+    """The sources without those that came before, which are noted: no text may be on both sides of a split."""
+    known: dict[tuple[str, int | None], Source] = {}
+    repeated = []
+    for source in sources:
+        place = os.path.realpath(source.path), source.member.header_offset if source.member else None
+        if known.setdefault(place, source) is not source:
+            repeated.append(source)
+            notes.skipped.append(given_twice(source.name))
+    close_archives(repeated)
+    return list(known.values())
+
+
+def given_twice(name: str) -> str:
+    """The sentence on a text that is named again."""
+    return f"{quoted(name)} is given more than once and counts once."
 
 
 def close_archives(sources: Iterable[Source]) -> None:
@@ -189,13 +161,18 @@ class _Search:
     def _folder(self, folder: Path) -> list[Source]:
         """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
         paths = []
-        for parent, folders, names in os.walk(folder):
+        for parent, folders, names in os.walk(folder, onerror=self._note_folder):
             folders[:] = sorted(f for f in folders if not f.startswith("."))
             paths += [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
         known = {*self.kinds.formats, ".zip"}
         files = ((path, path.relative_to(folder).as_posix()) for path in paths if path.suffix.lower() in known)
         name = quoted(folder.name or str(folder))
         return self._readable(files, f"The folder {name} holds nothing readable; put in it")
+
+    def _note_folder(self, error: OSError) -> None:
+        self.notes.skipped.append(
+            f"The folder {quoted(str(error.filename))} cannot be opened ({_reason(error)}); check its permissions."
+        )
 
     def _readable(self, files: Iterable[tuple[Path, str]], message: str) -> list[Source]:
         """The sources of files with their names; a file that cannot be read is noted. `message` begins the error."""
@@ -294,11 +271,6 @@ def _status(path: Path) -> tuple[int, int]:
     except (OSError, ValueError) as error:
         raise InputError(f"{quoted(str(path))} cannot be a file name ({_reason(error)}); check it.") from None
     return status.st_mode, status.st_size
-
-
-def megabytes(count: float) -> str:
-    """A size for messages, in units of 1,000,000 bytes."""
-    return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
 def _reason(error: Exception) -> str:

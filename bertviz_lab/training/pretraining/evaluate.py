@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import IGNORE_INDEX, SHORTEST_SEQUENCE
 from bertviz_lab.data.batches import BatchStream
-from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
@@ -125,12 +125,18 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def evaluate_text(
-    checkpoint: Checkpoint, paths: Sequence[str], task: str, *, seq_len: int | None = None, seed: int = 0
+    checkpoint: Checkpoint,
+    paths: Sequence[str],
+    task: str,
+    *,
+    seq_len: int | None = None,
+    seed: int = 0,
+    on_note: Callable[[str], None] = lambda sentence: None,
 ) -> dict[str, float]:
     """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
     `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
-    the model was trained on fewer.
+    the model was trained on fewer. `on_note` hears which files were left out.
     Raises `InputError` when the model lacks the head, the text has no second document for `nsp`, or `seq_len` leaves no
     room.
     """
@@ -143,7 +149,11 @@ def evaluate_text(
     if "nsp" in task and not checkpoint.config.has_nsp:
         raise InputError(f"{checkpoint.name} was not pretrained on next-sentence prediction; choose the task mlm.")
     with tempfile.TemporaryDirectory() as folder:
-        corpus = TokenizedCorpus.write(read_documents(paths, max_bytes=math.inf), checkpoint.tokenizer, Path(folder))
+        notes = ReadingNotes()
+        documents = read_documents(paths, max_bytes=math.inf, notes=notes)
+        corpus = TokenizedCorpus.write(documents, checkpoint.tokenizer, Path(folder))
+        for sentence in notes.left_out():
+            on_note(sentence)
         if "nsp" in task and corpus.documents < 2:
             raise InputError("The text is one document; random next sentences need at least two.")
         data = PretrainingData(

@@ -16,12 +16,13 @@ from typing import TypeVar
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.formats.hub import DatasetName
-from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.runs.events import Preparing
 
@@ -31,6 +32,7 @@ _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
 _STREAM = "corpus/stream.json"  # how rows are read
+_LEFT_OUT = "corpus/left_out.json"  # sentences on files that were left out; absent where there are none
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
 _GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
 
@@ -49,6 +51,7 @@ def prepare(
 
     Raises `InputError` for a text that cannot be used; within two seconds of `should_stop`, `PreparationStoppedError`.
     """
+    (folder / _LEFT_OUT).unlink(missing_ok=True)  # of an earlier text
     if config.streaming:
         yield from _prepare_stream(config, folder, should_stop)
         return
@@ -58,7 +61,7 @@ def prepare(
     if key and corpus_cache.take(key, folder):
         yield Preparing("read", 1, 1, "The corpus is cached from an earlier run")
         return
-    spool = folder / "corpus.txt"
+    spool, notes = folder / "corpus.txt", ReadingNotes()
 
     def read(progress: _Progress) -> int:
         documents = read_documents(
@@ -67,6 +70,7 @@ def prepare(
             text_field=config.text_field,
             max_bytes=math.inf,
             on_progress=progress.report,
+            notes=notes,
         )
         count = write_sentence_cache(progress.checked(documents), spool)
         if count == 0:
@@ -85,6 +89,8 @@ def prepare(
         yield from _in_background("tokenize", "Tokenizing the corpus", should_stop, tokenize)
     finally:
         spool.unlink(missing_ok=True)
+    if left_out := list(notes.left_out()):
+        write_json(folder / _LEFT_OUT, left_out)
     if key:
         corpus_cache.keep(key, folder)
 
@@ -137,6 +143,12 @@ def _tokenize(
     TokenizedCorpus.write(
         progress.checked(documents), saved, folder / "corpus", lambda done: progress.report(done, count)
     )
+
+
+def left_out_files(folder: Path) -> tuple[str, ...]:
+    """Sentences on the files that were left out of the text of a run that has been prepared."""
+    path = folder / _LEFT_OUT
+    return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else ()
 
 
 def prepared_stream(config: PretrainConfig, folder: Path) -> StreamedText:

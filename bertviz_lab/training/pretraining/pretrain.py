@@ -35,7 +35,7 @@ from bertviz_lab.training.pretraining.distillation import Distillation, require_
 from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.phases import shallow_share, work_done
-from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
+from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data
@@ -175,7 +175,7 @@ def pretrain(
         device=str(hardware.device),
         threads=hardware.threads,
         baselines=baselines(counts, tokenizer, data),
-        notes=(*data.notes, *initial.notes),
+        notes=(*left_out_files(folder), *data.notes, *initial.notes),
     )
     if config.init_from and not saved:  # what the model knew before, to compare with at the end
         yield EvalDone(0, 0.0, 0, task.evaluate(model, final=True))

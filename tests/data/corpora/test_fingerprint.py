@@ -86,3 +86,11 @@ def test_how_far_it_is_is_told(tmp_path):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         fingerprint([tmp_path / "absent.txt"])
+
+
+def test_what_was_left_out_belongs_to_the_text_since_a_run_says_so(tmp_path):
+    path = written(tmp_path, "a.txt", "One text.")
+    alone = fingerprint([tmp_path])
+    written(tmp_path, "empty.txt", "")
+    assert fingerprint([tmp_path]) != alone
+    assert fingerprint([path]) == alone

@@ -1,5 +1,6 @@
 """Paths to readable files: limits, folders, zips, and every way in which a path may be no text."""
 
+import errno
 import math
 import os
 import struct
@@ -96,6 +97,47 @@ def test_a_folder_is_all_readable_files_in_it(tmp_path):
     ]
     assert len(notes.skipped) == 2
     assert all(reason.endswith(".") for reason in notes.skipped)
+
+
+def test_a_text_that_is_given_twice_counts_once_and_is_noted(tmp_path):
+    (tmp_path / "books").mkdir()
+    path = written(tmp_path / "books", "a.txt", "First here.")
+    written(tmp_path / "books", "b.txt", "Second here.")
+    (tmp_path / "link.txt").symlink_to(path)
+    archive = zipped(tmp_path, {"c.txt": "Third here."})
+    given = [path, tmp_path / "books", tmp_path / "books" / ".." / "books" / "a.txt", tmp_path / "link.txt"]
+    notes = ReadingNotes()
+    documents = list(read_documents([*given, archive, archive], notes=notes))
+    assert [document.sentences[0] for document in documents] == ["First here.", "Second here.", "Third here."]
+    names = ("a.txt", "a.txt", "link.txt", "texts.zip/c.txt")
+    assert notes.skipped == [f'"{name}" is given more than once and counts once.' for name in names]
+
+
+def test_a_sample_that_is_given_twice_counts_once_and_is_noted():
+    once = [document.sentences for document in read_documents(["sample:tiny-town"])]
+    notes = ReadingNotes()
+    assert [d.sentences for d in read_documents(["sample:tiny-town", "sample:tiny-town"], notes=notes)] == once
+    assert notes.skipped == ['"sample:tiny-town" is given more than once and counts once.']
+
+
+def test_a_folder_that_cannot_be_opened_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "locked").mkdir()
+    written(tmp_path, "a.txt", "First here.")
+    scandir = os.scandir
+
+    def guarded(path):
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)  # who runs the tests may be root
+    notes = ReadingNotes()
+    assert len(read(tmp_path, notes)) == 1
+    (reason,) = notes.skipped
+    assert reason.startswith("The folder")
+    assert reason.endswith('/locked" cannot be opened (Permission denied); check its permissions.')
+    with pytest.raises(InputError, match=r"holds nothing readable.* First reason: The folder .*Permission denied"):
+        read_documents([tmp_path / "locked"])
 
 
 def test_a_folder_without_texts_is_refused(tmp_path):

@@ -15,7 +15,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.pretraining import prepare as module
-from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
+from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare
 from bertviz_lab.training.runs.events import Preparing
 from tests.training.support import short_run, write_text
 
@@ -48,6 +48,22 @@ def test_the_corpus_holds_the_text_in_the_ids_of_its_tokenizer(config, tmp_path)
     assert corpus.ids.tolist() == [i for ids in tokenizer.ids(sentences) for i in ids]
     assert json.loads((tmp_path / "run" / "corpus" / "corpus.json").read_text())["tokenizer"] == tokenizer.fingerprint
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["corpus", "tokenizer"]
+
+
+def test_files_that_are_left_out_are_known_to_the_run_also_from_the_cache(tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    write_text(folder / "a.txt")
+    (folder / "b.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    config = short_run(folder)
+    for name in ("first", "cached"):
+        events = prepared(config, tmp_path / name)
+        (sentence,) = left_out_files(tmp_path / name)
+        assert sentence.startswith('A file was left out: "b.txt" is a PNG')
+    assert "cached" in events[-1].message
+    (folder / "b.txt").unlink()
+    prepared(config, tmp_path / "first")
+    assert left_out_files(tmp_path / "first") == ()
 
 
 def test_every_stage_is_told(config, tmp_path):

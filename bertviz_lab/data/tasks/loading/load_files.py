@@ -16,15 +16,9 @@ from pathlib import Path, PurePath
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.tables import guess_dialect
+from bertviz_lab.data.corpora.meter import Meter, megabytes
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import (
-    Kinds,
-    Meter,
-    Source,
-    close_archives,
-    find_sources,
-    megabytes,
-)
+from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, each_once, find_sources, given_twice
 from bertviz_lab.data.tasks.loading.conll import looks_like_conll, read_conll
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
@@ -51,7 +45,7 @@ def load_raw_data(
     options: ReadOptions,
     report: DropReport,
 ) -> list[RawData]:
-    """What the files, folders, zips, patterns and data sets hold, in the order given.
+    """What the files, folders, zips, patterns and data sets hold, in the order given, each once.
 
     Raises:
         InputError: as `find_sources`, and where a file that is named cannot be read. Files that came with a folder or
@@ -66,11 +60,16 @@ def load_raw_data(
             find_sources([], notes, options.max_bytes, _TASK_FILES)  # raises an error that says what to choose
         for entry in entries:
             if isinstance(entry, str) and entry.startswith(DATASET_PREFIX):
-                inputs.append(DatasetName.parse(entry))
+                dataset = DatasetName.parse(entry)
+                if dataset in inputs:
+                    notes.skipped.append(given_twice(entry))
+                else:
+                    inputs.append(dataset)
                 continue
             sources_of_entry = find_sources(entry, notes, options.max_bytes, _TASK_FILES)
-            sources += sources_of_entry
-            inputs += sources_of_entry
+            new = each_once([*sources, *sources_of_entry], notes)[len(sources) :]
+            sources += new
+            inputs += new
         total = sum(source.size for source in sources)
         if total > options.max_bytes:
             raise InputError(
@@ -80,8 +79,8 @@ def load_raw_data(
         raw_files = list(_read_all(inputs, meter, options, report, notes))
         if not raw_files:
             raise InputError(f"None of these files could be read; the first: {notes.skipped[0]}")
-        for reason in notes.skipped:
-            report.note(f"A file was left out: {reason}")
+        for sentence in notes.left_out():
+            report.note(sentence)
         return raw_files
     finally:
         close_archives(sources)

@@ -10,8 +10,9 @@ from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
+from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
-from bertviz_lab.data.corpora.sources import Meter, Source
+from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, pluralized
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.errors import InputError

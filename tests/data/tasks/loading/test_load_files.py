@@ -48,6 +48,16 @@ def test_a_zip_is_read_and_its_files_without_task_data_are_noted(tmp_path):
     assert any("b.txt" in note for note in data.notes)
 
 
+def test_a_file_that_is_given_twice_is_read_once_and_noted(tmp_path):
+    path = written(tmp_path, "a.csv", table())
+    data = read_task([path, str(tmp_path), f"dataset:{path}", f"dataset:{path}"])
+    assert len(data.examples) == 2 * 20, "a data set by its name is another way of reading a file"
+    assert [note for note in data.notes if "left out" in note] == [
+        'A file was left out: "a.csv" is given more than once and counts once.',
+        f'A file was left out: "dataset:{path}" is given more than once and counts once.',
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -48,8 +48,9 @@ def test_a_question_whose_answer_is_not_in_its_passage_is_dropped(tmp_path):
 
 
 def test_ids_are_made_unique(tmp_path):
-    path = written(tmp_path, "a.json", squad(question("one", "1890", 24), question("one", "1950", 67)))
-    assert len({e.id for e in read_task([path, path]).examples}) == 4
+    content = squad(question("one", "1890", 24), question("one", "1950", 67))
+    paths = [written(tmp_path, name, content) for name in ("a.json", "b.json")]
+    assert len({e.id for e in read_task(paths).examples}) == 4
 
 
 def test_one_question_a_record_is_read_as_on_the_hub(tmp_path):
