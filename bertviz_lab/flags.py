@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
-from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS
+from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS
 from bertviz_lab.config.limits import flag_of, limit_fields, words_of
 from bertviz_lab.config.options import options_of
 
@@ -88,13 +88,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     predict = command("predict")
     predict.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
     predict.add_argument("--out", help="The .csv to write; printed if not given")
-    predict.add_argument("--text-a", default="", help="Column of the text; inferred if not given")
-    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; inferred if not given')
+    add_options(predict, FinetuneConfig, READING_TEXTS)
 
     encode = command("encode")
     encode.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
-    encode.add_argument("--text-a", default="", help="Column of the text; inferred if not given")
     encode.add_argument("--out", required=True, help="The .npy or .jsonl to write")
+    add_options(encode, FinetuneConfig, [name for name in READING_TEXTS if name != "text_b"])
     encode.add_argument("--normalize", action="store_true", help="Vectors of length 1, whose products are cosines")
 
     export = command("export")

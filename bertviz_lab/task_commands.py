@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.command_result import INTERRUPTED, Result, notes_of, stop_on_signals, write_file
-from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS, require_no_overridden_setting
+from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
 
@@ -126,8 +126,8 @@ def predict_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.finetuning import predict
 
     model, report = load_checkpoint(options.model), DropReport()
-    columns = {"text_a": options.text_a, "text_b": options.text_b}
-    examples = read_inputs(options.data, predict.prediction_task(model), **columns, report=report)
+    reading = given_options(options, READING_TEXTS)
+    examples = read_inputs(options.data, predict.prediction_task(model), **reading, report=report)
     notes = notes_of(predict.truncation_warning(model, examples), *report.remarks)
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
@@ -146,6 +146,7 @@ def encode_command(options: argparse.Namespace) -> Result:
 
     from bertviz_lab.data.tasks.examples import LabelledText
     from bertviz_lab.data.tasks.loading.raw_data import DropReport
+    from bertviz_lab.data.tasks.loading.read_options import NO_TEXT
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.interpret import encode
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -154,7 +155,8 @@ def encode_command(options: argparse.Namespace) -> Result:
     if path.suffix.lower() not in (".npy", ".jsonl"):
         raise InputError(f"--out {path} must end in .npy or .jsonl.")
     model, report = load_checkpoint(options.model), DropReport()
-    examples = read_inputs(options.data, "classification", text_a=options.text_a, text_b="none", report=report)
+    reading = given_options(options, READING_TEXTS) | {"text_b": NO_TEXT}
+    examples = read_inputs(options.data, "classification", **reading, report=report)
     texts = [example.text_a for example in examples if isinstance(example, LabelledText)]
     vectors = encode(model, texts, normalize=options.normalize)
     if path.suffix.lower() == ".npy":

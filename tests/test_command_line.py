@@ -590,6 +590,19 @@ def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
     assert answer(capsys, *command)["accuracy"] == 1.0
 
 
+def test_predict_and_encode_read_a_file_as_they_are_told(capsys, model: str, tmp_path: Path) -> None:
+    table = tmp_path / "reviews.txt"
+    table.write_bytes("A wonderful film|café|1\nA boring and silly mess|naïve|2\n".encode("cp1252"))
+    how = "--delimiter | --header no --quoting no --encoding cp1252 --text-a 1".split()
+    command = ["predict", "--model", "sentiment-mini", "--data", str(table), *how]
+    rows = answer(capsys, *command, "--text-b", "none")["predictions"]
+    assert [row["text"] for row in rows] == ["A wonderful film", "A boring and silly mess"]
+    out = tmp_path / "v.jsonl"
+    answer(capsys, "encode", "--model", model, "--data", str(table), "--out", str(out), *how[:-1], "2")
+    assert [json.loads(line)["text"] for line in out.read_text(encoding="utf-8").splitlines()] == ["café", "naïve"]
+    assert "no encoding" in refusal(capsys, *command, "--encoding", "klingon")
+
+
 def test_evaluate_tells_on_stderr_what_it_left_out_and_does_not_know(capsys, tmp_path: Path) -> None:
     table = tmp_path / "reviews.csv"
     rows = ["A wonderful film.,positive", "A boring mess.,negative", "A lovely story.,unsure", "A dull plot.,"]

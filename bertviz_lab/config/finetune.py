@@ -12,6 +12,8 @@ from bertviz_lab.errors import InputError
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
 #: How labelled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
+#: How files of texts without labels are read.
+READING_TEXTS = tuple(name for name in READING if name != "label")
 #: What may be set for the runs of a suite of tasks.
 SUITE_SETTINGS = ("epochs", "batch_size", "learning_rate", "grid", "max_train_examples", "precision", "threads")
 #: What a run of `model` "random" starts from.

@@ -1,14 +1,12 @@
 """The inputs in a file, labelled or not, as examples to predict on."""
 
-import io
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bertviz_lab.data.corpora.encodings import recognise
-from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import (
@@ -29,6 +27,7 @@ from bertviz_lab.data.tasks.loading.load_files import load_raw_data
 from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
 from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.data.tasks.loading.tables import even_rows
+from bertviz_lab.data.tasks.loading.text_file import open_text, wrong_encoding_told
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
@@ -40,39 +39,38 @@ def read_inputs(
     path: str | Path,
     task: Task,
     *,
-    text_a: str = "",
-    text_b: str = "",
     report: DropReport | None = None,
     max_inputs: int = MAX_INPUTS,
     max_characters: float = math.inf,
+    **reading: str,
 ) -> tuple[Example, ...]:
     """The inputs in a file as examples with empty labels: "" for a class, () for several,
     0.0 for numbers, "O" for words, no answers.
 
-    A .txt file has a text a line. The columns of a table are inferred as for task data, or given, and rows of another
-    width are repaired as there; its labels are ignored. For `tokens` a text is split into words at white space; for
-    `qa` the file is SQuAD, or a table with questions and passages.
+    A .txt file has a text a line, unless columns or a delimiter are given. The columns of a table are inferred as for
+    task data, or given, and rows of another width are repaired as there; its labels are ignored. For `tokens` a text is
+    split into words at white space; for `qa` the file is SQuAD, or a table with questions and passages.
 
     Args:
         path: the file.
         task: what the examples are for.
-        text_a, text_b: columns, as in `ReadOptions`.
         report: counts rows without such an input, and those that were repaired.
         max_inputs: inputs allowed in the file.
         max_characters: characters allowed in one input.
+        reading: how it is to be read: columns, delimiter, encoding ..., as in `ReadOptions`.
 
     Raises:
         InputError: the file cannot be read, has no inputs, or exceeds a limit.
     """
     report = report or DropReport()
+    options = ReadOptions(max_examples=max_inputs, **reading)  # type: ignore[arg-type]  # of texts
     read: list[Example]
-    if Path(path).suffix.lower() in (".txt", ".text"):
-        read = [LabelledText(line, None, "", row) for row, line in _lines(path)]
-    else:
-        options = ReadOptions(text_a=text_a, text_b=text_b, max_examples=max_inputs)
-        read = [
-            example for raw in load_raw_data([path], options, report) for example in _examples(raw, options, report)
-        ]
+    with wrong_encoding_told(options):
+        if Path(path).suffix.lower() in (".txt", ".text") and not _has_columns(options):
+            read = [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
+        else:
+            raw_files = load_raw_data([path], options, report)
+            read = [example for raw in raw_files for example in _examples(raw, options, report)]
     if len(read) > max_inputs:
         raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
     inputs = []
@@ -106,13 +104,19 @@ def read_input_file(path: Path, task: Task, max_inputs: int, max_characters: int
     return TaskInputs(examples, report.dropped, report.notes)
 
 
-def _lines(path: str | Path) -> list[tuple[int, str]]:
+def _has_columns(options: ReadOptions) -> bool:
+    second = "" if options.text_b == NO_TEXT else options.text_b
+    return bool(options.text_a or second or options.delimiter or options.header == "yes")
+
+
+def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[tuple[int, str]]:
     (source, *_) = sources = find_sources(path, ReadingNotes())
     try:
-        with io.TextIOWrapper(source.open(), encoding=recognise(source), errors="replace") as stream:
-            return [
-                (row, text) for row, line in enumerate(whole_lines(stream, source.name), 1) if (text := line.strip())
-            ]
+        file = open_text(source, Meter(0, math.inf), options)
+        with file.lines(newline=None) as lines:
+            texts = [(row, text) for row, line in enumerate(lines, 1) if (text := line.strip())]
+        file.note_losses(report)
+        return texts
     finally:
         close_archives(sources)
 

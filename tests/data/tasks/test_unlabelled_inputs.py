@@ -28,6 +28,20 @@ def test_a_text_file_has_a_text_a_line(tmp_path) -> None:
     assert read_inputs(path, "tokens")[1] == LabelledWords(("a", "dog,", "a", "mat"), ("O",) * 4, 3)
 
 
+def test_a_text_file_is_read_as_it_is_told(tmp_path) -> None:
+    lines = "".join(f"{n}|das größte Stück {n}|schön\n" for n in range(9))
+    (tmp_path / "a.txt").write_bytes(f"id|text|label\n{lines}".encode("cp1252"))
+    how = {"delimiter": "|", "text_a": "text", "text_b": "none", "header": "yes", "encoding": "cp1252"}
+    texts = read_inputs(tmp_path / "a.txt", "classification", **how)
+    assert [(one.text_a, one.row) for one in texts[:2]] == [("das größte Stück 0", 2), ("das größte Stück 1", 3)]
+    report = DropReport()
+    told = read_inputs(tmp_path / "a.txt", "classification", encoding="utf-8", report=report)
+    assert told[1].text_a == "0|das gr\ufffd\ufffdte St\ufffdck 0|sch\ufffdn"
+    assert report.notes[0].startswith('9 lines of "a.txt" could not be wholly read as utf-8')
+    with pytest.raises(InputError, match='not in the encoding "utf-16"'):
+        read_inputs(tmp_path / "a.txt", "classification", encoding="utf-16")
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 def test_lines_and_letters_are_read_as_they_were_written(end, encoding, tmp_path) -> None:

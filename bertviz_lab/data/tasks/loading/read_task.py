@@ -54,6 +54,7 @@ from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.data.tasks.loading.related_texts import read_related
 from bertviz_lab.data.tasks.loading.squad import with_unique_ids
 from bertviz_lab.data.tasks.loading.tables import check_numbers, file_info, label_counts, labelled_texts
+from bertviz_lab.data.tasks.loading.text_file import wrong_encoding_told
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
@@ -132,12 +133,8 @@ def _read(
     splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
-        try:
+        with wrong_encoding_told(options):
             splits.append((load_raw_data(paths, options, report), report))
-        except UnicodeError:  # an encoding such as utf-16 without its mark raises, others put in replacement characters
-            raise InputError(
-                f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."
-            ) from None
     files = [file for files_of_split, _ in splits for file in files_of_split]
     kind = type(files[0])
     first_name = quoted(files[0].info.name)

@@ -101,3 +101,17 @@ def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
     # A byte-order mark is not part of the first cell, whoever named the encoding.
     is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)
+
+
+@contextmanager
+def wrong_encoding_told(options: ReadOptions) -> Iterator[None]:
+    """Raises `InputError` for an encoding that was given and does not fit.
+
+    One such as utf-16 without its mark raises; others put in replacement characters.
+    """
+    try:
+        yield
+    except UnicodeError:
+        raise InputError(
+            f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."
+        ) from None
