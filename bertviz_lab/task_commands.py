@@ -157,15 +157,17 @@ def encode_command(options: argparse.Namespace) -> Result:
     model, report = load_checkpoint(options.model), DropReport()
     reading = given_options(options, READING_TEXTS) | {"text_b": NO_TEXT}
     examples = read_inputs(options.data, "classification", **reading, report=report)
-    texts = [example.text_a for example in examples if isinstance(example, LabelledText)]
-    vectors = encode(model, texts, normalize=options.normalize)
+    texts = [example for example in examples if isinstance(example, LabelledText)]
+    vectors = encode(model, [text.text_a for text in texts], normalize=options.normalize)
     if path.suffix.lower() == ".npy":
         content = io.BytesIO()
         np.save(content, vectors)
         write_file(path, content.getvalue())
     else:
-        rows = (strict_json.dumps({"text": t, "vector": v.tolist()}) for t, v in zip(texts, vectors, strict=True))
+        pairs = zip(texts, vectors, strict=True)
+        rows = (strict_json.dumps({"row": t.row, "text": t.text_a, "vector": v.tolist()}) for t, v in pairs)
         write_file(path, "".join(f"{row}\n" for row in rows).encode())
     body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
+    body |= {"rows": [text.row for text in texts], "left_out": report.dropped_rows}
     done = f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}"
     return Result(body, done, notes=notes_of(*report.remarks))

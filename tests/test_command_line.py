@@ -447,7 +447,8 @@ def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path
     expected = interpret.encode(load_checkpoint(model), ["the red cat", "an old house by the river"])
     base = ["encode", "--model", model, "--data", str(tmp_path / "texts.txt"), "--out"]
     said = answer(capsys, *base, str(tmp_path / "v.npy"))
-    assert said == {"path": str(tmp_path / "v.npy"), "texts": 2, "dimension": 32, "pooling": "mean"}
+    about = {"texts": 2, "dimension": 32, "pooling": "mean", "rows": [1, 2], "left_out": 0}
+    assert said == {"path": str(tmp_path / "v.npy")} | about
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
     answer(capsys, *base, str(tmp_path / "v.jsonl"), "--normalize")
     rows = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
@@ -459,6 +460,21 @@ def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path
     table = ["encode", "--model", model, "--data", str(tmp_path / "table.csv"), "--out", str(tmp_path / "v.npy")]
     assert main(table) == 0
     assert 'Note: 1 row was left out: the text is empty, such as "table.csv" row 3.' in capsys.readouterr().err
+
+
+def test_vectors_are_matched_with_their_texts_by_the_row_where_some_are_left_out(
+    capsys, model: str, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("the red cat\n\nan old house\n\n\n", encoding="utf-8")
+    (tmp_path / "table.csv").write_text("text,stars\nthe red cat,5\n,1\nan old house,2\n", encoding="utf-8")
+    for name, rows, where in (("texts.txt", [1, 3], "line 2"), ("table.csv", [2, 4], "row 3")):
+        command = ["encode", "--model", model, "--data", str(tmp_path / name), "--out"]
+        told = answer(capsys, *command, str(tmp_path / "v.npy"))
+        assert (told["rows"], told["left_out"]) == (rows, 1)
+        assert main([*command, str(tmp_path / "v.jsonl")]) == 0
+        assert f'1 row was left out: the text is empty, such as "{name}" {where}.' in capsys.readouterr().err
+        lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert [(line["row"], line["text"]) for line in lines] == [(rows[0], "the red cat"), (rows[1], "an old house")]
 
 
 # Fine-tuning

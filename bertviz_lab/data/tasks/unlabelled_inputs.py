@@ -114,9 +114,13 @@ def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[t
     try:
         file = open_text(source, Meter(0, math.inf), options)
         with file.lines(newline=None) as lines:
-            texts = [(row, text) for row, line in enumerate(lines, 1) if (text := line.strip())]
+            texts = [(row, line.strip()) for row, line in enumerate(lines, 1)]
         file.note_losses(report)
-        return texts
+        last = max((row for row, text in texts if text), default=0)
+        for row, text in texts:
+            if not text and row < last:  # others end the file
+                report.drop("the text is empty", source.name, "line", row)
+        return [(row, text) for row, text in texts if text]
     finally:
         close_archives(sources)
 
