@@ -1,10 +1,19 @@
-"""Starting the process of a run."""
+"""The process of a run: starting it, and whether it lives, on this machine or on another that shares the disk."""
 
 import os
+import platform
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+
+import psutil
+
+from bertviz_lab.training.checkpoints.atomic_io import is_locked
+from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState
+
+_SILENT_SECONDS = 60.0  # between two reports of a process elsewhere, whose lock may not show here
 
 
 def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: float, *, cached: bool) -> None:
@@ -26,6 +35,40 @@ def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: floa
         )
     # Nobody asks for the exit code, but a child that is not waited for stays in the process table.
     threading.Thread(target=process.wait, daemon=True).start()
+
+
+def is_alive(state: RunState, folder: Path) -> bool:
+    """Whether the process of a run lives: it is one of this machine's, holds the lock of the run, or has just reported.
+
+    A disk that machines share shows the lock of one to the others, or has no locks; then there are its reports alone.
+    """
+    if _is_process(state.pid, folder) or ((folder / LOCK_FILE).exists() and is_locked(folder / LOCK_FILE)):
+        return True
+    return _is_elsewhere(state) and abs(time.time() - state.updated) < _SILENT_SECONDS  # clocks differ
+
+
+def death_of(state: RunState) -> str:
+    """What is known of a process that is not alive as far as this machine sees."""
+    if not _is_elsewhere(state):
+        return "The training process ended unexpectedly; resume to continue from the last checkpoint."
+    minutes = max(1, round((time.time() - state.updated) / 60))
+    return (
+        f"The training process, on another machine, was last heard of {minutes:,} min ago; if it has ended, resume to "
+        "continue from the last checkpoint."
+    )
+
+
+def _is_elsewhere(state: RunState) -> bool:
+    return state.host not in ("", platform.node())
+
+
+def _is_process(pid: int, folder: Path) -> bool:
+    """Whether a process of this machine is the worker of a run; the pid alone could be another's by now."""
+    try:
+        process = psutil.Process(pid) if pid > 0 else None
+        return bool(process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()))
+    except psutil.Error:
+        return False
 
 
 def _package_parent() -> str:

@@ -16,13 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.run_inputs import with_copies
 from bertviz_lab.jobs.run_names import new_run_id, short_name
-from bertviz_lab.jobs.run_process import start_process
+from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
 from bertviz_lab.jobs.turns import Start, WaitingRun, in_turn, starts, words_of
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
@@ -169,16 +167,15 @@ class Runs:
         return (self.folder(run_id) / "config.json").stat().st_mtime
 
     def state(self, run_id: str) -> RunState:
-        """The state of a run; "failed" where its process has died without reporting it."""
+        """The state of a run; "failed" where its process has died, or seems to have, without reporting it."""
         folder = self.folder(run_id)
         state = self._parsed(run_id)
         if state.status == "waiting":
             start = self._plan().get(run_id)
             return replace(state, message=words_of(start) if start else "It is about to start.")
         starting = state.pid == 0 and abs(time.time() - state.updated) < _START_SECONDS  # a clock may be set back
-        if state.status in ACTIVE and not starting and _process(state.pid, folder) is None:
-            message = "The training process ended unexpectedly; resume to continue from the last checkpoint."
-            return replace(state, status="failed", message=message, eta_seconds=None)
+        if state.status in ACTIVE and not starting and not is_alive(state, folder):
+            return replace(state, status="failed", message=death_of(state), eta_seconds=None)
         return state
 
     def events(self, run_id: str, start: int = 0) -> tuple[list[dict[str, Any]], int]:
@@ -305,14 +302,3 @@ class Runs:
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
         limits = (self.nice, self.memory_bytes, self.most_seconds)
         start_process(folder, *limits, cached=self.cached)
-
-
-def _process(pid: int, folder: Path) -> psutil.Process | None:
-    """The live worker of a run; the pid alone could belong to another process by now."""
-    try:
-        process = psutil.Process(pid) if pid > 0 else None
-        if process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()):
-            return process
-    except psutil.Error:
-        pass
-    return None

@@ -5,6 +5,7 @@ It reports through FOLDER.
 
 import math
 import os
+import platform
 import signal
 import sys
 import threading
@@ -40,7 +41,7 @@ def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_secon
         signal.signal(number, lambda *_: stop.set())
     end = time.monotonic() + (most_seconds or math.inf)
     threading.Thread(target=_watch, args=(folder, parent, stop, end), daemon=True).start()
-    write_state(folder, replace(read_state(folder), pid=os.getpid()))
+    write_state(folder, replace(read_state(folder), pid=os.getpid(), host=platform.node()))
     if memory_bytes:
         _limit_memory(folder, memory_bytes)
     resume = (folder / "events.jsonl").is_file()

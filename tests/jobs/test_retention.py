@@ -36,7 +36,7 @@ def make(root: Path, name: str, status: str, updated: float, pid: int = 0) -> No
 
 @pytest.fixture(autouse=True)
 def alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda *_: object())
+    monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda *_: True)
 
 
 def test_what_ended_too_long_ago_goes(runs: Runs) -> None:

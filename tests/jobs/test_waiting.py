@@ -30,7 +30,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(folder.name)  # last: a test that sees the name may end the run at once
 
     monkeypatch.setattr(Runs, "_launch", launch)
-    monkeypatch.setattr(runs_module, "_process", lambda pid, folder: object() if pid else None)
+    monkeypatch.setattr(runs_module, "is_alive", lambda state, folder: bool(state.pid))
     return names
 
 

@@ -114,6 +114,15 @@ def exclusive_lock(path: Path, *, wait: bool) -> Iterator[None]:
         yield
 
 
+def is_locked(path: Path) -> bool:
+    """Whether another holds the lock file `path`; where the file system has no locks, nobody does."""
+    try:
+        with exclusive_lock(path, wait=False):
+            return False
+    except Timeout:
+        return True
+
+
 def disk_error(error: BaseException) -> str:
     """The message of a disk that failed, such as "No space left on device"; "" for any other error.
 

@@ -12,6 +12,7 @@ tracker.json   what an experiment tracker has of it, where there is one
 import contextlib
 import json
 import os
+import platform
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -36,6 +37,8 @@ from bertviz_lab.training.runs.events import (
 
 #: States of a run that trains or is queued; in the others it has ended, and can be resumed unless it is finished.
 ACTIVE = ("waiting", "starting", "preparing", "training")
+#: Locked while a process writes the run, by the system, also for machines that share the disk if it has locks.
+LOCK_FILE = ".lock"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class RunState:
     eta_seconds: float | None = None
     model: str = ""  # folder of the newest model, empty before the first checkpoint
     pid: int = 0
+    host: str = ""  # the machine that `pid` is a process of
     updated: float = 0.0  # Unix time
 
 
@@ -96,7 +100,7 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         for partial in folder.glob(".*.json*-*"):  # by a process that was killed while it replaced a file
             partial.unlink(missing_ok=True)
         known = read_state(folder) if (folder / "state.json").is_file() else RunState()
-        state = replace(known, pid=os.getpid())
+        state = replace(known, pid=os.getpid(), host=platform.node())
         log = _Log(folder / "events.jsonl")
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
@@ -196,7 +200,7 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(exclusive_lock(folder / ".lock", wait=False))
+            stack.enter_context(exclusive_lock(folder / LOCK_FILE, wait=False))
         except Timeout as error:
             raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
         yield
