@@ -2,18 +2,29 @@
 
 `sentencex` (Wikimedia) handles abbreviations and quotations and splits 50 MB of prose in about a second, but never
 splits inside a quotation or bracket, however long. Such a sentence is split again with those marks removed, and what is
-still too long is cut into parts.
+still too long is cut into parts. Abbreviations that end no sentence are those of English, or of German in a paragraph
+that is German by its commonest words; terminators of all scripts are recognised in either.
 """
 
 import re
 
 import sentencex
 
-_LANGUAGE = "en"  # whose abbreviations end no sentence; terminators of all scripts are recognised whatever it is
 #: Maximum number of words in a sentence (see `count_words`), rarely reached in prose.
 LONGEST_SENTENCE = 160
 #: A longer sentence is split inside its quotations and brackets.
 _LONG = 60
+
+_GERMAN_WORDS = (
+    *(" der ", " die ", " das ", " und ", " ist ", " den ", " dem ", " ein ", " eine ", " im ", " mit ", " nicht "),
+    *(" wurde ", "Der ", "Die ", "Das ", "Im "),
+)
+_ENGLISH_WORDS = (" the ", " of ", " and ", " to ", " is ", " a ", "The ")
+#: What a German sentence does not end with, and `sentencex` thinks that it may: ordinals, and some abbreviations.
+_GERMAN_GOES_ON = re.compile(
+    r"(?:\b(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Vv]om|[Zz]u[mr]|[Bb]eim|[Jj]ede[mnrs]?) \d{1,3}"
+    r"|\b(?:Dipl|Ing|jur|med|phil|inkl|exkl))\.\s*$"
+)
 
 # Scripts without spaces: each character counts as a word, as in BERT.
 _UNSPACED = r"\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
@@ -58,20 +69,39 @@ def split_and_count(paragraph: str) -> tuple[list[str], int]:
         return [], 0
     sentences: list[str] = []
     cut = 0
-    for sentence in sentencex.segment(_LANGUAGE, text):
+    german = _is_german(text)
+    for sentence in _segments(text, german):
         sentence = sentence.strip()
         if len(sentence) <= _LONG:  # too short to need splitting
             if sentence:
                 sentences.append(sentence)
             continue
-        for part in _inner_sentences(sentence):
+        for part in _inner_sentences(sentence, german):
             parts = _cut(part)
             sentences.extend(parts)
             cut += len(parts) > 1
     return sentences, cut
 
 
-def _inner_sentences(sentence: str) -> list[str]:
+def _is_german(text: str) -> bool:
+    german = sum(map(text.count, _GERMAN_WORDS))
+    return german > 0 and german > sum(map(text.count, _ENGLISH_WORDS))
+
+
+def _segments(text: str, german: bool) -> list[str]:
+    """The sentences of a text with the spaces after them: joined, they are the text."""
+    if not german:
+        return sentencex.segment("en", text)
+    joined: list[list[str]] = []
+    for segment in sentencex.segment("de", text):
+        if joined and _GERMAN_GOES_ON.search(joined[-1][-1][-20:]):
+            joined[-1].append(segment)
+        else:
+            joined.append([segment])
+    return ["".join(segments) for segments in joined]
+
+
+def _inner_sentences(sentence: str, german: bool) -> list[str]:
     """Split a long sentence inside its quotations and brackets; leave a short one whole."""
     if sentence.count(" ") < _LONG and count_words(sentence) <= _LONG:
         return [sentence]
@@ -79,7 +109,7 @@ def _inner_sentences(sentence: str) -> list[str]:
     unmarked = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
     unmarked = _CLOSING.sub(lambda m: " " * len(m[0]), unmarked)
     parts, start = [], 0
-    for piece in sentencex.segment(_LANGUAGE, unmarked):
+    for piece in _segments(unmarked, german):
         part = sentence[start : start + len(piece)].strip()
         start += len(piece)
         if part:
