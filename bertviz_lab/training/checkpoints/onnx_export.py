@@ -4,9 +4,12 @@ The layout is that of Optimum and transformers.js: `onnx/model.onnx`, and `onnx/
 of its matrices in 8 bits (dynamic quantization: activations are quantized while it runs).
 """
 
+import errno
 import importlib
 import io
 import logging
+import os
+import shutil
 import statistics
 import time
 import warnings
@@ -77,7 +80,8 @@ class _Graph(nn.Module):
 def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     """Write `onnx/model.onnx` and its quantized variant below `folder`, and compare both with the model.
 
-    Raises `InputError` where the libraries are missing or the graph does not compute what the model does.
+    Raises `InputError` where the libraries are missing or the graph does not compute what the model does, and `OSError`
+    where the disk is full.
     """
     _require("onnx", "onnxruntime", "onnxscript")
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -87,8 +91,13 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     plain, quantized = place / "model.onnx", place / "model_quantized.onnx"
     batch = _batch(checkpoint, [pair.good for pair in PROBES["english"].pairs[:3]])
     outputs = _export(checkpoint.model, batch, plain, checkpoint.config.max_position_embeddings)
-    with _quiet():
-        quantize_dynamic(plain, quantized, weight_type=QuantType.QInt8)
+    try:
+        with _quiet():
+            quantize_dynamic(plain, quantized, weight_type=QuantType.QInt8)
+    except Exception as error:  # it writes a copy, and on a full disk reads half of it again
+        if shutil.disk_usage(place).free < plain.stat().st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(quantized)) from error
+        raise
 
     runs: dict[str, Run] = {"PyTorch": _torch_run(checkpoint.model, outputs)}
     runs |= {path.name: _onnx_run(path) for path in (plain, quantized)}

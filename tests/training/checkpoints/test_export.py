@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,20 @@ def test_a_full_disk_is_told_in_one_sentence_and_leaves_no_folder(tmp_path, monk
 
     monkeypatch.setattr(export, step, fails)
     with pytest.raises(InputError, match=r"exported cannot be written: No space left on device\.$"):
+        export_checkpoint(little_checkpoint(), tmp_path / "exported", onnx=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_while_the_weights_are_quantized_is_told_as_such(tmp_path, monkeypatch):
+    def fails(*arguments: object, **options: object) -> None:
+        raise ValueError("Wire format was corrupt")  # as of a copy that was cut off without a word
+
+    monkeypatch.setattr("onnxruntime.quantization.quantize_dynamic", fails)
+    with pytest.raises(ValueError, match="Wire format"):
+        export_checkpoint(little_checkpoint(), tmp_path / "exported", onnx=True)
+    usage = shutil.disk_usage(tmp_path)._replace(free=1_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
         export_checkpoint(little_checkpoint(), tmp_path / "exported", onnx=True)
     assert list(tmp_path.iterdir()) == []
 
