@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Container
 
 _ADJECTIVES = """
     amber brave calm clever eager fair gentle happy jolly keen kind lively lucky merry mild neat
@@ -15,9 +16,14 @@ _ANIMALS = """
 """.split()
 
 
-def new_run_id() -> str:
-    """For example "kind-otter-9f86d081884c7d65"; the 64 random bits make the id a secret of who started the run."""
-    return f"{secrets.choice(_ADJECTIVES)}-{secrets.choice(_ANIMALS)}-{secrets.token_hex(8)}"
+def new_run_id(taken: Container[str] = ()) -> str:
+    """For example "kind-otter-9f86d081884c7d65"; the 64 random bits make the id a secret of who started the run.
+
+    The name is none of those `taken`, unless all are.
+    """
+    names = [f"{adjective}-{animal}" for adjective in _ADJECTIVES for animal in _ANIMALS]
+    free = [name for name in names if name not in taken]
+    return f"{secrets.choice(free or names)}-{secrets.token_hex(8)}"
 
 
 def is_run_id(name: str) -> bool:

@@ -69,7 +69,8 @@ class Runs:
         `owner` is recorded, for `owner`.
         Raises `InputError` when the disk is full.
         """
-        run_id = new_run_id()
+        taken = {name for other in self.root.glob("*") for name in (short_name(other.name), read_notes(other).name)}
+        run_id = new_run_id(taken)
         folder = self.root / run_id
         try:
             folder.mkdir(parents=True)

@@ -8,9 +8,10 @@ import psutil
 import pytest
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import Runs, run_names
 from bertviz_lab.jobs.run_names import new_run_id, short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from tests.jobs.support import settings, wait_for
 
@@ -20,6 +21,17 @@ def test_a_run_is_named_so_that_nobody_can_guess_it() -> None:
     assert len(names) == 200
     assert all(len(name.rsplit("-", 1)[1]) == 16 for name in names)
     assert short_name("kind-otter-0123456789abcdef") == "kind-otter"
+
+
+def test_a_new_run_is_called_like_no_other(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_names, "_ADJECTIVES", ["kind"])
+    monkeypatch.setattr(run_names, "_ANIMALS", ["crane", "otter", "wren"])
+    monkeypatch.setattr(run_names.secrets, "choice", min)
+    monkeypatch.setattr(Runs, "start_queue", lambda _: None)
+    first = runs.start(settings())
+    runs.annotate(first, RunNotes(name="kind-otter"))
+    assert [runs.name(run) for run in (first, runs.start(settings()))] == ["kind-otter", "kind-wren"]
+    assert runs.name(runs.start(settings())) == "kind-crane"  # all names are taken
 
 
 def test_a_stopped_run_resumes_at_the_same_step(runs: Runs, text: Path) -> None:
