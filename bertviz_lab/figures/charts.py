@@ -1,7 +1,8 @@
 """Payloads of charts: a Plotly figure, the numbers that it shows, and the same numbers as a table.
 
 `picks`, where there are any, are what a click on a mark sends, in the order of the figure's marks: a row of cells of a
-heatmap. `texts` of bars are what stands at them, for the table's cells.
+heatmap. `texts` of bars are what stands at them, for the table's cells. `csv` are the rows of that download where they
+are more than the table's.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _DIGITS = 6
+#: Labels that a chart shows, as many as a person reads and a browser draws at once.
+MOST_LABELS = 40
 
 #: Further columns of a chart's table: (name, one entry per row).
 ExtraColumns = Sequence[tuple[str, Sequence[float | str | None]]]
@@ -34,6 +37,7 @@ def matrix_payload(
     peak: float | None = None,
     unit: str = "",
     picks: bool = False,
+    places: Sequence[int] | None = None,
     counts: NDArray[np.integer] | None = None,
     details: Sequence[Sequence[str]] | None = None,
     diagonal: bool = False,
@@ -42,7 +46,8 @@ def matrix_payload(
     columns_name: str = "",
     **captions: str,
 ) -> Payload:
-    """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected.
+    """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected, which sends its row and
+    column, or what `places` has for them.
 
     `peak` is the distance from `centre`, the white value, with the full shade; by default the largest value. Without
     `numbers` they stand in the table alone, and few of the columns are named. `counts`, of the same shape, replace
@@ -82,10 +87,8 @@ def matrix_payload(
     figure = heatmap_figure(
         shades, rows, columns, written, spoken, 1.0 if diagonal else peak, 400 if numbers else 8, columns_name
     )
-    body = {
-        "kind": "matrix",
-        "picks": [[{"row": r, "column": c} for c in range(len(columns))] for r in range(len(rows))] if picks else [],
-    }
+    across, down = (places, places) if places is not None else (range(len(columns)), range(len(rows)))
+    body = {"kind": "matrix", "picks": [[{"row": r, "column": c} for c in across] for r in down] if picks else []}
     header = [row_name or "", *columns]
     if counts is not None:
         table = [[name, *line] for name, line in zip(rows, counts.tolist(), strict=True)]
@@ -110,12 +113,14 @@ def bars_payload(
     extra_columns: ExtraColumns = (),
     colours: Sequence[str] = COLOURS,
     reference: tuple[float, str] | None = None,
+    ranked: str = "",
     **captions: str,
 ) -> Payload:
     """Horizontal bars: a row for each group, and in it a bar for each (name, values) of `series`.
 
     `texts`, a list for each series, label the bars in place of the numbers; `extra_columns` extend the table.
-    `colours` are those of the series; `reference` is a value with a dashed line and its name.
+    `colours` are those of the series; `reference` is a value with a dashed line and its name. Of very many groups that
+    are `ranked`, such as "most frequent labels", the first are drawn and the table has all.
     """
     written = [
         list(texts[place]) if texts is not None else ["" if v is None else _three_digits(v) for v in values]
@@ -125,7 +130,11 @@ def bars_payload(
     peak = peak if peak is not None else max(sizes, default=0.0)
     body = {"kind": "bars", "texts": written}
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
-    figure = bar_figure(groups, series, written, peak, colours, reference)
+    if ranked and len(groups) > MOST_LABELS:
+        drawn = f"The {MOST_LABELS} {ranked} of {len(groups):,} are drawn; the CSV has all."
+        captions["sentence"] = f"{captions.get('sentence', '')} {drawn}".strip()
+        groups, series = groups[:MOST_LABELS], [(name, values[:MOST_LABELS]) for name, values in series]
+    figure = bar_figure(groups, series, [line[: len(groups)] for line in written], peak, colours, reference)
     return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
 
 

@@ -117,6 +117,10 @@ class Results:
         true_labels = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
         return (*self.labels, "(unknown to the model)") if true_labels - set(self.labels) else self.labels
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.labels)
+
     def calibration(self) -> Calibration:
         """Accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
@@ -134,16 +138,19 @@ class Results:
     def _true_name(self, example: Example) -> str:
         """The label of a text as the scores name it."""
         label = str(cast(LabelledText, example).label)
-        return label if label in self.labels else self._names[-1]
+        return label if label in self._known else self._names[-1]
 
     def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
-        slices = []
-        for name in names:
-            indices = [index for index, example in enumerate(self.examples) if name_of(example) == name]
-            if indices:
-                subset = [self.examples[index] for index in indices], [self.predictions[index] for index in indices]
-                slices.append(Slice(kind, name, len(indices), score(*subset, self.task, self.labels)[self.measure]))
-        return slices
+        indices: dict[str, list[int]] = {name: [] for name in names}
+        for index, example in enumerate(self.examples):
+            indices[name_of(example)].append(index)
+        return [Slice(kind, name, len(some), self._score_of(some)) for name, some in indices.items() if some]
+
+    def _score_of(self, indices: list[int]) -> float:
+        if self.task == "classification":  # accuracy needs no report on all labels, of which there may be a thousand
+            return float(self.example_scores[indices].mean())
+        subset = [self.examples[index] for index in indices], [self.predictions[index] for index in indices]
+        return score(*subset, self.task, self.labels)[self.measure]
 
     @property
     def measure(self) -> str:

@@ -51,6 +51,7 @@ def labels_payload(prediction: "Classification") -> Payload:
         texts=[[f"{score:.1%}" for score in scores]],
         peak=1.0,
         sentence="Each label has its own probability (multi-label)." if prediction.multi_label else "",
+        ranked="most probable labels",
         file="labels",
     )
 

@@ -1,12 +1,14 @@
 """Scores of a fine-tuned model as charts: confusion matrix, reliability, metrics per class and per slice."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
+from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
 from bertviz_lab.metrics.names import NAMES, format_score
@@ -18,7 +20,8 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 def confusion_payload(report: ClassificationReport) -> Payload:
     """The confusion matrix: rows are true labels, columns are predicted labels; a cell can be selected.
 
-    The chart's `item_select` gives {row, column}, indices into the report's labels.
+    The chart's `item_select` gives {row, column}, indices into the report's labels. Of many labels those with the most
+    frequent errors are drawn, and the CSV lists the cells of all that are not 0.
     """
     counts = np.asarray(report.confusion)
     total = int(counts.sum())
@@ -26,26 +29,33 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         return message_payload("There are no held-out examples for a confusion matrix.")
     rows = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(rows, 1)
-    details = [
-        [_cell_text(true, predicted, counts[i, j], shares[i, j]) for j, predicted in enumerate(report.labels)]
-        for i, true in enumerate(report.labels)
-    ]
     errors = counts - np.diag(np.diag(counts))
+    drawn = _most_confused(counts, errors)
+    names, block = [report.labels[i] for i in drawn], np.ix_(drawn, drawn)
+    details = [
+        [_cell_text(report.labels[i], report.labels[j], counts[i, j], shares[i, j]) for j in drawn] for i in drawn
+    ]
     true, predicted = divmod(int(errors.argmax()), len(report.labels))
     most_frequent = ""
     if errors.any():
         pair = f"{report.labels[true]} predicted as {report.labels[predicted]}"
         most_frequent = f" Most frequent error: {pair}, {_times(int(errors.max()))}."
-    return matrix_payload(
-        shares,
-        report.labels,
-        report.labels,
+    if len(drawn) < len(report.labels):
+        most_frequent += (
+            f" The {len(drawn)} of {len(report.labels):,} labels with the most frequent errors are drawn, with "
+            f"{errors[block].sum():,} of all {errors.sum():,} errors; the CSV has all cells."
+        )
+    payload = matrix_payload(
+        shares[block],
+        names,
+        names,
         title="Confusion matrix",
         row_name="true label",
         column_name="predicted",
         peak=1.0,
         picks=True,
-        counts=counts,
+        places=drawn,
+        counts=counts[block],
         details=details,
         diagonal=True,
         sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}.{most_frequent}",
@@ -53,6 +63,10 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",
     )
+    if len(drawn) == len(report.labels):
+        return payload
+    cells = [[report.labels[i], report.labels[j], int(counts[i, j])] for i, j in np.argwhere(counts)]
+    return payload.having(csv=[["true label", "predicted", "examples"], *cells])
 
 
 def reliability_payload(calibration: Calibration) -> Payload:
@@ -101,10 +115,12 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
         total += f", micro F1 {report.micro_f1:.1%}." if isinstance(report, MultiLabelReport) else "."
     if not scores:
         return message_payload("There are no held-out examples to evaluate.")
-    columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]
-    columns.append(("F1", [s.f1 for s in scores]))
+    if len(scores) > MOST_LABELS:
+        scores = tuple(sorted(scores, key=lambda s: -s.support))
     supported = [s for s in scores if s.support]
     worst = min(supported, key=lambda s: s.f1) if len(supported) > 1 else None
+    columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]
+    columns.append(("F1", [s.f1 for s in scores]))
     return bars_payload(
         [s.label for s in scores],
         columns,
@@ -115,6 +131,7 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
         sentence=total + (f" The hardest {what} is {worst.label}, {worst.f1:.1%}." if worst else ""),
         note="Precision: the share of predictions that are correct. Recall: the share of true examples that the "
         "model finds. F1 is their harmonic mean.",
+        ranked=f"most frequent {what}s",
         file="per-label",
     )
 
@@ -125,6 +142,8 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
     if not filled:
         return message_payload("There are no held-out examples to slice.")
     kinds = list(dict.fromkeys(s.kind for s in filled))
+    if len(filled) > MOST_LABELS:
+        filled.sort(key=lambda s: -s.count if s.kind == "label" else -math.inf)  # the lengths stay first
     groups = [f"{s.kind}: {s.name}" if len(kinds) > 1 else s.name for s in filled]
     worst, best = min(filled, key=lambda s: s.score), max(filled, key=lambda s: s.score)
     name, show = NAMES.get(measure, measure), partial(format_score, measure)
@@ -142,8 +161,17 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
         extra_columns=[("examples", [s.count for s in filled])],
         sentence=sentence,
         note="Slices with few examples are unreliable.",
+        ranked="largest slices",
         file="slices",
     )
+
+
+def _most_confused(counts: NDArray[np.int64], errors: NDArray[np.int64]) -> list[int]:
+    """At most `MOST_LABELS`, in order: those of the most frequent errors, then the most frequent ones."""
+    cells = np.argwhere(errors)
+    cells = cells[np.argsort(-errors[tuple(cells.T)], kind="stable")]
+    ranked = dict.fromkeys([*cells.ravel().tolist(), *np.argsort(-counts.sum(axis=1), kind="stable").tolist()])
+    return sorted(list(ranked)[:MOST_LABELS])
 
 
 def _cell_text(true: str, predicted: str, count: int, share: float) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertviz_lab.figures.charts import bars_payload, columns_payload
+from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payload
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -50,6 +50,8 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
 
 def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
     """How often each label occurs in the training and in the held-out examples."""
+    if len(classes) > MOST_LABELS:
+        classes = sorted(classes, key=lambda c: -c.train)
     totals = [sum(c.train for c in classes), sum(c.held_out for c in classes)]
     counts = [[c.train for c in classes], [c.held_out for c in classes]]
     if not sum(totals):
@@ -71,5 +73,6 @@ def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
         + (f" and {totals[1]:,} held out" if totals[1] else "")
         + f". The most frequent is {majority.label}: {majority.train / max(1, totals[0]):.1%}.",
         note="Shares of the training and of the held-out examples.",
+        ranked="most frequent labels",
         file="labels",
     )

@@ -159,3 +159,46 @@ def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> 
     assert "Best" not in body["sentence"]
     three = shown(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
     assert "Best on held-out examples: seed 1," in three["sentence"]
+
+
+# ---- very many labels
+
+MANY = [f"label {n}" for n in range(300)]
+
+
+def test_of_very_many_labels_the_most_confused_are_drawn_and_the_csv_has_all_cells() -> None:
+    truth = np.concatenate([np.repeat(np.arange(300), 2), np.full(5, 250), np.full(3, 7)])
+    said = np.concatenate([np.repeat(np.arange(300), 2), np.full(5, 260), np.full(3, 9)])
+    report = classification_report(truth, said, MANY)
+    payload = confusion_payload(report)
+    body = shown(payload)
+    assert len(body["rows"]) == len(body["columns"]) == 40
+    assert {"label 7", "label 9", "label 250", "label 260"} < set(body["rows"])
+    assert "with 8 of all 8 errors" in body["sentence"]
+    row, column = body["rows"].index("label 250"), body["columns"].index("label 260")
+    assert body["values"][row][column] == 5
+    assert body["picks"][row][column] == {"row": 250, "column": 260}  # among all labels
+    assert body["details"][row][column] == "label 250, predicted as label 260: 5 (71.4% of all that are label 250)"
+    assert len(body["csv"]) == 1 + 302
+    assert ["label 7", "label 9", 3] in body["csv"]
+    assert len(payload) < 400_000
+    assert "csv" not in shown(confusion_payload(REPORT))
+
+
+def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all() -> None:
+    counts = np.arange(300) % 299 + 1
+    truth = np.repeat(np.arange(300), counts)
+    slices = [SimpleNamespace(kind="length", name="up to 8 words", count=5, score=0.5)]
+    slices += [SimpleNamespace(kind="label", name=name, count=int(counts[n]), score=0.5) for n, name in enumerate(MANY)]
+    classes = [SimpleNamespace(label=name, train=int(counts[n]), held_out=0) for n, name in enumerate(MANY)]
+    for payload, first in (
+        (per_class_payload(classification_report(truth, truth, MANY)), ["label 298", "label 297"]),
+        (slices_payload(slices, "accuracy"), ["length: up to 8 words", "label: label 298"]),
+        (balance_payload(classes), ["label 298", "label 297"]),
+    ):
+        body = shown(payload)
+        assert {len(trace["x"]) for trace in body["figure"]["data"]} == {40}
+        assert len(body["groups"]) == len(body["texts"][0]) >= 300
+        assert body["groups"][:2] == first
+        assert f" of {len(body['groups'])} are drawn; the CSV has all." in body["sentence"]
+    assert "are drawn" not in shown(per_class_payload(REPORT))["sentence"]

@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.finetuning import confusion_payload
+from bertviz_lab.metrics import classification_report
 from bertviz_lab.ui.components.charts.chart import CHART
 from tests.browser import eventually
 from tests.charts import shown
@@ -115,6 +117,17 @@ def test_the_numbers_stand_in_a_table_and_go_out_as_files(visit: Visit, feed: Fe
     assert shown(saved(page, "chart", "json", tmp_path).read_text(encoding="utf-8"))["figure"] == body["figure"]
     assert saved(page, "chart", "png", tmp_path).read_bytes().startswith(b"\x89PNG")
     assert body["title"] in saved(page, "chart", "svg", tmp_path).read_text(encoding="utf-8")
+
+
+def test_of_a_chart_that_shows_some_labels_the_csv_has_all(visit: Visit, feed: Feed, tmp_path: Path) -> None:
+    page = visit()
+    classes = np.arange(41)
+    feed("chart", confusion_payload(classification_report(classes, np.roll(classes, 1), [f"{n:02}" for n in classes])))
+    drawn(page, "matrix")
+    expect(table(page).locator("tr")).to_have_count(40)
+    rows = list(csv.reader(saved(page, "chart", "csv", tmp_path).read_text(encoding="utf-8").splitlines()))
+    assert rows[:2] == [["true label", "predicted", "examples"], ["00", "40", "1"]]
+    assert len(rows) == 1 + 41
 
 
 def test_a_share_is_written_in_the_table_as_at_its_bar(visit: Visit, feed: Feed):

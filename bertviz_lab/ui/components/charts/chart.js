@@ -1,7 +1,7 @@
 // A chart: a Plotly figure, and the same numbers in a table whose cells do what a click on their marks does.
 
 /**
- * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, picks, keys, caption}. `onPick(pick)` is
+ * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}. `onPick(pick)` is
  * told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with `alone` the chart can be
  * saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands over saved pictures instead of
  * the title, and `shapes()` gives what is drawn over them.
@@ -27,7 +27,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   const buttons = saveButtons('the picture', {
     PNG: () => saveImage('png'),
     SVG: () => saveImage('svg'),
-    CSV: () => saveCsv(`${payload.file}.csv`, [payload.table.header, ...payload.table.rows]),
+    CSV: () => saveCsv(`${payload.file}.csv`, payload.csv ?? [payload.table.header, ...payload.table.rows]),
     JSON: () => saveJson(`${payload.file}.json`, payload),
   }, alone ? () => payload.file : null);
   host.classList.add('chart');
