@@ -176,6 +176,16 @@ def test_labels_calibration_and_slices(tuned: AppState) -> None:
     assert "length" in json.dumps(ask(tuned, "slices", run_id=RUN))
 
 
+def test_a_run_has_the_charts_of_its_task(tuned: AppState, session: AppState) -> None:
+    assert about(tuned, RUN)["charts"] == ("labels", "calibration", "slices")
+    folder = make_run(session)
+    for task, charts in (("multilabel", ("labels", "slices")), ("tokens", ("labels", "slices")), ("qa", ("slices",))):
+        log = json.dumps({"event": "RunStarted", "step": 0, "objective": task})
+        (folder / "events.jsonl").write_text(log + "\n", encoding="utf-8")
+        assert about(AppState(session.settings), PRETRAINED)["charts"] == charts
+    assert about(session, "little")["charts"] == ()
+
+
 def test_results_of_a_run_without_any_are_one_sentence(session: AppState) -> None:
     make_run(session)
     assert about(session, PRETRAINED)["results"] == ""

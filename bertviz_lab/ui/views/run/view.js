@@ -178,7 +178,7 @@ async function pickExample({ index }) {
 
 /** A fold with one drawing of the run, shown where `needs()` is met. */
 const folds = [];
-const fold = (key, title, drawing, needs = () => Boolean(run?.results)) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
+const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
 
 function add(part, needs) {
   part.node.hidden = true;

@@ -31,6 +31,13 @@ _UNTOLD = ("corpus", "train", "eval", "test", "out")
 #: Settings with words of the files that a run was trained on, such as the names of columns.
 _OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter")
 
+#: The charts of the results of a task, where there are more than slices.
+_CHARTS = {
+    "classification": ("labels", "calibration", "slices"),
+    "multilabel": ("labels", "slices"),
+    "tokens": ("labels", "slices"),
+}
+
 
 def current(state: AppState, visitor: Visitor, kind: Literal["", "pretrain", "finetune"]) -> str:
     """The run to show where none was chosen: the newest, in a tab that trains the visitor's newest of its kind, else a
@@ -52,7 +59,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if run_id in state.models.shipped():
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
-        return {**shipped, **nothing, "saved": True, "mine": False, "path": "", "deleted_at": None}
+        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "path": "", "deleted_at": None}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -73,6 +80,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "deleted_at": deleted_at(run, state.settings.limits),
         "path": state.model_path(run_id) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
+        "charts": _CHARTS.get(objective, ("slices",)),
     }
 
 
