@@ -400,8 +400,8 @@ def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], t
 def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, _ = served
     path = tmp_path / "two.csv"
-    lines = [f"sentence number {n} about things,{'ab'[n % 2]},{'xyz'[n % 3]}" for n in range(60)]
-    path.write_text("words,first,second\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    lines = [f"sentence number {n} about things,{'ab'[n % 2]},{'xyz'[n % 3]},1" for n in range(60)]
+    path.write_text("words,first,second,same\n" + "\n".join(lines) + "\n", encoding="utf-8")
     page.goto(address)
     upload(page, path)
     preview = page.locator("#examples-preview")
@@ -410,6 +410,15 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState]
     other = "second" if "first" in chosen.inner_text() else "first"
     preview.locator("th", has_text=other).locator("button").click()
     expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
+
+    # A column that cannot be the label is told, and another can be chosen.
+    preview.locator("th", has_text="same").locator("button").click()
+    facts = page.locator("#examples-facts")
+    expect(facts).to_contain_text("one class cannot", timeout=TRAINING)
+    expect(preview.locator("th", has_text="same")).to_contain_text("label")
+    preview.locator("th", has_text=other).locator("button").click()
+    expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
+    expect(facts).to_contain_text("Training examples")
 
 
 def test_it_is_stopped_found_again_and_gone_on_with(

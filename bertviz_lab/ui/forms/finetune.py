@@ -8,7 +8,7 @@ import gradio as gr
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.task_data import charts_payload
 from bertviz_lab.ui.components.charts.data_charts import data_charts
@@ -189,14 +189,43 @@ def show_examples(
     """The first rows with the guess, the examples in numbers and as charts, and the columns to choose from."""
     try:
         labelled = task_form.chosen(source, files, scored)
-        config = task_form.config_from(session, labelled, names, values)
-        examined = task_form.examine(session, config, _start(names, values))
+        examined = _examined(session, labelled, names, values)
     except Exception as error:  # whatever happens, the page must live on
         sentence = sentence_of(error, shared=session.settings.shared)
-        return message_payload(sentence), "", "", *(gr.skip() for _ in _COLUMNS)
+        rows = _rows_to_choose_from(session, names, source, files, scored, values)
+        told = facts_payload([], note=sentence, tone="error") if rows else ""
+        return rows or message_payload(sentence), told, "", *(gr.skip() for _ in _COLUMNS)
     info, report = examined.file, examined.report
     rows = preview_payload(info, examined.first)
     return rows, _numbers(report), charts_payload(report), *_column_updates(info)
+
+
+def _examined(
+    session: AppState, labelled: task_form.LabelledSource, names: tuple[str, ...], values: tuple[Any, ...]
+) -> Any:
+    config = task_form.config_from(session, labelled, names, values)
+    return task_form.examine(session, config, _start(names, values))
+
+
+def _rows_to_choose_from(
+    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
+) -> Payload | None:
+    """The first rows under columns that were chosen but cannot be used: their names are what takes that back.
+
+    None where the file cannot be read with the columns that are guessed either.
+    """
+    given = dict(zip(names, values, strict=True))
+    chosen = {name: given[name] for name in _COLUMNS if given.get(name)}
+    if not chosen:
+        return None
+    guessing = tuple("" if name in _COLUMNS else value for name, value in given.items())
+    try:
+        examined = _examined(session, task_form.chosen(source, files, scored), names, guessing)
+    except Exception:  # which is told already
+        return None
+    guessed = {name: getattr(examined.file, name) for name in _COLUMNS}
+    roles = {name: "" if column in chosen.values() else column for name, column in guessed.items()} | chosen
+    return preview_payload(dataclasses.replace(examined.file, **roles), examined.first)
 
 
 def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:

@@ -112,6 +112,23 @@ def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppStat
         assert told == ""
 
 
+def test_columns_that_cannot_be_used_are_shown_as_chosen_so_that_others_can_be(
+    session: AppState, tmp_path: Path
+) -> None:
+    path = tmp_path / "same.csv"
+    path.write_text("text,label,same\n" + "".join(f"day {n},{'ab'[n % 2]},1\n" for n in range(40)), encoding="utf-8")
+    for chosen, told, expected in (
+        ({"label": "same"}, "one class", {"text": "a", "label": "", "same": "label"}),
+        ({"label": "gone"}, "no column", {"text": "a", "label": "", "same": ""}),
+        ({"text_a": "label", "label": "label"}, "different columns", {"text": "", "label": "a", "same": ""}),
+    ):
+        names, values = (*NAMES, *chosen), (*VALUES, *chosen.values())
+        preview, facts, charts, *_ = show_examples(session, names, OWN, [str(path)], None, *values)
+        assert {column["name"]: column["role"] for column in body(preview)["columns"]} == expected
+        assert told in body(facts)["note"]
+        assert (body(facts)["tone"], charts) == ("error", "")
+
+
 def test_a_pressed_column_becomes_the_label() -> None:
     def pressed(**data: str) -> gr.EventData:
         return gr.EventData(None, data)
