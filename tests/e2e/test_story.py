@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.page_events import SPACES
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, at_rest, eventually, reload, watch
+from tests.browser import PageLog, at_rest, eventually, fill_in, reload, watch
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -262,6 +262,24 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     page.locator("#train").click()
     expect(page.locator("#train-message")).to_contain_text(path.suffix)
     assert served[1].runs.ids() == before
+
+
+def test_a_further_file_leaves_the_settings_that_were_changed(
+    page: Page, served: tuple[str, AppState], tmp_path: Path
+) -> None:
+    page.goto(served[0])
+    upload(page, write_little(tmp_path / "first.txt", 30))
+    expect(page.locator("#text-health")).to_contain_text("first.txt", timeout=TRAINING)
+    choose_time(page, "10m")
+    page.locator("#options-optimising > button").click()
+    batch_size = page.locator("#option-batch_size input")
+    fill_in((batch_size, "16"))
+    batch_size.press("Tab")
+    page.locator("#text-files input[type=file]").set_input_files(write_little(tmp_path / "second.txt", 30))
+    expect(page.locator("#text-health")).to_contain_text("first.txt and 1 more", timeout=TRAINING)
+    at_rest(page)
+    expect(batch_size).to_have_value("16")
+    expect(page.locator("#option-time_budget input")).to_have_value("10m")
 
 
 #: Controls that stand beyond the window's edge, where nothing around them can be scrolled sideways.

@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 
 FACTS = Assembly("facts", ("facts.js",), ("facts.css",))
@@ -22,7 +22,7 @@ def facts_payload(
     note: str = "",
     tone: str = "plain",
     more: tuple[str, Sequence[str]] | None = None,
-) -> str:
+) -> Payload:
     """`items` are (what, value); an empty `what` lets the value stand alone. `tone`: plain, error.
 
     `more` is folded away: a heading, and paragraphs under it.

@@ -1,6 +1,7 @@
 """Inputs drawn from the fields of a config, which says of what kind they are, their choices and their values."""
 
 import dataclasses
+import json
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ import gradio as gr
 
 from bertviz_lab.config import PRESETS
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.options import HELP, LABELS, RECIPES
 
 _LONGEST = 500  # characters of a setting
@@ -53,6 +56,27 @@ def control(field: Field[Any], hint: Any, value: Any, prefix: str = "option") ->
         return gr.Number(value=value, precision=0 if int in kinds else None, **common)
     # A number that may be empty is a text as well: an empty gr.Number becomes 0 when it comes into view.
     return gr.Textbox(value=value, **common)
+
+
+def advice(about: str, advised: Mapping[str, Any]) -> Payload:
+    """The line about the chosen data, which also keeps what is recommended for it, for `followed`."""
+    return facts_payload([], note=about).having(advised=advised)
+
+
+def followed(values: Sequence[Any], advice: str, advised: Mapping[str, Any]) -> list[Any]:
+    """What is recommended now, for those of the values that still are what the earlier `advice` was.
+
+    The others stay as they are on the page, where a person may have gone on typing.
+    """
+    before = json.loads(advice)["advised"]
+
+    def typed(value: Any) -> str:  # an empty field is a text to the page and None to a config
+        return "" if value is None else str(value)
+
+    return [
+        new if typed(value) == typed(before.get(name)) != typed(new) else gr.skip()
+        for (name, new), value in zip(advised.items(), values, strict=True)
+    ]
 
 
 def collect(config: type, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:

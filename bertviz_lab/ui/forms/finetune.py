@@ -44,15 +44,14 @@ def create_finetune(session: AppState) -> TrainingView:
                 container=False,
                 elem_id="examples-source",
             )
-            about = facts(
-                facts_payload([], note=task_form.about(first)), label="About this data set", elem_id="examples-about"
-            )
+            defaults = task_form.suited(first)
+            advice = controls.advice(task_form.about(first), defaults)
+            about = facts(advice, label="About this data set", elem_id="examples-about")
         size = upload_size(session.settings.limits)
         files = _upload(f"Training file: a table, CoNLL or SQuAD, up to {size}", "examples-files")
         scored = _upload("Validation file (optional)", "examples-scored")
     preview = data_preview(above=step("2. Check the data"), elem_id="examples-preview")
     data_facts = facts(label="Data set statistics", elem_id="examples-facts")
-    defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}
     charts = data_charts(elem_id="examples-charts")
     with gr.Accordion("Parsing options", open=False, elem_id="examples-reading", elem_classes="settings"):
@@ -82,18 +81,18 @@ def create_finetune(session: AppState) -> TrainingView:
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
-    suited = [drawn[name] for name in task_form.SUITED]
+    suited = [about, *(drawn[name] for name in task_form.SUITED)]
     shown = [preview, data_facts, charts, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     # One answer, not the steps that lead to it: now and then a page was left with the first of them.
     show = in_order(partial(show_examples, session, names))
     files.upload(None, None, source, js=f"() => '{OWN}'", **QUIET)  # at once: Fine-tune may be pressed next
     selected = [
-        source.input(partial(take_sample, session), [source, start], [about, start], **QUIET),
-        gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),
+        source.input(partial(task_form.start_for, session), [source, start], start, **QUIET),
+        gr.on([files.upload, files.clear, files.delete], source_of, [source, files], source, **QUIET),
     ]
     for selection in selected:
-        recommended = selection.then(recommend, source, [*columns, *suited], **QUIET)
+        recommended = selection.then(recommend, [source, *suited], [*suited, *columns], **QUIET)
         recommended.then(show, inputs, shown, **TYPING | heavy)
     settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
     gr.on([scored.upload, scored.clear, scored.delete, *settings], show, inputs, shown, **TYPING | heavy)
@@ -155,26 +154,18 @@ def begin(
     return session.quota.start(visitor, config, data_set.files, data_set.scored)
 
 
-def about_of(source: str) -> str:
-    """The line under the samples."""
-    return facts_payload([], note=task_form.about(source))
-
-
-def take_sample(session: AppState, source: str, start: str) -> tuple[str, str]:
-    """A sample was chosen: the line under it, and the model to start from."""
-    return about_of(source), task_form.start_for(session, source, start)
-
-
-def source_of(source: str, files: Any) -> tuple[str, str]:
+def source_of(source: str, files: Any) -> str:
     """An upload chooses itself."""
-    source = OWN if files else source
-    return source, about_of(source)
+    return OWN if files else source
 
 
-def recommend(source: str) -> list[Any]:
-    """Columns are to be guessed anew, and what suits the examples is filled in."""
-    values = task_form.suited(source)
-    return [*("" for _ in _COLUMNS), *(values[name] for name in task_form.SUITED)]
+def recommend(source: str, advice: str, *settings: Any) -> list[Any]:
+    """The line about other examples, what suits them in place of the `settings` that nobody has set, and no columns:
+    these are to be guessed anew.
+    """
+    advised = task_form.suited(source)
+    followed = controls.followed(settings, advice, advised)
+    return [controls.advice(task_form.about(source), advised), *followed, *("" for _ in _COLUMNS)]
 
 
 def take_column(data: gr.EventData, label: str) -> tuple[Any, Any, str]:

@@ -59,10 +59,11 @@ def create_pretrain(session: AppState) -> TrainingView:
             height=190,
             elem_id="text-files",
         )
-    about = facts(facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about")
+    defaults = form.filled_in("lab", choices[0][1], time_budget=_planned(session))
+    advice = controls.advice(texts.about(choices[0][1]), {name: defaults[name] for name in form.BY_TEXT})
+    about = facts(advice, label="About this corpus", elem_id="text-about")
     headings = {"above": step("2. Check the corpus"), "below": step("3. Choose a model and train it")}
     health = health_cards(**headings, elem_id="text-health")
-    defaults = form.filled_in("lab", choices[0][1], time_budget=_planned(session))
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
     chosen["init_from"] = start = gr.Dropdown(
         session.models.starts(NOBODY),
@@ -90,19 +91,16 @@ def create_pretrain(session: AppState) -> TrainingView:
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     recipe = chosen["recipe"]
     files.upload(None, None, source, js=f"() => '{texts.OWN}'", **QUIET)  # at once: Train may be pressed next
-    selected = [
-        source.input(texts_about, source, about, **QUIET),
-        gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),
-    ]
-    by_text = [chosen[name] for name in form.BY_TEXT]
-    for selection in selected:
-        selection.then(
-            partial(recommend, session, form.BY_TEXT), [recipe, start, source, files], by_text, **QUIET
-        ).then(show, inputs, outputs, **TYPING | heavy)
-    by_recipe = [chosen[name] for name in form.BY_RECIPE]
+    uploaded = gr.on([files.upload, files.clear, files.delete], source_of, [source, files], source, **QUIET)
+    by_text = [about, *(chosen[name] for name in form.BY_TEXT)]
+    for selected in (source.input, uploaded.then):
+        selected(partial(follow_text, session), [recipe, start, source, files, *by_text], by_text, **QUIET).then(
+            show, inputs, outputs, **TYPING | heavy
+        )
+    by_recipe = [about, *(chosen[name] for name in form.BY_RECIPE)]
     brought = [chosen[name] for name in (*form.BROUGHT, "seq_len")]
     by_start = partial(start_chosen, session), [start, chosen["seq_len"], recipe], brought
-    recipe.input(partial(recommend, session, form.BY_RECIPE), [recipe, start, source, files], by_recipe, **QUIET).then(
+    recipe.input(partial(follow_recipe, session), [recipe, start, source, files], by_recipe, **QUIET).then(
         *by_start, **QUIET
     )
     start.input(*by_start, **QUIET).then(show, inputs, outputs, **TYPING | heavy)
@@ -140,15 +138,9 @@ def begin(session: AppState, names: tuple[str, ...], visitor: Visitor, source: s
     return session.quota.start(visitor, config, text.files)
 
 
-def texts_about(source: str) -> str:
-    """The line under the samples."""
-    return facts_payload([], note=texts.about(source))
-
-
-def source_of(source: str, files: list[str] | None) -> tuple[str, str]:
+def source_of(source: str, files: list[str] | None) -> str:
     """An upload chooses itself."""
-    source = texts.OWN if files else source
-    return source, texts_about(source)
+    return texts.OWN if files else source
 
 
 def recommend(
@@ -162,6 +154,21 @@ def recommend(
     settings = form.filled_in(recipe, source, size, _planned(session))
     settings["seq_len"] = min(settings["seq_len"], _longest(session, start))
     return [settings[name] for name in names]
+
+
+def follow_recipe(session: AppState, recipe: str, start: str, source: str, files: list[str] | None) -> list[Any]:
+    """The line about the text, and what a recipe that was chosen sets."""
+    settings = dict(zip(form.BY_RECIPE, recommend(session, form.BY_RECIPE, recipe, start, source, files), strict=True))
+    advised = {name: settings[name] for name in form.BY_TEXT}
+    return [controls.advice(texts.about(source), advised), *settings.values()]
+
+
+def follow_text(
+    session: AppState, recipe: str, start: str, source: str, files: list[str] | None, advice: str, *settings: Any
+) -> list[Any]:
+    """The line about another text, and what that recommends for BY_TEXT; what a person has set stays."""
+    advised = dict(zip(form.BY_TEXT, recommend(session, form.BY_TEXT, recipe, start, source, files), strict=True))
+    return [controls.advice(texts.about(source), advised), *controls.followed(settings, advice, advised)]
 
 
 def _planned(session: AppState) -> str:

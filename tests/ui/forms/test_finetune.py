@@ -15,7 +15,7 @@ from bertviz_lab import FinetuneConfig, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.ui.forms import batch_prediction as whole_file
-from bertviz_lab.ui.forms import options, task_form
+from bertviz_lab.ui.forms import controls, options, task_form
 from bertviz_lab.ui.forms.finetune import create_finetune, recommend, show_examples, source_of, take_column
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.state.app_state import AppState
@@ -57,8 +57,8 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
     for files, told in ((None, "Drop a labelled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
         with pytest.raises(InputError, match=told):
             task_form.chosen(OWN, files, None)
-    assert source_of("sentiment", [str(path)])[0] == OWN
-    assert source_of("sentiment", None)[0] == "sentiment"
+    assert source_of("sentiment", [str(path)]) == OWN
+    assert source_of("sentiment", None) == "sentiment"
 
 
 def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: AppState) -> None:
@@ -75,14 +75,18 @@ def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(sessio
             assert start_for(source, chosen) == chosen
 
 
-def test_what_suits_a_sample_is_filled_in() -> None:
+def test_what_suits_a_sample_is_filled_in_and_what_was_set_stays() -> None:
+    filled = task_form.suited("sentiment")
+    advice = controls.advice("", filled)
     for source in (*TASK_SAMPLES, OWN):
-        text_a, text_b, label, *values = recommend(source)
+        advice, *updates, text_a, text_b, label = recommend(source, advice, *filled.values())
         assert (text_a, text_b, label) == ("", "", "")
-        filled = dict(zip(task_form.SUITED, values, strict=True))
+        filled |= {name: to for name, to in zip(filled, updates, strict=True) if to != gr.skip()}
         expected = TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {}
         assert {name: filled[name] for name in expected} == dict(expected)
         FinetuneConfig(train=("x.csv",), **filled)
+    _, *updates, _, _, _ = recommend("sentiment", advice, *(filled | {"epochs": 7}).values())
+    assert updates[task_form.SUITED.index("epochs")] == gr.skip()
 
 
 def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppState) -> None:

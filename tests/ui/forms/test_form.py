@@ -12,7 +12,14 @@ from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
 from bertviz_lab.ui.forms import form, options, texts
 from bertviz_lab.ui.forms.forecast import Forecaster
-from bertviz_lab.ui.forms.pretrain import create_pretrain, forecast_line, recommend, start_chosen
+from bertviz_lab.ui.forms.pretrain import (
+    create_pretrain,
+    follow_recipe,
+    follow_text,
+    forecast_line,
+    recommend,
+    start_chosen,
+)
 from bertviz_lab.ui.forms.texts import Text
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
@@ -78,6 +85,27 @@ def test_in_a_workshop_runs_are_as_long_as_its_plans_say(tmp_path: Path) -> None
     room = dataclasses.replace(little_settings(tmp_path), workshop="A room", limits=limits)
     for source in ("tiny-town", "docstrings"):
         assert recommend(AppState(room), ("time_budget",), "lab", RANDOM, source, None) == ["3m"]
+
+
+def test_a_further_file_changes_what_is_recommended_and_leaves_what_was_set(
+    session: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "_LARGE", 1000)
+    files = [tmp_path / "short.txt", tmp_path / "long.txt"]
+    for path, size in zip(files, (10, 1000), strict=True):
+        path.write_text("x" * size, encoding="utf-8")
+    advice, *values = follow_recipe(session, "lab", RANDOM, texts.OWN, [str(files[0])])
+    before = {name: value for name, value in zip(form.BY_RECIPE, values, strict=True) if name in form.BY_TEXT}
+    assert before["time_budget"] == "2m"
+    changed = {"batch_size": 16, "short_seq_len": ""}
+    now = before | changed
+    for paths, expected in ((files, "5m"), (files[:1], "2m")):
+        chosen = [str(path) for path in paths]
+        advice, *updates = follow_text(session, "lab", RANDOM, texts.OWN, chosen, advice, *now.values())
+        named = zip(form.BY_TEXT, updates, strict=True)
+        updated = {name: update for name, update in named if update != gr.skip()}
+        assert updated == {"time_budget": expected}
+        now |= updated
 
 
 def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
