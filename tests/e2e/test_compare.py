@@ -128,8 +128,10 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     (folder.with_name("gone") / "config.json").unlink()
     for run in page.locator("#compare-chosen button").all()[:-1][::-1]:
         run.click()
+        expect(page.locator("#compare-chosen button").last).to_be_focused()  # the next one
     expect(page.locator("#compare-runs")).to_contain_text("no longer here")
     page.locator("#compare-chosen button").click()
+    expect(page.locator("#compare-add")).to_be_focused()
     expect(page.locator("#compare-runs")).to_contain_text("Choose one or more runs")
     page.locator("#compare-add").select_option("little (comes with the lab)")
     expect(page.locator("#compare-runs")).to_contain_text("50.0%")

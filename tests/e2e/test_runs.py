@@ -98,6 +98,7 @@ def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tup
     row(page, OTHER).get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(row(page, OTHER)).to_have_count(0)
+    expect(row(page, "little").locator(".name")).to_be_focused()  # the next one
     assert OTHER not in session.runs.ids()
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(f"#model-picker option[value='{RUN}']")).to_have_text("my <b>baseline</b> (finished)")
@@ -140,10 +141,12 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
         page.wait_for_timeout(50)
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     expect(state).to_contain_text("stopped")
+    expect(page.locator("#run-resume")).to_be_focused()  # Stop has gone
     step = session.runs.state(run_id).step
     page.locator("#run-resume").click()
     eventually(page, lambda: session.runs.state(run_id).step > step, 90)
     expect(stage).to_contain_text("Training", timeout=TRAINING)
+    expect(page.locator("#run-stop")).to_be_focused()
     page.locator("#run-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
 

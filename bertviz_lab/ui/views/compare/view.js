@@ -24,17 +24,18 @@ panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('co
 
 function showChosen() {
   const label = (name) => choices.find(([value]) => value === name)?.[1] ?? name;
-  chips.replaceChildren(...chosen().map((name) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
-    title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name)) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
+  chips.replaceChildren(...chosen().map((name, place) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
+    title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name), place) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
   const others = choices.filter(([name]) => !chosen().includes(name));
   setOptions(adding.input, [['', others.length ? `choose a run (up to ${most})` : 'all runs are shown'], ...others]);
   adding.input.disabled = !others.length || chosen().length >= most;
 }
 
-function choose(some) {
+function choose(some, removed = null) {
   names = some;
   panel.keep('runs', names.join(','));
   showChosen();
+  if (removed !== null) (chips.children[removed] ?? adding.input).focus();
   bring();
 }
 

@@ -27,9 +27,8 @@ const explore = button('explore', 'action', 'Open in Explore',
 const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
 const compare = button('compare', 'plain', 'Compare', () => show('compare'));
 const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
-const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
+const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
 const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
-all.hidden = !kind;
 const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
 const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
@@ -79,6 +78,7 @@ function leave(error) {
 }
 
 function showHead() {
+  const pressed = document.activeElement;
   name.textContent = run.name;
   const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
   status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
@@ -87,11 +87,12 @@ function showHead() {
   stop.hidden = !run.can_stop;
   resume.hidden = !run.can_resume;
   if (!run.can_stop) stopping = '';
-  [stop.disabled, stop.textContent] = stopping === run.id ? [true, 'Stopping …'] : [false, 'Stop'];
+  [stop.ariaDisabled, stop.textContent] = stopping === run.id ? ['true', 'Stopping …'] : ['false', 'Stop'];
   explore.hidden = !run.saved;
   download.hidden = !(run.saved && (run.mine || run.shipped));
   dynamics.hidden = !run.snapshots;
   compare.hidden = !run.pretraining;
+  if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
   download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
   const place = run.path ? ` It is in ${run.path}.` : '';
   said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
@@ -101,17 +102,14 @@ function showHead() {
 }
 
 async function change(action) {
-  if (action === 'stop') [stopping, stop.disabled, stop.textContent] = [run.id, true, 'Stopping …'];
+  if (action === 'stop') [stopping, stop.ariaDisabled, stop.textContent] = [run.id, 'true', 'Stopping …'];
   try {
-    const words = await page.changeRun({ action, run_id: run.id });
-    if (action === 'resume') {
-      drawnCurves = '';
-      main.redraw();
-    } else {
-      said.textContent = words;
-    }
+    said.textContent = await page.changeRun({ action, run_id: run.id });
+    if (action === 'stop') return;
+    drawnCurves = '';
+    main.redraw();
   } catch (error) {
-    [stopping, stop.disabled, stop.textContent] = ['', false, 'Stop'];
+    [stopping, stop.ariaDisabled, stop.textContent] = ['', 'false', 'Stop'];
     said.textContent = error.message;
   }
 }

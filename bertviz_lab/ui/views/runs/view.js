@@ -65,6 +65,7 @@ function show() {
   }
   for (const [id, { node }] of nodes) {
     if (shown.some((row) => row.id === id)) continue;
+    if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name') ?? filter.input).focus();
     node.remove();
     nodes.delete(id);
     if (opened?.id === id) close();
