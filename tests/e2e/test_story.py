@@ -282,6 +282,26 @@ def test_a_further_file_leaves_the_settings_that_were_changed(
     expect(page.locator("#option-time_budget input")).to_have_value("10m")
 
 
+def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    page.goto(served[0])
+    workspace(page, "Train")
+    expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
+    sizes, recipes = page.locator("#option-preset input"), page.locator("#option-recipe input")
+    sizes.first.focus()
+    for place in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(sizes.nth(place)).to_be_focused()
+        expect(page.locator("#option-preset .selected")).to_have_count(1)
+        expect(page.locator("#option-preset label").nth(place)).to_have_class(re.compile("selected"))
+        at_rest(page)
+    page.keyboard.press("Tab")
+    expect(recipes.first).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(sizes.nth(3)).to_be_focused()
+
+
 #: Controls that stand beyond the window's edge, where nothing around them can be scrolled sideways.
 CUT_OFF = """() => [...document.querySelectorAll('button, input, select, textarea')].filter((control) => {
   if (!control.checkVisibility() || control.getBoundingClientRect().right <= innerWidth + 1) return false;

@@ -187,3 +187,5 @@ const page = (() => {
     address: () => new URL(address(), location.origin).href,
   };
 })();
+// Gradio names each radio of a group apart, anew with every choice: each was a stop of Tab, and arrow keys chose nothing.
+document.addEventListener('keydown', () => document.querySelectorAll('fieldset[id] input[type=radio]').forEach((radio) => { radio.name = radio.closest('fieldset').id; }), true);
