@@ -147,9 +147,8 @@ async function showModel() {
   const list = await page.ask('explore', 'examples', { model }).catch(() => undefined);
   if (!list) return;
   showExamples(list);
-  const [textA, textB] = [fields.text_a.value, fields.text_b.value];
-  const untouched = !textA.trim() && !textB.trim() ? true : before.some(([a, b]) => a === textA && b === textB);
-  if (untouched && list.length && !list.some(([a, b]) => a === textA && b === textB)) fill(...list[0]);
+  const isIn = (texts) => texts.some(([textA, textB]) => textA === fields.text_a.value && textB === fields.text_b.value);
+  if (list.length && !isIn(list) && (isIn(before) || !Object.values(fields).some(({ value }) => value.trim()))) fill(...list[0]);
 }
 
 async function showMissing() {

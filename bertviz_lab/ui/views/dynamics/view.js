@@ -37,7 +37,6 @@ async function come() {
   const before = run;
   const there = choices.some(([name]) => name === run);
   if (!there || (!chosen && !live.includes(run) && live.includes(first))) run = first;
-  if (!there) chosen = false;
   picker.set(run);
   if (run !== before || !known.length) await bring();
 }
