@@ -125,6 +125,7 @@ def test_of_a_chart_that_shows_some_labels_the_csv_has_all(visit: Visit, feed: F
     feed("chart", confusion_payload(classification_report(classes, np.roll(classes, 1), [f"{n:02}" for n in classes])))
     drawn(page, "matrix")
     expect(table(page).locator("tr")).to_have_count(40)
+    expect(table(page).locator("td").first).to_have_text("0")  # a count, not a share
     rows = list(csv.reader(saved(page, "chart", "csv", tmp_path).read_text(encoding="utf-8").splitlines()))
     assert rows[:2] == [["true label", "predicted", "examples"], ["00", "40", "1"]]
     assert len(rows) == 1 + 41

@@ -44,10 +44,11 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   }
 
   function readTable() {
-    const write = (value) => (typeof value === 'number' ? short(value) : value ?? '');
+    const counts = payload.table.header.map((_, column) => payload.table.rows.every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
+    const write = (value, column) => (typeof value === 'number' ? (counts[column] ? whole : short)(value) : value ?? '');
     const cell = (value, row, column) => {
       const item = column ? itemAt(row, column - 1) : null;
-      const text = write(column ? label(row, column - 1) ?? value : value);
+      const text = write(column ? label(row, column - 1) ?? value : value, column);
       return item === null ? text : h('button', { type: 'button', class: 'pick', 'data-item': item.number,
         onclick: () => onPick(item.pick) }, text === '' ? '–' : text);
     };
@@ -60,8 +61,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   /** What a cell of the table stands for: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {
     if (!payload.picks?.length) return null;
-    const pick = payload.kind === 'matrix' ? payload.picks[row]?.[column] : payload.picks[column]?.[row];
-    const across = payload.kind === 'matrix' ? payload.picks[0].length : payload.picks.length;
+    const [pick, across] = payload.kind === 'matrix' ? [payload.picks[row]?.[column], payload.picks[0].length] : [payload.picks[column]?.[row], payload.picks.length];
     return pick ? { number: row * across + column, pick } : null;
   }
 
