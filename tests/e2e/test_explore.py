@@ -379,8 +379,6 @@ def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served
     page.go_back()
     expect(page.locator("#text-a")).to_have_value(BIKE)
     expect(first_candidate(page)).to_contain_text("blue")
-    page.go_back()
-    assert page.url == "about:blank"
 
 
 def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(

@@ -76,7 +76,7 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
 
 def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training")
-    monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
+    monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda state, folder: True)
     assert session.snapshots.default(NOBODY) == RUN
     assert opened(session, RUN)["live"]
     assert not opened(session)["live"]
@@ -158,7 +158,7 @@ def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: Ap
 
 def test_news_tell_of_new_steps_and_of_the_end(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training", steps=(0, 1, 2))
-    monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
+    monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda state, folder: True)
     body = opened(session, RUN)
     question = body["question"]
     same = ask(session, "news", **question, last=2)
@@ -220,7 +220,7 @@ def test_the_page_is_told_what_to_begin_with_and_what_trains(
     shipped = ["tiny-town", "tiny-town (comes with the lab)"]
     assert ask(session, "runs", run="") == {"choices": [shipped], "first": "tiny-town", "live": []}
     make_run(session, status="training")
-    monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
+    monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda state, folder: True)
     under_way = ask(session, "runs", run="")
     assert (under_way["first"], under_way["live"]) == (RUN, [RUN])
 
