@@ -240,8 +240,8 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
     run_id = tune(page, session)
     found = report_of(session, run_id)
     expect(page.locator("#finetune-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
-    expect(page.locator("#finetune-slices")).to_be_visible()
-    for part in ("labels", "calibration"):
+    expect(page.locator("#finetune-confusion")).to_contain_text("length")
+    for part in ("labels", "calibration", "slices"):
         expect(page.locator(f"#finetune-{part}")).to_be_hidden()
     open_in_explore(page, session, run_id)
     marked = page.locator("#task-marked")
@@ -273,8 +273,9 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     expect(page.locator("#finetune-summary")).to_contain_text(f"{scores['micro_f1']:.1%}")
     expect(page.locator("#finetune-confusion")).to_contain_text("Metrics per label")
     expect(page.locator("#finetune-confusion")).to_contain_text("cleanliness")
-    expect(page.locator("#finetune-labels")).to_be_visible()
-    expect(page.locator("#finetune-calibration")).to_be_hidden()  # of one probability a prediction
+    expect(page.locator("#finetune-slices")).to_be_visible()
+    for part in ("labels", "calibration"):  # the first are shown above, the other is of one probability a prediction
+        expect(page.locator(f"#finetune-{part}")).to_be_hidden()
 
     # The texts of a file, by their similarity to a query.
     open_in_explore(page, session, run_id)

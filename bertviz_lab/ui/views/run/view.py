@@ -31,10 +31,10 @@ _UNTOLD = ("corpus", "train", "eval", "test", "out")
 #: Settings with words of the files that a run was trained on, such as the names of columns.
 _OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter")
 
-#: The charts of the results of a task, where there are more than slices.
+#: The charts of the results of a task beside the first, `result_payloads.confusion_view`; other tasks have that alone.
 _CHARTS = {
     "classification": ("labels", "calibration", "slices"),
-    "multilabel": ("labels", "slices"),
+    "multilabel": ("slices",),
     "tokens": ("labels", "slices"),
 }
 
@@ -80,7 +80,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "deleted_at": deleted_at(run, state.settings.limits),
         "path": state.model_path(run_id) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
-        "charts": _CHARTS.get(objective, ("slices",)),
+        "charts": _CHARTS.get(objective, ()),
     }
 
 
