@@ -190,7 +190,7 @@ def train(
         if report or checkpoint_due or stop or finished():  # no step is missing from the log before a checkpoint
             metrics = window.reduced(hardware)
             resumable = checkpoint if config.rate_is_adjustable else ""
-            raise_on_divergence(window, metrics, progress.step, rate, resumable, first_loss)
+            raise_on_divergence(window, metrics, progress.step, config.learning_rate, resumable, first_loss)
             if config.stop_on_loss_spike:
                 first_loss = first_loss or float(metrics["loss"].mean())
             yield _step_done(window, metrics, progress, config, rate)

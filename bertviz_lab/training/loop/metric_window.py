@@ -41,8 +41,9 @@ def raise_on_divergence(
 ) -> None:
     """Stop before anything wrong is reported or saved: loss or gradient NaN or infinite, or an exploding loss.
 
-    `metrics` are the window's, reduced; `step` is the last one done, `resumable` the last good checkpoint if the run
-    can be resumed from it at a lower learning rate ("" if not) and `first` the first loss that was reported.
+    `metrics` are the window's, reduced; `step` is the last one done, `rate` the learning rate of the settings,
+    `resumable` the last good checkpoint if the run can be resumed from it at a lower one ("" if not) and `first` the
+    first loss that was reported.
     Raises `InputError` with the step, its batch, and what to do.
     """
     bad = ~(metrics["loss"].isfinite() & metrics["grad_norm"].isfinite())
@@ -58,4 +59,4 @@ def raise_on_divergence(
     location = f"Step {step - window.steps + index + 1}"
     batch = f" ({window.batches[index]})" if window.batches[index] else ""
     advice = f"The last good checkpoint is {resumable}: resume from it" if resumable else "Start a new run"
-    raise InputError(f"{location}{batch}: {problem}. {advice} with a lower learning rate (now {rate:.2g}).")
+    raise InputError(f"{location}{batch}: {problem}. {advice} with a lower learning rate than {rate:g}.")
