@@ -4,7 +4,8 @@ import io
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -47,16 +48,17 @@ def model_route(state: AppState) -> Route:
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
             "X-Content-Type-Options": "nosniff",
         }
-        body = pieces if request.method == "GET" else iter(())
-        return StreamingResponse(body, headers=headers, media_type="application/zip")
+        if request.method == "HEAD":
+            pieces.close()
+        return StreamingResponse(pieces, headers=headers, media_type="application/zip")
 
     return Route("/lab-model/{name}.zip", download)
 
 
-def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Iterator[bytes]]:
+def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
     """The newest model of a visitor's run, or a shipped one: the name of a zip, and its bytes piece by piece.
 
-    Raises `InputError` for any other name.
+    Raises `InputError` for any other name, or where the model is being replaced or deleted.
     """
     if not (state.models.is_run(name) or name in state.models.shipped()):
         raise InputError("There is no such run or model.")
@@ -64,18 +66,29 @@ def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Iterat
         require_owner(state, visitor, name, "can download its model")
     folder, title = state.models.locate(name)
     stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
-    return f"{stem}.zip", _zipped(folder, stem)
+    pieces = _zipped(folder, stem)
+    try:
+        next(pieces)
+    except OSError as error:
+        raise InputError("This model has just been replaced or deleted; try again.") from error
+    return f"{stem}.zip", pieces
 
 
-def _zipped(folder: Path, stem: str) -> Iterator[bytes]:
-    """A zip of the files of a model, not compressed: weights shrink by a tenth at most. Pieces may be empty."""
+def _zipped(folder: Path, stem: str) -> Generator[bytes]:
+    """A zip of the files of a model, not compressed: weights shrink by a tenth at most. Pieces may be empty.
+
+    With the first, which is, all files are open: the zip has the whole model, also where that is deleted meanwhile.
+    """
     sink = _Sink()
-    with zipfile.ZipFile(sink, "w") as archive:
+    with ExitStack() as stack, zipfile.ZipFile(sink, "w") as archive:
+        files = []
         for path in sorted(folder.iterdir()):
-            if not path.is_file() or path.name.startswith(("optimizer.", "trainer.", "checksums.")):
-                continue
-            entry = zipfile.ZipInfo.from_file(path, f"{stem}/{path.name}")
-            with path.open("rb") as source, archive.open(entry, "w") as target:
+            if path.is_file() and not path.name.startswith(("optimizer.", "trainer.", "checksums.")):
+                entry = zipfile.ZipInfo.from_file(path, f"{stem}/{path.name}")
+                files.append((entry, stack.enter_context(path.open("rb"))))
+        yield b""
+        for entry, source in files:
+            with archive.open(entry, "w") as target:
                 while part := source.read(_PIECE):
                     target.write(part)
                     yield sink.take()

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import shutil
 import urllib.error
 import urllib.request
 import zipfile
@@ -202,6 +203,17 @@ def test_a_download_holds_the_model_under_the_name_of_the_run(session: AppState)
         names = archive.namelist()
     assert "my-run/config.json" in names
     assert all(name.startswith("my-run/") for name in names)
+
+
+def test_a_download_has_the_whole_model_also_where_that_is_deleted_meanwhile(session: AppState) -> None:
+    make_run(session)
+    _, pieces = zip_model(session, PRETRAINED, NOBODY)
+    folder, _ = session.models.locate(PRETRAINED)
+    names = sorted(path.name for path in folder.iterdir())
+    shutil.rmtree(folder)
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        assert sorted(name.split("/")[1] for name in archive.namelist()) == names
+        assert archive.testzip() is None
 
 
 @pytest.mark.parametrize("name", ["gone", "../checkpoints/little", "google/bert", "/etc", ""])
