@@ -295,7 +295,7 @@ class Runs:
 
     def _exclusive(self) -> contextlib.AbstractContextManager[None]:
         """One thread of one server at a time changes the queue."""
-        return exclusive_lock(self.root / ".queue.lock", wait=True)
+        return exclusive_lock(self.root / ".queue.lock", seconds=-1)
 
     def _launch(self, folder: Path) -> None:
         """Start the process of a run; "starting" is written first, so that there is never a process without a state."""

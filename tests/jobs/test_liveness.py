@@ -6,12 +6,13 @@ import platform
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from bertviz_lab.jobs import Runs
-from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
+from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, is_locked, write_json
 from bertviz_lab.training.runs.events import Preparing
 from bertviz_lab.training.runs.run_folder import record
 from tests.jobs.support import settings
@@ -72,9 +73,15 @@ def test_a_run_that_python_code_trains_is_not_called_failed(folder: Path) -> Non
     events.close()
 
 
+def test_many_who_look_at_once_see_no_run_where_none_is(folder: Path) -> None:
+    (folder / ".lock").touch()
+    with ThreadPoolExecutor(16) as pool:
+        assert not any(pool.map(is_locked, [folder / ".lock"] * 2_000))
+
+
 def test_looking_leaves_the_lock_free(folder: Path) -> None:
     put_state(folder, "another", seconds_ago=300)
     (folder / ".lock").touch()
     assert state_of(folder).status == "failed"
-    with exclusive_lock(folder / ".lock", wait=False):
+    with exclusive_lock(folder / ".lock", seconds=0):
         pass

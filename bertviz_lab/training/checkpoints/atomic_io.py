@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from bertviz_lab import strict_json
 
 _DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EROFS, errno.EIO)
 _WINDOWS = os.name == "nt"
+_LOOKING = threading.Lock()
 
 
 @contextmanager
@@ -41,9 +43,14 @@ def atomic_file(path: Path, durable: bool = True) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes, durable: bool = True) -> None:
-    """Replace a file in one step: a reader, or a crash, meets the old content or the new."""
+    """Replace a file in one step: a reader, or a crash, meets the old content or the new. Its permissions stay."""
     with atomic_file(path, durable) as fresh:
+        if not path.exists():
+            fresh.write_bytes(content)
+            return
+        fresh.touch(0o600)
         fresh.write_bytes(content)
+        shutil.copymode(path, fresh)
 
 
 def write_json(path: Path, body: Any, durable: bool = True) -> None:
@@ -97,13 +104,13 @@ def flush(path: Path) -> None:
 
 
 @contextmanager
-def exclusive_lock(path: Path, *, wait: bool) -> Iterator[None]:
+def exclusive_lock(path: Path, *, seconds: float) -> Iterator[None]:
     """Hold the lock file `path` for the block; the system releases it however the process ends.
 
-    Raises `filelock.Timeout` where another holds it and `wait` is False. Where the file system has no locks, everybody
-    is let in.
+    Raises `filelock.Timeout` where another holds it for so many `seconds`; -1 are as many as it takes. Where the file
+    system has no locks, everybody is let in.
     """
-    lock = FileLock(path, timeout=-1 if wait else 0, thread_local=False, fallback_to_soft=False)
+    lock = FileLock(path, timeout=seconds, poll_interval=0.01, thread_local=False, fallback_to_soft=False)
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(lock)
@@ -115,9 +122,12 @@ def exclusive_lock(path: Path, *, wait: bool) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether another holds the lock file `path`; where the file system has no locks, nobody does."""
+    """Whether another holds the lock file `path`; where the file system has no locks, nobody does.
+
+    To look is to hold it for a moment, so those who look wait for each other.
+    """
     try:
-        with exclusive_lock(path, wait=False):
+        with _LOOKING, exclusive_lock(path, seconds=0.05):
             return False
     except Timeout:
         return True

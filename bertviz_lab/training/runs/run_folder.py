@@ -200,7 +200,7 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(exclusive_lock(folder / LOCK_FILE, wait=False))
+            stack.enter_context(exclusive_lock(folder / LOCK_FILE, seconds=1))
         except Timeout as error:
             raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
         yield

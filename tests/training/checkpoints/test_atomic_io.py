@@ -79,11 +79,20 @@ def test_partial_writes_are_removed_and_a_replaced_folder_is_kept(tmp_path):
     assert os.listdir(tmp_path) == [".model-old"]
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    (tmp_path / "private").touch(0o600)
+    write_bytes(tmp_path / "private", b"new")
+    write_bytes(tmp_path / "other", b"new")
+    assert (tmp_path / "private").read_bytes() == b"new"
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "other").stat().st_mode & 0o044
+
+
 def test_a_lock_is_held_by_one_at_a_time_and_released_at_the_end(tmp_path):
     lock = tmp_path / "lock"
-    with exclusive_lock(lock, wait=False), pytest.raises(Timeout), exclusive_lock(lock, wait=False):
+    with exclusive_lock(lock, seconds=0), pytest.raises(Timeout), exclusive_lock(lock, seconds=0):
         pass
-    with exclusive_lock(tmp_path / "lock", wait=False):
+    with exclusive_lock(tmp_path / "lock", seconds=0):
         pass
 
 
@@ -93,6 +102,6 @@ def test_where_the_file_system_has_no_locks_everybody_is_let_in(tmp_path, monkey
 
     monkeypatch.setattr("fcntl.flock", unsupported)
     entered = 0
-    with exclusive_lock(tmp_path / "lock", wait=True):
+    with exclusive_lock(tmp_path / "lock", seconds=-1):
         entered += 1
     assert entered == 1
