@@ -45,8 +45,9 @@ class FairQueue(queueing.Queue):
         if sum(other == address for other, _ in places) >= self._most_of_address:
             return False, "This server is busy with what your network asked; try again in a moment.", "queue_full"
         answer = await super().push(body, request, username)
-        for waiting in self._lines():
-            waiting[:] = _in_turns(waiting)
+        active = [event for job in self.active_jobs if job for event in job]
+        for name, line in self.event_queue_per_concurrency_id.items():
+            line.queue[:] = _in_turns(line.queue, [event for event in active if event.concurrency_id == name])
         return answer
 
     def send_message(self, event: queueing.Event, event_message: EventMessage) -> None:
@@ -60,10 +61,13 @@ class FairQueue(queueing.Queue):
         return [line.queue for line in self.event_queue_per_concurrency_id.values()]
 
 
-def _in_turns(waiting: list[queueing.Event]) -> list[queueing.Event]:
-    """Events in the order in which places go round the addresses, and round the browsers of an address."""
+def _in_turns(waiting: list[queueing.Event], active: list[queueing.Event]) -> list[queueing.Event]:
+    """Events in the order in which places go round the addresses, and round the browsers of an address.
+
+    Who has `active` ones, that are being answered, has had a turn for each.
+    """
     for level in (2, 1):
-        before: Counter[tuple[str, ...]] = Counter()
+        before = Counter(_place(event)[:level] for event in active)
         ranks = {}
         for event in waiting:
             group = _place(event)[:level]

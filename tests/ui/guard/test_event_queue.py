@@ -66,6 +66,16 @@ def test_turns_go_round_the_addresses_and_then_round_the_browsers_of_one(queue: 
     assert order == [one, three, two, three, one, one]
 
 
+def test_who_is_being_answered_has_had_a_turn(queue: FairQueue) -> None:
+    join(queue, 1, times=2)
+    (line,) = queue.event_queue_per_concurrency_id.values()
+    queue.active_jobs = [[line.queue.pop(0)], None]
+    join(queue, 2)
+    assert [place_of(event.request) for event in line.queue] == [
+        place_of(request_of(f"{browser:043}", ADDRESS)) for browser in (2, 1)
+    ]
+
+
 def test_answers_that_nobody_fetches_are_kept_in_bounds(queue: FairQueue) -> None:
     join(queue, 1, times=3)
     (waiting,) = [line.queue for line in queue.event_queue_per_concurrency_id.values()]
