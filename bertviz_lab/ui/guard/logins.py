@@ -28,17 +28,20 @@ _MOST_SESSIONS = 10_000
 
 
 class Tries:
-    """Counts wrong tries by user, by address, and by both; after some of them the wait doubles with each."""
+    """Counts wrong tries by user, by address, and by both; after some of them the wait doubles with each.
+
+    Where `user` is None they count by address alone.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._counted: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()  # tries, and when the last was
 
-    def wait(self, user: str, address: str) -> float:
+    def wait(self, user: str | None, address: str) -> float:
         """Seconds until this user may try again from this address."""
         return max(self._wait(key) for key in _keys(user, address))
 
-    def count(self, user: str, address: str) -> None:
+    def count(self, user: str | None, address: str) -> None:
         """A try begins. It counts as a wrong one until it is found right, so that many at a time do not slip by."""
         for key in _keys(user, address):
             tries, last = self._counted.pop(key, (0, 0.0))
@@ -46,10 +49,10 @@ class Tries:
         while len(self._counted) > _MOST_REMEMBERED:
             self._counted.popitem(last=False)
 
-    def forgive(self, user: str, address: str) -> None:
+    def forgive(self, user: str | None, address: str) -> None:
         """The try was right: it does not count, and those of the user from there are forgotten."""
-        pair, *others = _keys(user, address)
-        self._counted.pop(pair, None)
+        own, *others = _keys(user, address)
+        self._counted.pop(own, None)
         for key in others:
             tries, last = self._counted.get(key, (1, 0.0))
             self._counted[key] = (tries - 1, last)
@@ -60,7 +63,9 @@ class Tries:
         return 0.0 if excess < 0 else last + min(2.0 ** min(excess, 20), _LONGEST_WAIT) - self._now()
 
 
-def _keys(user: str, address: str) -> list[tuple[str, str]]:
+def _keys(user: str | None, address: str) -> list[tuple[str, str]]:
+    if user is None:
+        return [("address", address)]
     return [("pair", f"{user[:100]}\0{address}"), ("user", user[:100]), ("address", address)]
 
 

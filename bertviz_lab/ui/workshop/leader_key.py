@@ -1,7 +1,7 @@
 """Who the leader is: whoever opens the page with the key. The browser then has a cookie, and the address no key.
 
-So a projector shows none. Wrong keys are counted as wrong passwords are: by network address, so that participants
-who guess do not lock the leader out.
+So a projector shows none. Wrong keys are counted by network address alone, of which a whole room may have one: some
+participants who guess do not lock the leader out.
 """
 
 import hmac
@@ -42,15 +42,15 @@ class LeaderKey:
     def try_key(self, request: Request, key: str) -> float | None:
         """None for the right key, else the seconds until another one may be tried."""
         address = visitor_of(request).address
-        wait = self._tries.wait(address, address)
+        wait = self._tries.wait(None, address)
         if wait > 0:
             return wait
-        self._tries.count(address, address)
+        self._tries.count(None, address)
         right = hmac.compare_digest(key[:_LONGEST].encode(errors="replace"), self._key.encode())
         if right:
-            self._tries.forgive(address, address)
+            self._tries.forgive(None, address)
         log_event("leader", address=address, outcome="right" if right else "wrong")
-        return None if right else max(0.0, self._tries.wait(address, address))
+        return None if right else max(0.0, self._tries.wait(None, address))
 
     def remember(self, request: Request, response: Response) -> None:
         """Give the browser of a leader its cookie, for as long as the browser is open."""
