@@ -17,7 +17,7 @@ def export_checkpoint(checkpoint: Checkpoint, folder: Path, *, onnx: bool = Fals
     """
     if not folder.name or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
         raise InputError(f"{folder} is not an empty folder; name a new one.")
-    report = None
+    report, folder = None, folder.resolve()  # where it is a link to a folder, that is filled
     try:
         with atomic_folder(folder) as fresh:
             write_checkpoint(checkpoint, fresh)
@@ -26,6 +26,8 @@ def export_checkpoint(checkpoint: Checkpoint, folder: Path, *, onnx: bool = Fals
                 report = export_onnx(checkpoint, fresh)
                 card = f"{checkpoint.card.rstrip()}\n\n{report.card_section()}\n".lstrip()
                 (fresh / "README.md").write_text(card, encoding="utf-8")
+            if folder.exists():
+                folder.rmdir()  # fails if something has been put there meanwhile
     except Exception as error:
         reason = disk_error(error) or (isinstance(error, OSError) and error.strerror)
         if not reason:

@@ -55,6 +55,19 @@ def test_graphs_that_are_refused_leave_no_model_without_them(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_somebody_puts_into_the_folder_meanwhile_stays_and_a_link_stays_one(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    export_checkpoint(little_checkpoint(), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "config.json").is_file()
+    (tmp_path / "new").mkdir()
+    monkeypatch.setattr(export, "_require_tensors", lambda *_: (tmp_path / "new" / "mine.txt").write_text("mine"))
+    with pytest.raises(InputError, match="Directory not empty"):
+        export_checkpoint(little_checkpoint(), tmp_path / "new")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine.txt"]
+
+
 def test_a_folder_below_a_file_and_one_without_a_name_are_refused_in_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(InputError, match=r"file/new cannot be written: (File exists|Not a directory)"):
