@@ -42,7 +42,8 @@ from bertviz_lab.training.loop.hardware import choose_hardware
 #: Between several labels in a cell, as they are read.
 LABELS_JOINT = "|"
 _AT_ONCE = 64
-_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
+#: Where a spreadsheet would read a formula: at the start of a cell, and after a semicolon, at which some split again.
+_FORMULA = re.compile(r"^(?=[=+\-@\t\r＝＋－＠](?![\d.]*$))|(?<=[;\r\n])(?=[=＝])")
 
 
 def task_of(checkpoint: Checkpoint) -> Task:
@@ -211,8 +212,8 @@ def prediction_table(
 def write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
     """Write a table of texts that strangers may have written: a spreadsheet computes none of its cells.
 
-    What begins like a formula gets a quotation mark before it; a number or a sign alone is left as it is.
+    What begins like a formula gets an apostrophe before it; a number or a sign alone is left as it is.
     """
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row])
+        writer.writerow([_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in row])

@@ -291,7 +291,7 @@ function saveCsv(name, rows) {
   const cell = (value) => {
     if (value === null || value === undefined) return '';
     if (typeof value === 'number') return String(value);
-    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    const text = String(value).replace(/^(?=[=+\-@\t\r＝＋－＠])|(?<=[;\r\n])(?=[=＝])/g, "'");
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   saveText(name, 'text/csv', `${rows.map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`);

@@ -103,7 +103,8 @@ def test_a_diverged_run_is_advised_to_start_anew_since_its_learning_rate_cannot_
     monkeypatch.setattr(trial, "task_loss", lambda *a, **k: good(*a, **k) * (1.0 if next(steps, None) else math.nan))
     config = files.config()
     with pytest.raises(
-        InputError, match=r"Step 4.*: the loss is infinite or NaN\. Start a new run with a lower learning rate than 0\.0"
+        InputError,
+        match=r"Step 4.*: the loss is infinite or NaN\. Start a new run with a lower learning rate than 0\.0",
     ) as told:
         sit(config, tmp_path / "run")
     assert "resume" not in str(told.value)

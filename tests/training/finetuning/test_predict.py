@@ -289,8 +289,8 @@ def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tune
 
 def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet() -> None:
     table = io.StringIO()
-    cells = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "a=b", "-1.5", "+", -2.5]
-    write_csv([cells, ["=label()"]], table)
+    formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "＝1+1"]
+    others = ["a=b", "-1.5", "+", -2.5, "well ;-)"]
+    write_csv([[*formulas, ";=1", *others], ["=label()"]], table)
     rows = list(csv.reader(io.StringIO(table.getvalue())))
-    assert rows[0] == ["'=1+1", "'+cmd|' /C calc'!A0", "'-2+3", "'@SUM(A1)", "'\t=1", "a=b", "-1.5", "+", "-2.5"]
-    assert rows[1] == ["'=label()"]
+    assert rows == [[*(f"'{formula}" for formula in formulas), ";'=1", *map(str, others)], ["'=label()"]]

@@ -14,10 +14,13 @@ from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes import PROBES, read_minimal_pairs
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.jobs import Runs
+from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.ui.forms.evaluation import evaluate_files, glue_runs, suite_payload
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from tests.data.tasks.glue_files import rows, write_archive_file
+from tests.ui.state.test_models import RUN as PRETRAINED
+from tests.ui.state.test_models import make_run
 
 
 @pytest.fixture
@@ -97,6 +100,9 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
         ("CoLA, little", "waiting"),
         ("MRPC, little", "waiting"),
     ]
+    make_run(session)
+    session.runs.annotate(PRETRAINED, RunNotes("", ("GLUE", "rte")))  # by a person, and no run of GLUE
+    assert len(json.loads(suite_payload(session, NOBODY))["items"]) == 2
     (folder / "report.json").write_text(json.dumps({"test": None}))  # its model is chosen and not yet tested
     assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC, little", "waiting"]
     (folder / "report.json").write_text(json.dumps({"test": {"scores": {"f1": 0.8125, "accuracy": None}}}))

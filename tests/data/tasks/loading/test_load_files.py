@@ -2,6 +2,7 @@
 
 import pytest
 
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written, zipped
@@ -13,6 +14,9 @@ def test_the_encoding_is_detected_and_can_be_given(tmp_path):
     path = written(tmp_path, "a.csv", content.encode("cp1252"))
     assert read_task(path).labels == ("häßlich", "schön")
     assert read_task(path, encoding="latin-1").labels == ("häßlich", "schön")
+    for encoding in ("raw_unicode_escape", "utf-7"):  # which can spell half of a surrogate pair
+        with pytest.raises(InputError, match=f'no encoding "{encoding}"'):
+            ReadOptions(encoding=encoding)
     with pytest.raises(InputError, match='no encoding "klingon"'):
         read_task(path, encoding="klingon")
 
