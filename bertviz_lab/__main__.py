@@ -1,4 +1,8 @@
-"""The command line: `bertviz-lab COMMAND`. Progress goes to stderr, results to stdout."""
+"""Train a small BERT on your own text and look inside it. Progress goes to stderr, results to stdout.
+
+`bertviz-lab app` opens the page; `bertviz-lab fill-mask --model wiki-mini "She won a gold [MASK]."` asks a model that
+comes with it.
+"""
 
 import argparse
 import dataclasses
@@ -60,7 +64,7 @@ def pretrain_command(options: argparse.Namespace) -> Result:
 
 
 def finetune_command(options: argparse.Namespace) -> Result:
-    """Fine-tune a model on labelled examples: classification, regression, token labels, question answering."""
+    """Fine-tune a model on labelled examples: classes, numbers, token labels, answers to questions or embeddings."""
     require_no_overridden_setting(vars(options))
     return _train(options, FinetuneConfig, FinetuneConfig)
 

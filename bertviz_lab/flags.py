@@ -48,7 +48,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         add_options(training, kind)
 
     fill = command("fill-mask")
-    fill.add_argument("--top-k", type=int, default=5, help="Predictions for each masked token")
+    fill.add_argument("--top-k", type=int, default=5, help="Predictions for each masked token (default: 5)")
     fill.add_argument("text", help="A text with one or more masked tokens, [MASK]")
 
     pair_of_texts(command("next-sentence"), both=True)
@@ -63,7 +63,9 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
 
     evaluate = command("evaluate")
     what = evaluate.add_mutually_exclusive_group()
-    what.add_argument("--task", choices=(*PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate")
+    what.add_argument(
+        "--task", choices=(*PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate (default: mlm)"
+    )
     what.add_argument("--suite", choices=("glue",), help="Fine-tune and score the model on each task of a suite")
     evaluate.add_argument(
         "--data",
@@ -77,7 +79,9 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         type=int,
         help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
     )
-    evaluate.add_argument("--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs")
+    evaluate.add_argument(
+        "--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs (default: 0)"
+    )
     add_options(evaluate, FinetuneConfig, READING)
     suite = evaluate.add_argument_group("suites", "How the runs of a suite are fine-tuned, and where they are kept.")
     suite.add_argument(
@@ -110,7 +114,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     push.add_argument("--base-model", help="The hub id of the model that it was fine-tuned from")
 
     runs = command("runs", model=False)
-    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
+    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs (default: runs)")
 
     app = command("app", json=False, model=False)
     app.add_argument(
@@ -122,7 +126,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     app.add_argument("--auth", metavar="USER:PASSWORD", help="Ask visitors for this name and password")
     app.add_argument("--auth-file", type=Path, metavar="FILE", help="Who may log in, with a line USER:HASH for each")
     app.add_argument("--hash-password", metavar="USER", help="Read a password, print the line for --auth-file, and end")
-    app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs")
+    app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs (default: runs)")
     app.add_argument("--max-runs", type=int, help="Concurrent training runs; default: one per two cores")
     app.add_argument(
         "--metrics",
@@ -180,7 +184,9 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     doctor.add_argument("--visitors", type=int, default=30, help="People who will use the page at a time (default: 30)")
     doctor.add_argument("--host", default="0.0.0.0", help="Address that the page will listen at (default: 0.0.0.0)")
     doctor.add_argument("--port", type=int, default=7860, help="Port of the page (default: 7860)")
-    doctor.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that will hold the runs")
+    doctor.add_argument(
+        "--runs-dir", type=Path, default=Path("runs"), help="Folder that will hold the runs (default: runs)"
+    )
     return parser
 
 

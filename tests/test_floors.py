@@ -1,4 +1,4 @@
-"""The house has floors, and imports go down only (see the map in the README)."""
+"""The house has floors, and imports go down only (see the table in docs/architecture.md)."""
 
 import ast
 import re

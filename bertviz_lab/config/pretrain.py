@@ -87,7 +87,9 @@ class PretrainConfig(TrainingConfig):
     )
 
     corpus: tuple[str, ...] = option(
-        (), "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, or dataset:NAME from the hub"
+        (),
+        "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, sample:docstrings, or "
+        "dataset:NAME from the hub",
     )
     recipe: str = option("lab", "Supplies the defaults", choices=tuple(RECIPES))
     preset: str = option("mini", "Model size: layers and hidden size", choices=tuple(PRESETS), label="Model size")

@@ -83,8 +83,10 @@ def read_inputs(
         else:
             inputs.append(task_input)
     if not inputs:
-        contents = "questions with their passages" if task == "qa" else "texts"
-        raise InputError(f"{quoted(Path(path).name)} holds no {contents}; give a file with a text a line, or a table.")
+        name = quoted(Path(path).name)
+        if task == "qa":
+            raise InputError(f"{name} holds no questions with their passages; give questions in SQuAD's JSON format.")
+        raise InputError(f"{name} holds no texts; give a file with a text a line, or a table.")
     return tuple(inputs)
 
 
