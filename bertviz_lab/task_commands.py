@@ -12,6 +12,7 @@ from bertviz_lab.command_result import INTERRUPTED, Result, notes_of, stop_on_si
 from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
+from bertviz_lab.metrics.names import NAMES, format_score
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -48,9 +49,10 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         scores = evaluate_text(
             model, options.data, options.task, seq_len=length, seed=options.seed, on_note=remarks.append
         )
-    return Result(
-        scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes_of(*remarks)
-    )
+    names = {name: NAMES.get(name, name.replace("_", " ")) for name in scores}
+    width = max(map(len, names.values()))
+    lines = [f"{names[name]:{width}} {format_score(name, value)}" for name, value in scores.items()]
+    return Result(scores, "\n".join(lines), notes=notes_of(*remarks))
 
 
 def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:

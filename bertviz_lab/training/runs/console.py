@@ -35,7 +35,7 @@ def format_event(event: e.Event) -> str:
     elif isinstance(event, e.FinalTestDone):
         line = "test " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
     elif isinstance(event, e.RunFinished):
-        line = f"{event.reason} after {event.step} steps"
+        line = f"{event.reason} after {event.step:,} {'step' if event.step == 1 else 'steps'}"
         line = f"{line}. {event.message}" if event.message else line
     return line
 
