@@ -88,6 +88,10 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         earlier = read_config(folder)
         if not isinstance(earlier, kind):
             raise InputError(f"{folder} holds a run of another kind; name another folder.")
+        if "time_budget" in given and (steps := getattr(earlier, "steps", None)):
+            raise InputError(
+                f"{folder} was started with --steps {steps}: more --steps extend it, a time budget does not."
+            )
         config = earlier.resumed_with(**given)
     else:
         config = settings(**given)

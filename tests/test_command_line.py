@@ -430,6 +430,7 @@ def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, t
     out = ["pretrain", "--out", str(tmp_path / "run")]
     answer(capsys, *out, "--corpus", text, *TINY, "--steps", "2")
     assert "--seq-len cannot change" in refusal(capsys, *out, "--resume", "--seq-len", "24")
+    assert "more --steps extend it" in refusal(capsys, *out, "--resume", "--time-budget", "9s")
     found = answer(capsys, *out, "--resume", "--steps", "4", "--learning-rate", "1e-4")
     assert (found["step"], found["reason"]) == (4, "finished")
 
