@@ -130,6 +130,8 @@ def test_the_screen_shows_the_lesson_of_the_moment_without_a_key(
 ) -> None:
     with person(browser, page_log) as screen:
         screen.goto(f"{address}room")
+        expect(screen.get_by_role("heading", name="Join: scan the code")).to_be_visible()
+        expect(screen.locator(".track:visible")).to_have_count(0)
         press(leader, "Call", LESSON.number)
         expect(screen.get_by_role("heading", name=f"Lesson {LESSON.number}: {LESSON.title}")).to_be_visible()
         expect(screen.get_by_text(LESSON.choices[0].text.replace("`", ""))).to_be_visible()
