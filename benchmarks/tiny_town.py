@@ -13,6 +13,19 @@ from bertviz_lab.training.runs.events import EvalDone, RunStarted, StepDone
 
 BUDGETS = ("1m", "2m")
 
+#: The rows of the table: what a result calls each, and its name for people.
+ROWS = {
+    "seconds_to_start": "seconds to the first event",
+    "seconds_to_first_step": "seconds to the first step",
+    "steps": "steps",
+    "tokens": "tokens",
+    "mlm_loss": "MLM loss",
+    "mlm_accuracy": "MLM accuracy",
+    "nsp_loss": "NSP loss",
+    "nsp_accuracy": "NSP accuracy",
+    "seconds_in_all": "seconds in all",
+}
+
 
 def measure(budget: str) -> dict[str, float]:
     """One run from the text to the last score; seconds count from the start of reading."""
@@ -35,8 +48,12 @@ def measure(budget: str) -> dict[str, float]:
 
 
 def table(result: dict[str, Any]) -> str:
-    runs = [result[budget] for budget in BUDGETS]
-    return markdown(["time budget", *BUDGETS], ([name, *(run[name] for run in runs)] for name in runs[0]))
+    rows = ([name, *(_written(key, result[budget][key]) for budget in BUDGETS)] for key, name in ROWS.items())
+    return markdown(["time budget", *BUDGETS], rows)
+
+
+def _written(key: str, value: float) -> str:
+    return f"{value:.1%}" if key.endswith("accuracy") else f"{value:,}"
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ _DIGITS = 6
 #: Labels that a chart shows, as many as a person reads and a browser draws at once.
 MOST_LABELS = 40
 
+#: Matrices of counts with more columns leave their zeros unwritten.
+_ZEROS_WRITTEN = 15
+
 #: Further columns of a chart's table: (name, one entry per row).
 ExtraColumns = Sequence[tuple[str, Sequence[float | str | None]]]
 
@@ -68,7 +71,8 @@ def matrix_payload(
         for r, name in enumerate(rows)
     ]
     if counts is not None:
-        written = [[f"{count:,}" for count in row] for row in counts.tolist()]
+        zero = "0" if len(columns) <= _ZEROS_WRITTEN else ""
+        written = [[f"{count:,}" if count else zero for count in row] for row in counts.tolist()]
     else:
         written = [["" if v is None else _three_digits(v) for v in row] for row in cells]
         if texts and picks:  # marks, which stand in place of some numbers

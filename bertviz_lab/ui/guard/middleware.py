@@ -142,11 +142,13 @@ class _Answer:
             await self._send(message)
 
     async def refuse(self, scope: Scope, refused: Refused) -> None:
-        """Answer with a status and a sentence; an answer that is on its way ends here."""
+        """Answer with a status and a sentence.
+
+        An answer that is on its way stays without its end: the server closes the connection, and the browser knows that
+        a download broke off.
+        """
         self._dropped = False
         if self._started:
-            if not self._finished:
-                await self({"type": "http.response.body", "body": b""})
             return
         extra = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
         response = PlainTextResponse(refused.sentence, refused.status, headers={"Connection": "close", **extra})

@@ -2,6 +2,7 @@
 
 import io
 import re
+import secrets
 import tempfile
 import zipfile
 from collections.abc import Generator
@@ -25,10 +26,10 @@ _PIECE = 1_000_000  # bytes of a file
 
 
 def download_folder() -> Path:
-    """A new folder for one file, beside the uploads and removed like them."""
+    """A new folder for one file, beside the uploads and removed like them; its name is as hard to guess as theirs."""
     folder = Path(get_upload_folder())
     folder.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="download-", dir=folder))
+    return Path(tempfile.mkdtemp(prefix=f"download-{secrets.token_hex(16)}-", dir=folder))
 
 
 def model_route(state: AppState) -> Route:

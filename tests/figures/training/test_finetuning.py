@@ -177,6 +177,7 @@ def test_of_very_many_labels_the_most_confused_are_drawn_and_the_csv_has_all_cel
     assert "with 8 of all 8 errors" in body["sentence"]
     row, column = body["rows"].index("label 250"), body["columns"].index("label 260")
     assert body["values"][row][column] == 5
+    assert (body["texts"][row][column], body["texts"][row][row - 1]) == ("5", "")  # zeros would be noise
     assert body["picks"][row][column] == {"row": 250, "column": 260}  # among all labels
     assert body["details"][row][column] == "label 250, predicted as label 260: 5 (71.4% of all that are label 250)"
     assert len(body["csv"]) == 1 + 302

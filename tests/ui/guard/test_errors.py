@@ -1,7 +1,9 @@
 """What a visitor and the log are told when something fails on a running server."""
 
+import http.client
 import json
 import logging
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,21 @@ def test_a_panic_of_a_library_is_a_sentence_and_the_page_lives_on(
                 client.predict("a cat", api_name="/tokenize")
             assert "Something went wrong" in ask(server, "explore.examples", model="")["error"]
         assert client.predict("a cat", api_name="/tokenize")["tokens"]
+
+
+def test_a_download_that_fails_on_its_way_is_known_to_be_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> Generator[bytes]:
+        yield b"the first half"
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("bertviz_lab.ui.server.downloads.zip_model", lambda *_: ("model.zip", fails()))
+    with serve(little_settings(tmp_path)) as (address, _):
+        with pytest.raises(http.client.IncompleteRead):
+            Server(address).ask("/lab-model/wiki-tiny.zip")
+        assert Server(address).status() == 200
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 def test_a_shared_page_tells_nobody_where_files_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
