@@ -26,9 +26,9 @@ function showChosen() {
   const label = (name) => choices.find(([value]) => value === name)?.[1] ?? name;
   chips.replaceChildren(...chosen().map((name, place) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
     title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name), place) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
-  const others = choices.filter(([name]) => !chosen().includes(name));
-  setOptions(adding.input, [['', others.length ? `choose a run (up to ${most})` : 'all runs are shown'], ...others]);
-  adding.input.disabled = !others.length || chosen().length >= most;
+  const full = chosen().length >= most && `${most} runs at most are shown`; // the field stays, and with it the focus
+  const others = full ? [] : choices.filter(([name]) => !chosen().includes(name));
+  setOptions(adding.input, [['', full || (others.length ? `choose a run (up to ${most})` : 'all runs are shown')], ...others]);
 }
 
 function choose(some, removed = null) {
