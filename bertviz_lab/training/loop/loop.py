@@ -5,7 +5,7 @@ A generator of events: the caller decides what to do with each, and training pau
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
 import torch
@@ -122,6 +122,11 @@ class LoopConfig:
         assert self.seconds is not None
         return min(1.0, progress.seconds / self.seconds)
 
+    def work_done_at(self, progress: Progress) -> float:
+        """How much of the time of the run is over, 0 to 1."""
+        done = self.fraction_done(progress)
+        return done if self.steps is None else self.work_done(done)
+
 
 def train(
     model: nn.Module,
@@ -147,8 +152,8 @@ def train(
     next_checkpoint = progress.seconds + config.checkpoint_every
     rate = config.learning_rate
     first_loss: float | None = None
-    first_step = progress.step
-    stop_early = first_step > 0 and task.should_stop_early()  # the resumed run may have stopped early already
+    start = replace(progress)
+    stop_early = start.step > 0 and task.should_stop_early()  # the resumed run may have stopped early already
 
     def finished() -> bool:
         return stop_early or config.fraction_done(progress) >= 1.0
@@ -193,7 +198,7 @@ def train(
             raise_on_divergence(window, metrics, progress.step, config.learning_rate, resumable, first_loss)
             if config.stop_on_loss_spike:
                 first_loss = first_loss or float(metrics["loss"].mean())
-            yield _step_done(window, metrics, progress, config, rate)
+            yield _step_done(window, metrics, start, progress, config, rate)
             window = MetricWindow(progress.seconds)
         began = time.perf_counter()
         if is_snapshot_step(progress.step):
@@ -215,7 +220,7 @@ def train(
             next_checkpoint = progress.seconds + config.checkpoint_every
         stopwatch.paused += time.perf_counter() - began
 
-    if finished() and progress.step > first_step and not is_snapshot_step(progress.step):
+    if finished() and progress.step > start.step and not is_snapshot_step(progress.step):
         yield from snapshot_and_probe()
     path = task.save(progress, {})
     yield CheckpointSaved(progress.step, path)
@@ -258,12 +263,15 @@ def _report_due(window: MetricWindow, progress: Progress) -> bool:
 
 
 def _step_done(
-    window: MetricWindow, metrics: Mapping[str, Tensor], progress: Progress, config: LoopConfig, rate: float
+    window: MetricWindow,
+    metrics: Mapping[str, Tensor],
+    start: Progress,
+    progress: Progress,
+    config: LoopConfig,
+    rate: float,
 ) -> StepDone:
     means = {name: float(values.mean()) for name, values in metrics.items()}
     elapsed = max(progress.seconds - window.started, 1e-9)
-    done = config.fraction_done(progress)
-    done = done if config.steps is None else config.work_done(done)
     return StepDone(
         step=progress.step,
         seconds=progress.seconds,
@@ -272,6 +280,12 @@ def _step_done(
         grad_norm=means.pop("grad_norm"),
         learning_rate=rate,
         tokens_per_second=window.tokens / elapsed,
-        eta_seconds=progress.seconds * (1 - done) / done if done else 0.0,
+        eta_seconds=_eta(start, progress, config),
         metrics=means,
     )
+
+
+def _eta(start: Progress, progress: Progress, config: LoopConfig) -> float:
+    """Seconds that are left at the speed since `start`: before a run was resumed, the machine may have been busy."""
+    before, done = config.work_done_at(start), config.work_done_at(progress)
+    return (progress.seconds - start.seconds) * (1 - done) / (done - before) if done > before else 0.0

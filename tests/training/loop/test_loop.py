@@ -422,6 +422,15 @@ def test_the_time_left_of_a_run_by_steps_reckons_with_what_later_steps_cost(repo
     assert half.eta_seconds == pytest.approx(2 * half.seconds)
 
 
+def test_the_time_left_of_a_resumed_run_is_that_of_its_speed_now(report_always, monkeypatch):
+    clock = itertools.count(step=0.001)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    slowly = Progress(step=50, seconds=5_000.0)  # the machine was busy
+    events = run(FitALine(), plan(steps=100), progress=slowly)
+    at_75 = next(event for event in events if isinstance(event, StepDone) and event.step == 75)
+    assert at_75.eta_seconds == pytest.approx(at_75.seconds - 5_000.0)
+
+
 def test_speed_is_tokens_by_seconds(report_always):
     def slow_numbers() -> Iterator[Numbers]:
         for batch in numbers():
