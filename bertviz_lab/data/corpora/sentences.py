@@ -7,6 +7,7 @@ that is German by its commonest words; terminators of all scripts are recognised
 """
 
 import re
+from itertools import chain
 
 import sentencex
 
@@ -25,6 +26,8 @@ _GERMAN_GOES_ON = re.compile(
     r"(?:\b(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Vv]om|[Zz]u[mr]|[Bb]eim|[Jj]ede[mnrs]?) \d{1,3}"
     r"|\b(?:Dipl|Ing|jur|med|phil|inkl|exkl))\.\s*$"
 )
+#: What does end one, before a capital letter, and `sentencex` thinks that it does not: what closes a list.
+_GERMAN_ENDS = re.compile(r"(?<=\b(?:usw|usf|etc)\.\s)(?=[A-ZÄÖÜ])")
 
 # Scripts without spaces: each character counts as a word, as in BERT.
 _UNSPACED = r"\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
@@ -95,7 +98,7 @@ def _segments(text: str, german: bool) -> list[str]:
     if not german:
         return sentencex.segment("en", text)
     joined: list[list[str]] = []
-    for segment in sentencex.segment("de", text):
+    for segment in chain.from_iterable(map(_GERMAN_ENDS.split, sentencex.segment("de", text))):
         if joined and _GERMAN_GOES_ON.search(joined[-1][-1][-20:]):
             joined[-1].append(segment)
         else:

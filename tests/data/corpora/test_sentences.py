@@ -20,13 +20,13 @@ def ends(sentences: list[str]) -> set[int]:
     return places
 
 
-def test_of_a_hundred_german_sentences_none_is_split_and_hardly_two_are_joined() -> None:
+def test_of_a_hundred_german_sentences_none_is_split_and_hardly_any_are_joined() -> None:
     wanted, text = ends(SENTENCES), " ".join(SENTENCES)
     as_english = ends(list(sentencex.segment("en", text)))
     assert (len(as_english - wanted), len(wanted - as_english)) == (40, 2), "what English abbreviations make of it"
     ours = ends(split_sentences(text))
     assert ours <= wanted
-    assert len(wanted - ours) <= 3, "an abbreviation at the end of a sentence, such as usw., joins the next"
+    assert len(wanted - ours) <= 1, "an abbreviation at the end of a sentence may join the next"
 
 
 @pytest.mark.parametrize(
