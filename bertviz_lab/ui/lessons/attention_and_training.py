@@ -85,7 +85,7 @@ ATTENTION_AND_TRAINING = (
         formula_says="The scaled dot products of the query q and the keys k, both of dimension d, become weights that "
         "sum to 1; what is read is the weighted sum of the value vectors v, through the output matrix W.",
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
-        measured_by="[CLS] in that head; 100% is the mean length of the words, and of what the other heads add",
+        measured_by="[CLS] in that head; 100% is the mean length for the words, and for the other heads",
         code="model.attention:SelfAttention.forward",
     ),
     Lesson(
@@ -123,11 +123,11 @@ ATTENTION_AND_TRAINING = (
         cases="phrases: nearest without fine-tuning is the opposite, and after it one of the same label",
         reveal=(
             "In wiki-mini the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
-            "tokens in place of `[CLS]` for {twins_mean}. That is no knowledge of film reviews: opposites share all "
-            "words but one or two, and the same architecture with random weights has the opposite nearest for "
-            "{twins_random}. After fine-tuning the nearest has the same label for {same} of them, "
-            "with the mean for {same_mean}: fine-tuning made the direction that separates the labels the dominant one, "
-            "and not in `[CLS]` alone.",
+            "tokens in place of `[CLS]` for {twins_mean}. That is no knowledge of film reviews: most opposites share "
+            "all words but one or two, and the same architecture with random weights has the opposite nearest for "
+            "{twins_random}. After fine-tuning the nearest has the same label for {same} of them, with the mean for "
+            "{same_mean}: fine-tuning made the direction that separates the labels the dominant one, and not in "
+            "`[CLS]` alone.",
             "Only {new} of {total} parameters are new, which is {share}: {hidden} weights and a bias for each of "
             "{labels} labels. All others come from pretraining, that of an earlier wiki-mini of the same size, and "
             "were adjusted.",
@@ -164,8 +164,8 @@ ATTENTION_AND_TRAINING = (
         "never trained on them, and the loss on them says what it has learnt about texts that it does not know.",
         look=(
             Step(
-                "The curves of Tiny Town's pretraining: training loss (line) and held-out loss (circles) end together. "
-                "The learning rate is in the fold below; the shaded part is the causal-LM warm-up.",
+                "The curves of Tiny Town's pretraining: training loss (line) and held-out loss (circles) end close to "
+                "each other. The learning rate is in the fold below; the shaded part is the causal-LM warm-up.",
                 Place("run", settings={"id": TOWN}),
             ),
         ),
@@ -185,7 +185,7 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         claim=training_claims.curves,
-        cases="fine-tuning runs that ship with the lab, one for each seed",
+        cases="seeds of this fine-tuning",
         reveal=(
             "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, "
             "while the training loss had gone from {then} to {end}. That is overfitting. The held-out accuracy "
@@ -211,14 +211,15 @@ ATTENTION_AND_TRAINING = (
                 Place("dynamics", settings={"run": TOWN, "text_a": _BIKE, "words": "blue, red, green"}),
             ),
             Step(
-                "Train one yourself, and watch the curves: the sample Tiny Town takes a few minutes.", Place("pretrain")
+                "Train a model yourself, and watch its curves: the sample Tiny Town takes a few minutes.",
+                Place("pretrain"),
             ),
         ),
         formula="loss = − ln p(right answer);  step: θ ← θ − η · ∇loss(batch)",
         formula_says="The mean over a batch, in nats; η is the learning rate; BERT's optimizer, Adam, also scales "
         "each parameter's step. With random weights the MLM loss is about ln V, V = vocabulary size: the uniform "
         "baseline. In the page's presets the bias of the MLM head begins as log token frequencies, and the loss at "
-        "their entropy: the unigram baseline. Tiny Town began without.",
+        "their entropy: the unigram baseline. Tiny Town was trained without it.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
         code="training.loop.hardware:Hardware.optimizer_step",
@@ -248,8 +249,8 @@ ATTENTION_AND_TRAINING = (
         choices=(
             Choice(
                 "Its probability collapses: the word it rests on is gone.",
-                "That is what the attention suggests. But “cost” rather than “costs” is decided by “skates”, of which "
-                "there are two.",
+                "That is what the attention suggests. But “cost” rather than “costs” is decided by “skates”, which "
+                "is plural.",
             ),
             Choice(
                 "It turns into “costs”.",

@@ -49,10 +49,10 @@ ENCODER = (
                 Place("tokens", _WORDS, part="split"),
             ),
         ),
-        formula="piece = longest prefix of what is left of the word that is in the vocabulary",
+        formula="piece = longest entry of the vocabulary with which the rest of the word begins",
         formula_says="Greedy longest-match-first: how BERT uses a vocabulary. Google trained it by merging the pairs "
-        "that raise the likelihood of the corpus most; the library tokenizers, used here, merges the most frequent "
-        "pairs.",
+        "that raise the likelihood of the corpus most; Hugging Face's tokenizers library, used here, merges the most "
+        "frequent pairs.",
         source="Schuster and Nakajima 2012; Wu et al. 2016, section 4.1; Devlin et al. 2018, section 3",
         measured_by="Share of the words, by the number of their pieces",
         code="tokenization.explain:_longest_match",
@@ -101,7 +101,10 @@ ENCODER = (
         ),
         proof=(
             Step("What would be predicted at `[MASK]` after each layer: the logit lens.", Place("layers", _TEAM)),
-            Step("The vector that enters layer 1, and what it is the sum of.", Place("layers", PLAIN[0], part="sum")),
+            Step(
+                "The vector that enters layer 1, and the three of which it is the normalised sum.",
+                Place("layers", PLAIN[0], part="sum"),
+            ),
         ),
         formula="a = LayerNorm(x + SelfAttention(x))      y = LayerNorm(a + W₂ · GELU(W₁ · a + b₁) + b₂)",
         formula_says="The feed-forward network widens each vector fourfold and narrows it again. BERT normalises after "

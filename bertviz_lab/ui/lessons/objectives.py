@@ -106,7 +106,7 @@ OBJECTIVES = (
             ),
             Choice(
                 "The same as the first model: text, seed and number of steps are the same.",
-                "One in five targets of the first model stood at no `[MASK]` but at the token itself or at a random "
+                "At one in five targets of the first model there was no `[MASK]` but the token itself or a random "
                 "one. That is the only difference between the two, and it shows.",
             ),
         ),
@@ -148,7 +148,7 @@ OBJECTIVES = (
         formula_says="The shares of all tokens that are [MASK], a random token, and unchanged. The MLM loss is "
         "computed at these three kinds of positions only.",
         source="Devlin et al. 2018, sections 3.1, A.1 and C.2",
-        measured_by="Tokens predicted where they stand, nothing masked",
+        measured_by="Tokens predicted at their own position, nothing masked",
         code="data.pretraining.masking:mask_batch",
     ),
     Lesson(
@@ -158,7 +158,7 @@ OBJECTIVES = (
         model=ENGLISH,
         idea="BERT's second pretraining objective is next-sentence prediction (NSP): does sentence B follow sentence "
         "A, or was it taken from elsewhere in the corpus? Each is true half of the time. The special token `[CLS]` "
-        "begins the input, and `[SEP]` ends each sentence. Segment ids tell them apart: 0 for A, 1 for B.",
+        "begins the input, and `[SEP]` ends each sentence. Segment ids tell the sentences apart: 0 for A, 1 for B.",
         look=(
             Step(
                 "The input format: `[CLS]` A `[SEP]` B `[SEP]`. The row “segment” has the segment id of each token.",
@@ -178,7 +178,7 @@ OBJECTIVES = (
             ),
             Choice("Nearly the same for both: it hardly tells any more whether B follows."),
             Choice(
-                "That B follows, whatever it says: now the two look like one text.",
+                "That B follows, whatever B says: now the two look like one text.",
                 "In pretraining a `[SEP]` in the middle always came with two segments. The model has never had such an "
                 "input, and nothing in its training says which way it turns.",
             ),
@@ -222,9 +222,9 @@ OBJECTIVES = (
         title="Input embeddings",
         minutes=5,
         model=ENGLISH,
-        idea="The input embedding of each token, the vector that enters the first layer, is the sum of three learned "
-        "vectors: a token embedding, a segment embedding and a position embedding. Self-attention by itself ignores "
-        "order (it is permutation-equivariant): without position embeddings, a text is a bag of words.",
+        idea="The input embedding of each token, which enters the first layer after a LayerNorm, is the sum of three "
+        "learned vectors: a token embedding, a segment embedding and a position embedding. Self-attention by itself "
+        "ignores order (it is permutation-equivariant): without position embeddings, a text is a bag of words.",
         look=(
             Step(
                 "How input embeddings are composed: the norms (lengths) of the three vectors and of their sum.",
@@ -260,7 +260,7 @@ OBJECTIVES = (
                 Place("layers", _BANKS, part="sum"),
             ),
             Step(
-                "“bank” in two contexts: the cosine between the two falls from layer to layer.",
+                "“bank” in two contexts: the cosine between the two after each layer.",
                 Place("embeddings", *MEANINGS[0][1:], part="contexts", settings={"common": _BANK}),
             ),
         ),

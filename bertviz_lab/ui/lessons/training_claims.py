@@ -170,7 +170,7 @@ def _between(session: AppState) -> str:
     if kind is None or right is None or kind >= right:
         return ""
     return Message(
-        "By step {kind} it predicted some colour here; by step {right} the right one.",
+        "By step {kind} the model predicted some colour here; by step {right} the right one.",
         kind=Number(kind, ","),
         right=Number(right, ","),
     )

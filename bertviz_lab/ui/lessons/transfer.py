@@ -36,9 +36,9 @@ TRANSFER = (
         cases="fine-tuning runs of models of its size that come with the lab: less than a tenth of that time",
         reveal=(
             "Pretraining took {pretraining}, for {tokens} million tokens; one fine-tuning on reviews {tuning}, which "
-            "is {share} (its log has three, one for each seed). So were made {models}, all of them from an earlier "
-            "wiki-mini: pretrained once, fine-tuned often.",
-            "What pretraining is worth you can measure: tick “Random-weights baseline” when you fine-tune, and the "
+            "is {share} (the log has three, one for each seed). This is how {models} were made, all of them from an "
+            "earlier wiki-mini: pretrained once, fine-tuned often.",
+            "You can measure what pretraining is worth: tick “Random-weights baseline” when you fine-tune, and the "
             "same architecture is also trained on your examples from random weights.",
         ),
         proof=(Step("Fine-tune on a sample: minutes, not hours.", Place("finetune")),),
@@ -55,12 +55,12 @@ TRANSFER = (
         title="The family",
         minutes=6,
         model=ENGLISH,
-        idea="What came after BERT kept its encoder and changed a few settings: RoBERTa the data, ALBERT and "
-        "DistilBERT the size, ELECTRA and MPNet the objective, DeBERTa the positions, ModernBERT nearly all of them. "
-        "The lab reads all of these as settings of one backbone.",
+        idea="What came after BERT kept its encoder and changed a few settings: RoBERTa the data and the sentence "
+        "pairs, ALBERT and DistilBERT the size, ELECTRA and MPNet the objective, DeBERTa the positions, ModernBERT "
+        "nearly all of them. The lab reads all of these as settings of one backbone.",
         look=(
             Step(
-                "Above the panels, under the model's name, stand its architecture, size and vocabulary: scroll up.",
+                "The architecture, size and vocabulary of the model are above the panels, under its name: scroll up.",
                 Place("tokens", _TEAM),
             ),
         ),
@@ -132,8 +132,8 @@ TRANSFER = (
             "Of {sentences} sentences, none of which it was trained on, {together} are correct: {plain} of the plain "
             "ones, and {right} of the {ironic} ironic ones, which is {irony}. The classifier follows the words, and "
             "those of an ironic sentence point the other way.",
-            "A test set of plain sentences would not have shown it. So a task is done when its errors have been read: "
-            "more examples of the slice that fails, or a larger model, come next.",
+            "A test set of plain sentences would not have shown it. So read the errors before you call a task done: "
+            "what comes next is more examples of the slice that fails, or a larger model.",
         ),
         proof=(
             Step("Which words decided? Look at “wonderful”.", Place("attribution", IRONY)),

@@ -58,9 +58,9 @@ def _board(address: str, say: Language) -> str:
     question = say("Forget all predictions and all progress of this room?")
     reset = action(say("Reset the room"), "reset", confirm=question)
     said = told("said", attributes=' role="status" class="quiet"')
-    fifth, kept = say.address(f"{address}5"), say("Predictions are counted without names, lie in memory alone, and end "
-                                                   "with this server.")  # fmt: skip
-    names = say("Lesson"), say("At it"), say("Seen"), say("Predictions"), say("For everyone")
+    fifth, kept = say.address(f"{address}5"), say("Predictions are counted without names, kept in memory only, and "
+                                                   "lost when this server stops.")  # fmt: skip
+    names = say("Lesson"), say("There now"), say("Seen"), say("Predictions"), say("For everyone")
     table = (
         f'<div class="wide" tabindex="0" role="region" aria-label="{say("The room by lesson")}">{_table(names, rows)}'
     )
@@ -168,7 +168,7 @@ def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language)
     )
     sentence = say(
         "minutes {start} to {end}: {people} people in {groups} groups of up to {largest}, a run each (at most {time} "
-        "each, {places} at a time). By minute: group {starts}. A run that ends early lets the next begin.",
+        "each, {places} at a time). Starting minutes: group {starts}. A run that ends early lets the next begin.",
         start=start,
         end=end,
         people=people,
@@ -183,7 +183,7 @@ def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language)
 
 def _preflight(say: Language) -> str:
     return f"""<section><h2>{say("Checks of this machine")}</h2>
-<p>{say("Before participants come: they take about half a minute and compute on all cores.")}</p>
+<p>{say("Before participants come: the checks take about half a minute and compute on all cores.")}</p>
 <button type="button" class="plain" data-fill="checks" data-from="leader/checks">{say("Run the checks")}</button>
 <div role="status" id="checks" lang="en"></div></section>"""
 
@@ -203,9 +203,9 @@ def checks_table(checks: Sequence[Check]) -> str:
 
 def _lessons(address: str, say: Language) -> str:
     advice = say(
-        "{lessons} lessons, {minutes} minutes in all; the first eight make an hour of their own. Each works alone. Let "
-        "everybody predict and say why before anybody reveals; wrong predictions are worth discussing most. The "
-        "answers are measured on this page now.",
+        "{lessons} lessons, {minutes} minutes in all; the first eight make an hour of their own. Each lesson stands "
+        "alone. Let everybody predict and say why before anybody reveals; wrong predictions are worth discussing "
+        "most. The answers are measured on this page now.",
         lessons=len(LESSONS),
         minutes=sum(lesson.minutes for lesson in LESSONS),
     )

@@ -95,8 +95,8 @@ _ARRIVE = (
     "Everybody opens the page by the QR code. Say what BERT is: an encoder that learns from text with words masked."
 )
 _TRAIN = (
-    "One of each group opens Train, Pretrain, chooses the sample Tiny Town and the preset tiny, and presses Train; the "
-    "others open the link of that run. The page tells the place in the queue."
+    "One of each group opens Train, Pretrain, chooses the sample Tiny Town and the preset tiny, and presses Train; "
+    "the others open the link of that run. The page shows the place in the queue."
 )
 
 PLANS = (

@@ -268,7 +268,8 @@ def address_for(state: AppState, request: Request) -> str:
 
 
 def _key_page(sentence: str, say: Language) -> str:
-    title, where = say("For the leader"), say("The terminal in which the lab was started shows its address.")
+    title = say("For the leader")
+    where = say("The terminal in which the lab was started shows the address of the leader's page.")
     kept = f'<input type="hidden" name="lang" value="{say.code}">' if say.query else ""
     body = (
         f'<h1>{title}</h1><p>{html.escape(sentence)} {where}</p><form action="leader" class="act">{kept}'

@@ -144,7 +144,7 @@ def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk) -> None:
     page.locator("#lessons .list button").last.press("Enter")
     expect(page.locator("#lessons h2")).to_have_text("Lesson C")
     expect(page.locator("#lessons h2")).to_be_focused()
-    expect(page.locator("#lessons .question").get_by_role("status")).to_have_text("Choose what you expect first.")
+    expect(page.locator("#lessons .question").get_by_role("status")).to_have_text("First choose what you expect.")
 
 
 def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, desk: Desk) -> None:

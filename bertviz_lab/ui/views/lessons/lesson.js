@@ -14,7 +14,7 @@ function drawLesson(lesson, count, acts) {
     const chosen = memory.chosen[lesson.number] !== undefined;
     show.disabled = !chosen;
     show.hidden = page.start.workshop; // there the leader reveals
-    hint.textContent = !chosen ? gettext('Choose what you expect first.')
+    hint.textContent = !chosen ? gettext('First choose what you expect.')
       : page.start.workshop ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
   }
 
