@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertviz_lab import PretrainConfig, interpret, load_checkpoint, pretrain
+from bertviz_lab import FinetuneConfig, PretrainConfig, finetune, interpret, load_checkpoint, pretrain
 from bertviz_lab.__main__ import _COMMANDS, main
+from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, expand_home
 from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
@@ -102,6 +103,33 @@ def test_a_folder_with_a_model_or_a_run_of_the_python_interface_is_not_overwritt
         said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / folder), "--steps", "1", *TINY)
         assert "holds a model already" in said
         assert {path: path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("there", ["examples/my_notebook.py", "tokenizer/tokenizer.json", "config.json"])
+def test_a_folder_with_files_of_another_kind_is_not_overwritten(
+    capsys, model: str, text: str, tmp_path: Path, there: str
+) -> None:
+    mine = tmp_path / "project" / there
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text('{"mine": 1}', encoding="utf-8")
+    folder = tmp_path / "project"
+    runs = (
+        pretrain(PretrainConfig(corpus=(text,), steps=1), folder),
+        finetune(FinetuneConfig(train=("sample:topics",), model=model), folder),
+    )
+    for run in runs:
+        with pytest.raises(InputError, match="would be lost"):
+            list(run)
+    assert "would be lost" in refusal(capsys, "pretrain", "--corpus", text, "--out", str(folder), "--steps", "1", *TINY)
+    assert [path for path in folder.rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text(encoding="utf-8") == '{"mine": 1}'
+
+
+def test_python_does_not_start_a_run_over_another(text: str, tmp_path: Path) -> None:
+    config = PretrainConfig(corpus=(text,), steps=1, vocab_size=300, layers=1, seq_len=32, batch_size=2)
+    list(pretrain(config, tmp_path / "run"))
+    with pytest.raises(InputError, match="holds a model already"):
+        list(pretrain(config, tmp_path / "run"))
 
 
 @pytest.mark.parametrize(

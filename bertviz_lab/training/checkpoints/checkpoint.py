@@ -3,7 +3,10 @@
 import json
 import math
 import re
+import shutil
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -46,6 +49,16 @@ HUB_FILES = [
 ]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
 PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
+_MODEL_FILES = [
+    *HUB_FILES,
+    *SAFETENSORS,
+    *PICKLES,
+    "modules.json",
+    "*_config.json",
+    "config_*.json",
+    "1_Pooling",
+    "onnx",
+]
 
 
 @dataclass(frozen=True)
@@ -143,13 +156,18 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     """Write a Hugging Face folder atomically: it replaces `folder` only when every file is on disk.
 
-    Raises `InputError` where `folder` holds something other than a model, which would be lost.
+    Of a model that is there, files that are no part of it stay, such as a repository's `.git`. Raises `InputError`
+    where `folder` holds something other than a model.
     """
     folder = Path(folder)
     if folder.exists() and not (folder.is_dir() and (_is_model(folder) or not any(folder.iterdir()))):
         raise InputError(f"{folder} holds something other than a model; name a new folder.")
     with atomic_folder(folder) as fresh:
         write_checkpoint(checkpoint, fresh)
+        for path in folder.glob("*"):
+            if not any(fnmatch(path.name, pattern) for pattern in _MODEL_FILES):
+                copy = partial(shutil.copytree, symlinks=True) if path.is_dir() else shutil.copy2
+                copy(path, fresh / path.name)
     return folder
 
 

@@ -32,7 +32,7 @@ from bertviz_lab.training.runs.events import (
     TrialDone,
     TrialStarted,
 )
-from bertviz_lab.training.runs.run_folder import write_config
+from bertviz_lab.training.runs.run_folder import require_new_run, write_config
 
 
 def finetune(
@@ -41,7 +41,8 @@ def finetune(
     """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
-    Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
+    Raises `InputError` when the data, the model, the settings or the folder cannot be used, before anything is trained:
+    a new run overwrites neither a model nor files that are of no run.
     """
     accelerator = start_accelerator()
     if is_sharded(accelerator):
@@ -49,10 +50,11 @@ def finetune(
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:
-        folder.mkdir(parents=True, exist_ok=True)
         kept = folder / "examples" / "about.json"
-        if not resume:  # or a later resume would find the examples of an earlier run
-            kept.unlink(missing_ok=True)
+        if not resume:
+            require_new_run(folder)
+            kept.unlink(missing_ok=True)  # or a later resume would find the examples of an earlier run
+        folder.mkdir(parents=True, exist_ok=True)
         write_config(folder, config)
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")

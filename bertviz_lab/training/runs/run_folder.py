@@ -89,6 +89,20 @@ def write_config(folder: Path, config: RunConfig) -> None:
     write_json(folder / "config.json", config.to_dict())
 
 
+def require_new_run(folder: Path) -> None:
+    """Raises `InputError` where a new run in `folder` would overwrite a model, or files that are of no run."""
+    if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
+        raise InputError(
+            f"{folder} holds a model already, which would be lost; resume its run, or name another folder."
+        )
+    parts = [folder / name for name in ("config.json", "corpus", "examples", "tokenizer") if (folder / name).exists()]
+    try:
+        if parts:
+            read_config(folder)
+    except InputError as error:
+        raise InputError(f"{parts[0]} is of no run and would be lost; name another folder.") from error
+
+
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
     """Write every event to the run's log and state, and pass it on.
 

@@ -194,10 +194,17 @@ def test_a_rename_that_fails_brings_the_old_folder_back(folder, tokenizer, monke
     assert os.listdir(folder.parent) == ["model"]
 
 
-def test_saving_again_replaces_the_whole_folder(folder, tokenizer):
-    (folder / "leftover.txt").write_text("of the old model")
+def test_saving_again_replaces_the_whole_model_and_nothing_else(folder, tokenizer):
+    for name in ("modules.json", "model-00002-of-00002.safetensors", "onnx/model.onnx", "notes.txt", ".git/HEAD"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("of the old model")
     save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
-    assert "leftover.txt" not in files(folder)
+    kept = [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.read_bytes() == b"of the old model"
+    ]
+    assert sorted(kept) == [".git/HEAD", "notes.txt"]
     assert type(load_checkpoint(folder).model) is BertForMaskedLM
     assert os.listdir(folder.parent) == ["model"]
 
