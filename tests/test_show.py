@@ -1,5 +1,6 @@
 """Pictures in a notebook: pages that need nothing but a browser."""
 
+import json
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ from bertviz_lab import (
 from bertviz_lab.data.tasks.examples import LabelledText
 from bertviz_lab.interpret import Results
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+from bertviz_lab.training.runs.events import EvalDone, Preparing, StepDone, to_json
 from bertviz_lab.ui.components.assemble import PLOTLY, source
 from tests.little import little_checkpoint
 from tests.ui.components.harness import events
@@ -131,6 +133,14 @@ def test_a_view_asks_nothing_of_the_net_and_can_be_saved(tmp_path) -> None:
         assert addresses <= {"http://www.w3.org/2000/svg"}, name
         assert view.save(tmp_path / f"{name}.html").read_text(encoding="utf-8") == view.page
         assert view._repr_html_().startswith("<iframe")
+
+
+def test_a_run_is_drawn_from_its_events_as_from_its_log() -> None:
+    done = StepDone(1, 0.5, 64, 2.0, 1e-3, 1.0, 128.0, 0.5, {"mlm_loss": 2.0})
+    scored = EvalDone(1, 0.5, 64, {"mlm_loss": 2.5})
+    yielded = (Preparing("read", 0, 1, ""), done, scored)
+    logged = [json.loads(to_json(event)) for event in yielded]
+    assert show.learning_curves(yielded).page == show.learning_curves(logged).page
 
 
 def test_hostile_tokens_do_not_leave_their_strings() -> None:

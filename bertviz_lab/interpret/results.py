@@ -177,8 +177,9 @@ class Results:
         return sorted(indices, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
 
 
-def read_results(folder: Path) -> Results:
+def read_results(folder: str | Path) -> Results:
     """The results of a run. Raises `InputError` before its first trial has finished."""
+    folder = Path(folder)
     try:
         body = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         examples = read_examples(folder / "examples" / "held_out.jsonl")

@@ -1,6 +1,7 @@
 """Training runs and their results: the workspace Runs, apart from what follows a run while it trains."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bertviz_lab.figures.training.curves import replay_payload
@@ -9,28 +10,33 @@ from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.interpret import Results
 from bertviz_lab.show.view import View, chart, view
+from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.charts.loss_chart import LOSS_CHART
 from bertviz_lab.ui.components.data.example_list import EXAMPLE_LIST
 from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
 
-Events = Iterable[Mapping[str, Any]]
+#: As `pretrain` and `finetune` yield them, or as the rows of a run's `events.jsonl`.
+Events = Iterable[Event | Mapping[str, Any]]
 
 
 def learning_curves(events: Events, title: str = "") -> View:
-    """The curves of a run: losses, accuracies, perplexity, learning rate; `events` as in its `events.jsonl`."""
-    return view(LOSS_CHART, "Learning curves", replay_payload(events, title), 640)
+    """The curves of a run: losses, accuracies, perplexity, learning rate.
+
+    `events` are what `pretrain` or `finetune` yields, or the rows of a run's `events.jsonl`.
+    """
+    return view(LOSS_CHART, "Learning curves", replay_payload(_rows(events), title), 640)
 
 
-def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> View:
+def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Events]]) -> View:
     """Several runs by their names: the settings that differ, and their curves; for each (settings, events)."""
-    views = [RunView("", name, settings, rows) for name, (settings, rows) in runs.items()]
+    views = [RunView("", name, settings, _rows(events)) for name, (settings, events) in runs.items()]
     return view(RUN_COMPARE, "Comparison of runs", runs_payload(views), 900)
 
 
 def probes(events: Events) -> View:
     """The minimal-pair probes of a run while it learns. Raises `ValueError` for a run that was asked none."""
-    payload = learning_payload(events)
+    payload = learning_payload(_rows(events))
     if payload is None:
         raise ValueError("There are no probes in these events.")
     return chart("Minimal-pair probes", payload, 560)
@@ -69,3 +75,7 @@ def trials(results: Results) -> View:
 def examples(results: Results) -> View:
     """The held-out examples with their predictions, mistakes first."""
     return view(EXAMPLE_LIST, "Held-out examples", listed_view(results, results.picked()), 560)
+
+
+def _rows(events: Events) -> list[Mapping[str, Any]]:
+    return [event if isinstance(event, Mapping) else json.loads(to_json(event)) for event in events]

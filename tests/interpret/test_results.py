@@ -47,7 +47,7 @@ def texts(*triples) -> Results:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_run_is_read_back(task, run) -> None:
-    found = read_results(run(task))
+    found = read_results(str(run(task)))
     assert found.task == task
     assert len(found.examples) == len(found.predictions) == 11
     assert (found.train_count, found.planned, len(found.trials), found.start) == (16, 2, 2, "little")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.data.probes import MinimalPair, Probes
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.targets import require_head
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import choose_hardware
@@ -63,8 +64,11 @@ def score_minimal_pairs(
     """Score both sentences of every pair, on the GPU if there is one; equal scores count half.
 
     `precision` is that of training, "auto" the fastest; with "fp32" all scores are exact. `on_progress` gets the pairs
-    that are done, and all. Raises `InputError` when the model has no masked-LM head.
+    that are done, and all. Sets the number of threads of this process: 0 are as many as there are cores. Raises
+    `InputError` when the model has no masked-LM head, and without pairs.
     """
+    if not pairs:
+        raise InputError("There are no minimal pairs to score.")
     hardware = choose_hardware(precision, checkpoint.config, threads)
     model = hardware.borrow(require_head(checkpoint, "token"))
     length = min(max_length or checkpoint.max_length, checkpoint.max_length)

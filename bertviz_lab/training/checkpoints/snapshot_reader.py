@@ -73,11 +73,12 @@ class SnapshotReader:
         )
 
 
-def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:
+def open_snapshots(folder: str | Path, name: str = "") -> SnapshotReader:
     """The snapshots of the run, or of the shipped model, in `folder`; `name` is used in messages.
 
     Raises `InputError` where there are no snapshots, or nothing says what model they belong to.
     """
+    folder = Path(folder)
     name = name or folder.name
     if not list_snapshots(folder / "snapshots"):
         raise InputError(f"{name} has no snapshots: train with room for some (snapshot_room above 0).")

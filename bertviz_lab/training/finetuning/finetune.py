@@ -36,7 +36,7 @@ from bertviz_lab.training.runs.run_folder import require_new_run, write_config
 
 
 def finetune(
-    config: FinetuneConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+    config: FinetuneConfig, folder: str | Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
     """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
 
@@ -47,6 +47,7 @@ def finetune(
     accelerator = start_accelerator()
     if is_sharded(accelerator):
         raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
+    folder = Path(folder)
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:

@@ -157,8 +157,11 @@ def choose_hardware(
 
     With precision "auto" all processes have to call this, for the main one chooses; otherwise one may do so alone.
     Precision "auto" is bf16 where the GPU computes in it (Ampere and later; older ones only emulate it, slowly), else
-    fp16; on a CPU, bf16 where it measures faster, else fp32.
+    fp16; on a CPU, bf16 where it measures faster, else fp32. Sets the number of threads of this process: 0 are as many
+    as there are cores. Raises `InputError` for another precision, and for sharded training in fp16.
     """
+    if precision not in ("auto", "fp32", *_DTYPES):
+        raise InputError(f"The precision is auto, fp32, bf16 or fp16, not {precision!r}.")
     accelerator = accelerator or start_accelerator()
     device = accelerator.device
     threads = threads or max(1, available_cores() // local_processes())
@@ -201,8 +204,8 @@ def bf16_is_faster(config: BertConfig, tries: int = 8) -> bool:
 
     In turns, and the fastest of several tries counts, since any single one may be slow on a busy machine.
     """
-    x = torch.randn(1024, config.hidden_size)
-    w = torch.randn(config.intermediate_size, config.hidden_size, requires_grad=True)
+    x = torch.ones(1024, config.hidden_size)  # not random: whoever calls this has a seed
+    w = torch.ones(config.intermediate_size, config.hidden_size, requires_grad=True)
     fastest = {torch.float32: math.inf, torch.bfloat16: math.inf}
     for index in range(tries + 2):
         for dtype in fastest:

@@ -47,7 +47,7 @@ CONTINUED = 0.4
 
 
 def pretrain(
-    config: PretrainConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+    config: PretrainConfig, folder: str | Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
     """Run a pretraining in `folder`, or resume it with `resume`.
 
@@ -60,6 +60,7 @@ def pretrain(
     accelerator = start_accelerator()
     if config.replaces_tokens and is_sharded(accelerator):
         raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
+    folder = Path(folder)
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     stopped = False

@@ -104,6 +104,11 @@ def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monke
         assert (score.good, score.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
 
 
+def test_no_pairs_are_no_score(little: Path) -> None:
+    with pytest.raises(InputError, match="no minimal pairs"):
+        score_minimal_pairs(load_checkpoint(little), [])
+
+
 def test_a_model_without_the_head_is_refused() -> None:
     checkpoint: Checkpoint = little_checkpoint(kind=BertModel)
     with pytest.raises(InputError, match="no masked-LM head"):

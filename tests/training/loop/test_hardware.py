@@ -39,8 +39,15 @@ def test_processes_agree_on_a_precision_only_where_one_has_to_be_chosen(monkeypa
     assert asked == (["fp32"] if precision == "auto" else [])
 
 
-def test_the_measurement_ends_in_time():
+def test_the_measurement_ends_in_time_and_draws_nothing():
+    before = torch.get_rng_state()
     assert hardware.bf16_is_faster(CONFIG, tries=2) in (True, False)
+    assert bool((torch.get_rng_state() == before).all())
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(InputError, match="not 'float32'"):
+        choose_hardware("float32", CONFIG, threads=1)
 
 
 def test_threads_are_those_asked_for_or_all_cores():
