@@ -118,7 +118,7 @@ def model_name(source: str) -> str:
 
 
 def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: float = math.inf) -> Checkpoint:
-    """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then cached).
+    """Open a model: its folder or a run's, the name of a shipped one, or a Hugging Face hub id (downloaded once).
 
     The model is fp32, on the CPU and in evaluation mode. Raises `InputError` with what is missing or wrong, and for a
     model of more than `most_bytes`, before it takes memory for any of it.
@@ -205,7 +205,7 @@ def shipped_models() -> tuple[str, ...]:
 def checkpoint_folder(
     source: str, download: bool = True, *, token: bool | None = None, revision: str | None = None
 ) -> Path:
-    """Where the files of a model are; `source` as for `load_checkpoint`.
+    """Where the files of a model are, of a run those of its newest; `source` as for `load_checkpoint`.
 
     `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for. `revision` is a
     commit of the hub, the newest where it is None.
@@ -216,7 +216,8 @@ def checkpoint_folder(
     try:
         folder = folder.expanduser()
         if folder.is_dir():
-            return folder
+            of_run = folder / "model"
+            return of_run if (of_run / "config.json").is_file() and not _is_model(folder) else folder
     except (OSError, RuntimeError, ValueError) as error:  # too long for a path, no such home, a null byte
         raise InputError(f"There is no model {source[:80]!r}.") from error
     if source in shipped_models():

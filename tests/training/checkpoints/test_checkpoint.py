@@ -93,6 +93,9 @@ def test_the_model_of_a_run_has_the_name_of_the_run(tokenizer, tmp_path):
     saved = checkpoint_of(MASKED_LM, tokenizer)
     names = [load_checkpoint(save_checkpoint(saved, tmp_path / name / "model")).name for name in ("first", "second")]
     assert names == ["first", "second"]
+    (tmp_path / "first" / "config.json").write_text('{"kind": "pretrain"}')
+    by_run = load_checkpoint(tmp_path / "first")
+    assert (by_run.name, by_run.path) == ("first", tmp_path / "first" / "model")
     assert [model_name(name) for name in ("model", "tiny-town", "google/bert_uncased_L-2_H-128_A-2")] == [
         "model",
         "tiny-town",
