@@ -3,7 +3,6 @@
 `options` of a forward pass are the other arguments of `BertModel`, passed on unchanged.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +130,8 @@ class BertForPreTraining(BertHead):
 class LabelHead(BertHead):
     """A task with one set of labels: logits from the backbone's output, and a loss against the labels."""
 
-    loss: Callable[[Tensor, Tensor], Tensor] = staticmethod(cross_entropy)
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return cross_entropy(logits, labels)
 
     def logits(self, out: BertModelOutput) -> Tensor:
         raise NotImplementedError
@@ -174,13 +174,13 @@ class BertForNextSentencePrediction(LabelHead):
 
 
 class BertForSequenceClassification(LabelHead):
-    """One label for a text or a pair, from the pooled [CLS]: logits (batch, labels).
-
-    With a single label it is regression: `labels` are then numbers and the loss is the mean squared error.
-    """
+    """One label for a text or a pair, from the pooled [CLS]: logits (batch, labels)."""
 
     pooling = True
-    loss = staticmethod(label_loss)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """By the config's `problem_type`: cross-entropy, mean squared error of numbers, or multi-label (`label_loss`)."""
+        return label_loss(logits, labels, self.config.problem_type)
 
     def add_head(self, config: BertConfig) -> None:
         self.classifier = Linear(config.hidden_size, config.num_labels)

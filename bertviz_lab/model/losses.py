@@ -19,7 +19,9 @@ def cross_entropy(logits: Tensor, labels: Tensor, count: Tensor | int | None = N
     """The MLM, NSP and causal-LM loss: mean -log p(label) in nats, logits (..., C), labels (...), over `count` or all.
 
     Without a label to be counted the loss is 0, as is its gradient; a label that is no class is refused by torch.
+    Raises `ValueError` for labels of another shape than (...) or (..., 1).
     """
+    labels = _in_shape(labels, logits, logits.shape[:-1])
     count = (labels != IGNORE_INDEX).sum().clamp(min=1) if count is None else count
     logits, labels = logits.flatten(0, -2), labels.flatten()
     if logits.device.type == "cpu":
@@ -57,11 +59,20 @@ class _CrossEntropy(torch.autograd.Function):
         return gradient_NV if scale == 1 else gradient_NV * scale.to(gradient_NV.dtype), None, None
 
 
-def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy; of one class the mean squared error; of labels (batch, classes), 0.0 or 1.0, that of each."""
-    if logits.shape[-1] == 1:
-        return F.mse_loss(logits.squeeze(-1).float(), labels.float())
-    return (F.binary_cross_entropy_with_logits if labels.is_floating_point() else cross_entropy)(logits, labels)
+def label_loss(logits: Tensor, labels: Tensor, problem_type: str | None = None) -> Tensor:
+    """The loss by the config's `problem_type`, as in transformers: logits (batch, C), labels (batch,) or (batch, C).
+
+    "regression" is the mean squared error, "multi_label_classification" the binary cross-entropy of each label, 0 or 1,
+    else it is cross-entropy. Where it is None, one class is regression, and labels (batch, C) are multi-label.
+    """
+    is_multi_label = labels.shape == logits.shape or labels.is_floating_point()
+    inferred = "regression" if logits.shape[-1] == 1 else "multi_label_classification" if is_multi_label else ""
+    kind = problem_type or inferred
+    if kind not in ("regression", "multi_label_classification"):
+        return cross_entropy(logits, labels)
+    x = logits.squeeze(-1).float()
+    labels = _in_shape(labels, logits, x.shape).float()
+    return F.mse_loss(x, labels) if kind == "regression" else F.binary_cross_entropy_with_logits(x, labels)
 
 
 def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
@@ -70,3 +81,10 @@ def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Te
     starts = starts.masked_fill(starts >= length, IGNORE_INDEX)
     ends = ends.masked_fill(ends >= length, IGNORE_INDEX)
     return (cross_entropy(start_logits, starts) + cross_entropy(end_logits, ends)) / 2
+
+
+def _in_shape(labels: Tensor, logits: Tensor, shape: torch.Size) -> Tensor:
+    """Labels in the shape that is compared: torch would broadcast another one."""
+    if labels.shape not in (shape, (*shape, 1)):
+        raise ValueError(f"Labels {tuple(labels.shape)} do not fit logits {tuple(logits.shape)}: give {tuple(shape)}.")
+    return labels.view(shape)

@@ -113,6 +113,21 @@ def test_every_head_hands_the_backbone_s_options_on():
         assert len(out.hidden_states) == 4
 
 
+def test_labels_of_another_batch_are_refused():
+    single = torch.tensor([0])
+    for kind, given in (
+        (SEQUENCE, {"labels": single}),
+        (SEQUENCE, {"labels": torch.tensor(1)}),
+        (NEXT_SENTENCE, {"labels": single}),
+        (PRETRAINING, {"next_sentence_label": single}),
+        (MASKED_LM, {"labels": single[None]}),
+        (TOKENS, {"labels": single[None]}),
+        (QUESTION, {"start_positions": single, "end_positions": single}),
+    ):
+        with pytest.raises(ValueError, match=r"Labels \(.*\) do not fit logits \(3, "):
+            build(kind)(**inputs(), **given)
+
+
 def test_an_unknown_argument_is_refused():
     with pytest.raises(TypeError, match="labls"):
         build(MASKED_LM)(**inputs(), labls=token_labels(VOCAB))

@@ -1,6 +1,7 @@
 """What is compared with what, and averaged over what."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -66,6 +67,32 @@ def test_half_precision_logits_are_compared_in_full_precision():
     labels = torch.tensor([1, 2, 3])
     assert cross_entropy(x.bfloat16(), labels).dtype == torch.float32
     assert float(cross_entropy(x.bfloat16(), labels)) == pytest.approx(float(cross_entropy(x, labels)), rel=2e-2)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,), (2, 1), (3, 2), (2, 3, 2), (6,)])
+def test_labels_of_another_shape_are_refused_and_not_broadcast(shape):
+    message = re.escape(f"Labels {shape} do not fit logits (2, 3, 5): give (2, 3)")
+    with pytest.raises(ValueError, match=message):
+        cross_entropy(logits(2, 3, 5), torch.zeros(shape, dtype=torch.long))
+
+
+def test_labels_may_have_a_last_dimension_of_one():
+    x, labels = logits(4, 5), torch.tensor([0, 3, 1, 4])
+    assert torch.equal(cross_entropy(x, labels[:, None]), cross_entropy(x, labels))
+    assert torch.equal(label_loss(x, labels[:, None]), label_loss(x, labels))
+    number, numbers = logits(4, 1), torch.tensor([0.5, -1.0, 2.0, 8.0])
+    assert torch.equal(label_loss(number, numbers[:, None]), label_loss(number, numbers))
+    for wrong in (numbers[:1], numbers[0], numbers[None]):
+        with pytest.raises(ValueError, match="do not fit logits"):
+            label_loss(number, wrong)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.long, torch.bool])
+def test_labels_of_every_class_are_several_whatever_their_type(kind):
+    x, labels = logits(4, 3), torch.tensor([[0, 1, 1], [0, 0, 0], [1, 1, 1], [1, 0, 0]])
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(x, labels.float())
+    for problem_type in (None, "multi_label_classification"):
+        assert torch.equal(label_loss(x, labels.to(kind), problem_type), expected)
 
 
 def test_several_classes_are_told_apart_and_one_is_a_number():

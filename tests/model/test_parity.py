@@ -147,6 +147,23 @@ def test_several_labels_have_the_binary_cross_entropy_of_each():
     assert largest_difference(a.logits, b.logits) < TOLERANCE
 
 
+@pytest.mark.parametrize(
+    ("classes", "problem_type", "labels"),
+    [
+        (3, "regression", torch.tensor([[0.5, -2.0, 3.25], [1.0, 0.0, 2.0], [0.0, 0.0, 7.0]])),
+        (1, "regression", torch.tensor([[0.5], [-2.0], [3.25]])),
+        (1, None, torch.tensor([[0.5], [-2.0], [3.25]])),
+        (1, "multi_label_classification", torch.tensor([[0.0], [1.0], [1.0]])),
+        (2, "single_label_classification", torch.tensor([[1], [0], [1]])),
+        (2, None, torch.tensor([[1], [0], [1]])),
+    ],
+)
+def test_the_problem_type_chooses_the_loss_of_a_text(classes, problem_type, labels):
+    ours = build(SEQUENCE, small_config(num_labels=classes, problem_type=problem_type))
+    a, b = ours(**inputs(), labels=labels), as_huggingface(SEQUENCE, ours)(**inputs(), labels=labels)
+    assert largest_difference(a.loss, b.loss) < TOLERANCE
+
+
 def test_without_labels_there_is_no_loss():
     for kind in KINDS[1:]:
         assert build(kind)(**inputs()).loss is None

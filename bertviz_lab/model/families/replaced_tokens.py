@@ -25,7 +25,8 @@ class BertForReplacedTokenDetection(LabelHead):
     `labels` (batch, tokens) are 1 where a token was replaced, 0 where it is the original, -100 where it is not counted.
     """
 
-    loss = staticmethod(replaced_token_loss)
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return replaced_token_loss(logits, labels)
 
     def add_head(self, config: BertConfig) -> None:
         self.detector = nn.ModuleDict(
