@@ -65,8 +65,8 @@ class BertModel(nn.Module):
         The mask is (batch, tokens), or (batch, queries, tokens) where it differs between queries. `explicit` computes
         attention by the written-out formula, which asking for attentions or a trace implies. Interventions: `head_mask`
         ([batch,] layers, heads) scales heads, `causal` hides later tokens (always so in a decoder), `inputs_embeds`
-        (batch, tokens, hidden) replaces the word embeddings. `masked_positions` (batch, P) restricts the output to
-        these: the last layer computes only them and [CLS]. Raises `ValueError` for a text that is too long.
+        (batch, tokens, hidden) replaces the word embeddings. `masked_positions` (batch or 1, P) restricts the output
+        to these: the last layer computes only them and [CLS]. Raises `ValueError` for a text that is too long.
         """
         first_BLD = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
         text_mask = attention_mask

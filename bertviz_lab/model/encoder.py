@@ -132,5 +132,5 @@ def set_gradient_checkpointing(model: nn.Module, enabled: bool) -> None:
 
 
 def _gather(rows_BLN: Tensor, positions_BP: Tensor) -> Tensor:
-    """The rows at some positions: (batch, tokens, n) -> (batch, positions, n)."""
-    return rows_BLN.gather(1, positions_BP[..., None].expand(-1, -1, rows_BLN.shape[-1]))
+    """The rows at some positions: (batch, tokens, n) -> (batch, positions, n); (1, P) are those of all texts."""
+    return rows_BLN.gather(1, positions_BP[..., None].expand(len(rows_BLN), -1, rows_BLN.shape[-1]))

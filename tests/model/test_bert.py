@@ -51,6 +51,16 @@ def test_computing_some_positions_only_gives_the_same_loss_and_gradients(kind, p
     assert max(largest_difference(actual[name], expected[name]) for name in expected) < 1e-6
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_one_row_of_positions_is_that_of_every_text(causal):
+    model = build(MODEL)
+    some = model(**inputs(), masked_positions=POSITIONS[:1], causal=causal)
+    each = model(**inputs(), masked_positions=POSITIONS[:1].expand(3, -1), causal=causal)
+    assert torch.equal(some.last_hidden_state, each.last_hidden_state)
+    with pytest.raises(RuntimeError, match="expanded size"):
+        model(**inputs(), masked_positions=POSITIONS[:2])
+
+
 def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
     model = build(MODEL)
     whole = model(**inputs())
