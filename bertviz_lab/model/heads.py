@@ -101,6 +101,7 @@ class BertForPreTraining(BertHead):
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        *,
         labels: Tensor | None = None,
         next_sentence_label: Tensor | None = None,
         **options: Any,
@@ -141,6 +142,7 @@ class LabelHead(BertHead):
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        *,
         labels: Tensor | None = None,
         **options: Any,
     ) -> LogitsOutput:
@@ -179,7 +181,7 @@ class BertForSequenceClassification(LabelHead):
     pooling = True
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """By the config's `problem_type`: cross-entropy, mean squared error of numbers, or multi-label (`label_loss`)."""
+        """By the config's `problem_type` cross-entropy, mean squared error or multi-label: see `label_loss`."""
         return label_loss(logits, labels, self.config.problem_type)
 
     def add_head(self, config: BertConfig) -> None:
@@ -243,6 +245,7 @@ class BertForQuestionAnswering(BertHead):
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        *,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         **options: Any,

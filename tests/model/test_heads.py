@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.model.support import (
+    KINDS,
     LENGTH,
     MASKED_LM,
     NEXT_SENTENCE,
@@ -126,6 +127,13 @@ def test_labels_of_another_batch_are_refused():
     ):
         with pytest.raises(ValueError, match=r"Labels \(.*\) do not fit logits \(3, "):
             build(kind)(**inputs(), **given)
+
+
+def test_what_comes_after_the_segments_is_given_by_name():
+    # In transformers the fourth argument is `position_ids`: by position it would be taken for labels here.
+    for kind in KINDS:
+        with pytest.raises(TypeError, match="positional arguments"):
+            build(kind)(*inputs().values(), torch.zeros(3, LENGTH, dtype=torch.long))
 
 
 def test_an_unknown_argument_is_refused():
