@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 import transformers
 
@@ -43,6 +45,8 @@ def test_any_field_of_a_preset_may_be_replaced():
 def test_an_unknown_preset_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="no preset 'huge'; choose one of tiny, mini, small, medium, base, large"):
         BertConfig.preset("huge")
+    with pytest.raises(InputError, match="no presets of 'robertta'; choose one of bert, roberta, albert, electra"):
+        BertConfig.preset("tiny", family="robertta")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,14 @@ def test_an_unknown_preset_is_refused_with_the_known_ones():
         ({"initializer_range": 0}, "initializer_range must be a number above 0"),
         ({"layer_norm_eps": "1e-12"}, "layer_norm_eps must be a number above 0"),
         ({"id2label": ("yes",)}, "id2label names 1 labels but num_labels is 2"),
+        ({"id2label": {0: "yes"}}, "id2label names 1 labels but num_labels is 2"),
+        ({"id2label": {"no": "yes", 1: "no"}}, "id2label must map 0, 1, 2 ... to names"),
+        ({"id2label": "ab"}, "id2label must map 0, 1, 2 ... to names"),
+        ({"problem_type": "bogus"}, "problem_type 'bogus' is not known; choose one of regression, single_label_class"),
+        ({"pad_token_id": -7}, "pad_token_id must be a whole number of at least 0, not -7"),
+        ({"pad_token_id": "x"}, "pad_token_id must be a whole number of at least 0, not 'x'"),
+        ({"is_decoder": "no"}, "is_decoder must be True or False, not 'no'"),
+        ({"hidden_size": np.float64(128)}, r"hidden_size must be a whole number of at least 1, not 128\.0"),
     ],
 )
 def test_numbers_that_make_no_model_are_refused_by_name(changes, message):
@@ -90,6 +102,30 @@ def test_a_config_of_transformers_is_read():
     theirs = transformers.BertConfig(hidden_size=64, num_attention_heads=4, id2label={0: "a", 1: "b", 2: "c"})
     config = BertConfig.from_dict(json.loads(theirs.to_json_string(use_diff=False)))
     assert (config.hidden_size, config.num_attention_heads, config.labels) == (64, 4, ("a", "b", "c"))
+
+
+def test_labels_may_be_named_by_a_mapping_as_in_transformers():
+    assert BertConfig(id2label={1: "pos", 0: "neg"}) == BertConfig(id2label=("neg", "pos"))
+    assert BertConfig(id2label={"0": "neg", "1": "pos"}).labels == ("neg", "pos")
+    many = {str(index): f"tag {index}" for index in reversed(range(12))}
+    assert BertConfig(num_labels=12, id2label=many).labels[2:11:8] == ("tag 2", "tag 10")
+
+
+def test_numbers_of_numpy_become_numbers_of_python():
+    config = BertConfig(
+        hidden_size=np.int64(128),
+        num_attention_heads=np.int32(2),
+        hidden_dropout_prob=np.float32(0.5),
+        is_decoder=np.bool_(True),
+        decision_thresholds=np.array([0.25, 0.5]),
+    )
+    assert type(config.hidden_size) is int
+    assert type(config.hidden_dropout_prob) is float
+    assert config == BertConfig.from_dict(json.loads(json.dumps(config.to_dict()))).replace(share_layers=False)
+    assert hash(BertConfig(id2label=["no", "yes"])) == hash(BertConfig(id2label=("no", "yes")))
+    run = PretrainConfig(corpus=("a",), learning_rate=np.float32(0.5), steps=np.int64(7), whole_word=np.bool_(True))
+    assert run == PretrainConfig(corpus=("a",), learning_rate=0.5, steps=7, whole_word=True)
+    json.dumps(run.to_dict())
 
 
 def test_labels_without_names_are_numbered():
@@ -172,6 +208,9 @@ def test_an_option_that_is_needed_may_not_be_empty(name):
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
         ({"corpus": ()}, "Name at least one text"),
         ({"corpus": "book.txt"}, "Name at least one text"),
+        ({"corpus": Path("book.txt")}, "--corpus takes a list of files"),
+        ({"corpus": (3,)}, "--corpus takes a list of files"),
+        ({"lowercase": "no"}, "lowercase must be True or False, not 'no'"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(changes, message):
@@ -182,6 +221,15 @@ def test_a_wrong_option_is_named_with_what_is_allowed(changes, message):
 def test_the_settings_of_a_run_go_to_a_file_and_back():
     config = PretrainConfig(corpus=("a.txt", "sample:tiny-town"), steps=7, learning_rate=1e-3, whole_word=True)
     assert PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_files_may_be_a_list_and_paths():
+    config = PretrainConfig(corpus=[Path("books") / "a.txt", "sample:tiny-town"])
+    assert config == PretrainConfig(corpus=(str(Path("books") / "a.txt"), "sample:tiny-town"))
+    assert PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    config = FinetuneConfig(train=(Path("a.csv"),), eval=[Path("b.csv")], like="")
+    assert (config.train, config.eval) == (("a.csv",), ("b.csv",))
+    assert config.resumed_with(train=[Path("a.csv")]) == config
 
 
 def test_steps_win_over_the_time_budget():
@@ -286,6 +334,8 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"train": ()}, "Name at least one labelled file"),
         ({"train": "a.csv"}, "--train takes a list of files"),
         ({"eval": "a.csv"}, "--eval takes a list of files"),
+        ({"test": Path("a.csv")}, "--test takes a list of files"),
+        ({"random_baseline": 1}, "random_baseline must be True or False, not 1"),
         (
             {"task": "ner"},
             "--task must be one of auto, classification, multilabel, regression, tokens, qa, embeddings, not 'ner'",

@@ -138,9 +138,6 @@ class FinetuneConfig(TrainingConfig):
     )
 
     def __post_init__(self) -> None:
-        for name in ("train", "eval", "test"):
-            if isinstance(getattr(self, name), str):
-                raise InputError(f"--{name} takes a list of files.")
         if not self.train:
             raise InputError("Name at least one labelled file, for example --train reviews.csv.")
         super().__post_init__()

@@ -4,12 +4,13 @@ The families that came after BERT (`families.py`) are other values of the same s
 """
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from bertviz_lab.config.families import FAMILIES
+from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.family import Family
-from bertviz_lab.config.options import is_number
+from bertviz_lab.config.options import is_number, store_plain
 from bertviz_lab.errors import InputError
 
 #: name -> (layers, hidden size, attention heads); Turc et al. 2019 for the small ones, Devlin et al. 2018 for the rest.
@@ -49,9 +50,10 @@ _LARGEST = {
     "position_buckets": 65_536,
     "max_relative_positions": 65_536,
     "local_attention": 1_000_000,
+    "pad_token_id": 4_000_000,
 }
-#: Settings that may be absent: 0 is none.
-_MAY_BE_ZERO = ("type_vocab_size", "position_offset", "position_buckets", "local_attention")
+#: The first is an id; others may be absent: 0 is none.
+_MAY_BE_ZERO = ("pad_token_id", "type_vocab_size", "position_offset", "position_buckets", "local_attention")
 
 PositionKind = Literal["absolute", "rotary", "disentangled", "relative_bias"]
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -62,6 +64,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "norm_position": ("post", "pre"),
     "classifier_pooling": ("cls", "mean"),
     "pair_objective": ("", "nsp", "sop"),
+    "problem_type": ("regression", "single_label_classification", "multi_label_classification"),
     "model_type": tuple(FAMILIES),
 }
 
@@ -90,7 +93,7 @@ class BertConfig:
     classifier_dropout: float | None = None
     num_labels: int = 2
     share_layers: bool = False  # cross-layer parameter sharing (ALBERT); saved repeated for Hugging Face's BERT
-    id2label: tuple[str, ...] = ()  # label names by index; a mapping in Hugging Face's file
+    id2label: tuple[str, ...] = ()  # label names by index; a mapping, as in Hugging Face's file, becomes this
     #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
     #: predicted, which it may if the training data had unanswerable questions; None where that is unknown.
     handle_impossible_answer: bool | None = None
@@ -139,10 +142,12 @@ class BertConfig:
     relative_attention_num_buckets: int = 32  # relative bias
 
     def __post_init__(self) -> None:
+        store_plain(self)
+        if not isinstance(self.id2label, tuple):
+            object.__setattr__(self, "id2label", _label_names(self.id2label))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            counts = field.type is int and field.name != "pad_token_id"
-            counts = counts or (field.name == "embedding_size" and value is not None)
+            counts = field.type is int or (field.name == "embedding_size" and value is not None)
             least = 0 if field.name in _MAY_BE_ZERO else 1
             if counts and (not isinstance(value, int) or isinstance(value, bool) or value < least):
                 raise InputError(f"{field.name} must be a whole number of at least {least}, not {value!r}.")
@@ -155,7 +160,7 @@ class BertConfig:
             )
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if value not in choices and not (value is None and name == "mlm_act"):
+            if value not in choices and not (value is None and name in ("mlm_act", "problem_type")):
                 raise InputError(f"{name} {value!r} is not known; choose one of {', '.join(choices)}.")
         self._check_attention()
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
@@ -170,7 +175,7 @@ class BertConfig:
             raise InputError(f"id2label names {len(self.id2label)} labels but num_labels is {self.num_labels}.")
         thresholds = self.decision_thresholds
         if (
-            not isinstance(thresholds, (list, tuple))
+            not isinstance(thresholds, tuple)
             or len(thresholds) not in (0, 1, self.num_labels)
             or not all(is_number(t) and 0 <= t <= 1 for t in thresholds)
         ):
@@ -246,7 +251,7 @@ class BertConfig:
 
     @classmethod
     def preset(cls, name: str, *, family: str = "bert", **overrides: Any) -> Self:
-        """A named size ("tiny" ... "large"), with any field replaced. Raises `InputError` for an unknown name.
+        """A named size ("tiny" to "large"), with any field replaced. Raises `InputError` for an unknown name or family.
 
         `family` is one of `FROM_SCRATCH`; what makes it that family is not replaced.
         """
@@ -259,6 +264,8 @@ class BertConfig:
             "num_attention_heads": heads,
             "intermediate_size": 4 * hidden,
         }
+        if family not in FROM_SCRATCH:
+            raise InputError(f"There are no presets of {family!r}; choose one of {', '.join(FROM_SCRATCH)}.")
         if family == "bert":
             return cls(**(shape | overrides))
         settings = {f.name: f.default for f in dataclasses.fields(cls)}
@@ -289,14 +296,16 @@ class BertConfig:
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise InputError(f"config.json of this {kind} cannot be used: {error}.") from error
         values = {name: value for name, value in values.items() if name in settings}
-        labels = values.pop("id2label", None) or {}
-        try:
-            names = tuple(str(labels[key]) for key in sorted(labels, key=int))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"id2label must map 0, 1, 2 ... to names, not {labels!r}.") from error
-        if isinstance(thresholds := values.get("decision_thresholds"), list):
-            values["decision_thresholds"] = tuple(thresholds)
-        if names:
+        if names := _label_names(values.pop("id2label", None)):
             values["num_labels"] = len(names)
             values["id2label"] = () if names == tuple(f"LABEL_{index}" for index in range(len(names))) else names
         return cls(**values | {"model_type": kind})
+
+
+def _label_names(id2label: Mapping[int | str, str] | None) -> tuple[str, ...]:
+    """Label names by index. Raises `InputError` for anything but a mapping of numbers, which may be text, to names."""
+    labels = id2label or {}
+    try:
+        return tuple(str(labels[key]) for key in sorted(labels, key=int))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"id2label must map 0, 1, 2 ... to names, not {labels!r}.") from error

@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import os
 from dataclasses import Field, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,28 @@ def option(
     return field(default=default, metadata=meta)
 
 
+def plain(value: Any) -> Any:
+    """A setting as a file holds it: a number of numpy as Python's, a list or an array as a tuple, a path as text."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return tuple(plain(item) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def store_plain(config: Any) -> None:
+    """Make every field of a frozen config `plain`. Raises `InputError` where a switch is not True or False."""
+    for f in dataclasses.fields(config):
+        value = plain(getattr(config, f.name))
+        if f.type is bool and not isinstance(value, bool):
+            raise InputError(f"{f.name} must be True or False, not {value!r}.")
+        object.__setattr__(config, f.name, value)
+
+
 def check_options(config: Any) -> None:
-    """Raise `InputError` naming the flag where a field is none of its choices or beyond its bounds."""
+    """Raise `InputError` naming the flag where a field is none of its choices, beyond its bounds or no list of files.
+
+    Fields become `plain`.
+    """
+    store_plain(config)
     for f in dataclasses.fields(config):
         value, meta = getattr(config, f.name), f.metadata
         flag = "--" + f.name.replace("_", "-")
@@ -35,6 +56,8 @@ def check_options(config: Any) -> None:
             matches = difflib.get_close_matches(str(value), meta["choices"], n=1)
             hint = f"; did you mean {matches[0]}?" if matches else "."
             raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
+        if isinstance(f.default, tuple) and not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
+            raise InputError(f"{flag} takes a list of files.")
         is_default = value is None and f.default is None
         if meta["low"] is not None and not is_default:
             if not is_number(value) or not meta["low"] <= value <= meta["high"]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bertviz_lab.config.options import check_options, option
+from bertviz_lab.config.options import check_options, option, plain
 from bertviz_lab.errors import InputError
 
 #: The smallest max sequence length: the special tokens, and a word or two of each text.
@@ -50,7 +50,7 @@ class TrainingConfig:
     def resumed_with(self, **given: Any) -> Self:
         """The settings of a resumed run. Raises `InputError` naming a setting that may not change."""
         for name, value in given.items():
-            if name not in self.adjustable and value != getattr(self, name):
+            if name not in self.adjustable and plain(value) != getattr(self, name):
                 raise InputError(
                     f"--{name.replace('_', '-')} cannot change when a run is resumed (it is {getattr(self, name)!r}); "
                     "use another --out to start a new run."
@@ -63,7 +63,5 @@ class TrainingConfig:
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
         """The settings in a run's `config.json`; what another version of the lab wrote beside them is passed over."""
-        types = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-        values: dict[str, Any] = {name: value for name, value in body.items() if name in types}
-        values |= {name: tuple(value) for name, value in values.items() if types[name].startswith("tuple")}
-        return cls(**values)
+        names = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in body.items() if name in names})
