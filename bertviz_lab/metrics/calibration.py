@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.metrics.classification import whole_numbers
+
 
 @dataclass(frozen=True)
 class CalibrationBin:
@@ -32,11 +34,15 @@ class Calibration:
 def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
     """Sort predictions, (examples, classes), by how sure they are, and see how many are right; `truth` (examples,).
 
-    Raises `ValueError` where the shapes do not fit or there is no bin.
+    In `truth` the number after the last class is any that the classifier does not know. Raises `ValueError` where the
+    shapes do not fit, there is no bin, a true class is out of range, or probabilities are not between 0 and 1 (logits).
     """
-    probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.int64)
+    probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth)
     if probabilities.ndim != 2 or truth.shape != probabilities.shape[:1] or bins < 1:
         raise ValueError(f"probabilities {probabilities.shape}, classes {truth.shape}, {bins} bins do not fit")
+    if (np.abs(probabilities - 0.5) > 0.5 + 1e-6).any():  # not for a rounding error
+        raise ValueError("probabilities must be between 0 and 1; of logits take the softmax first")
+    truth = whole_numbers(truth, probabilities.shape[1])
     has_nan = bool(np.isnan(probabilities).any())
     valid = ~np.isnan(probabilities).any(axis=1)
     probabilities, truth = probabilities[valid], truth[valid]

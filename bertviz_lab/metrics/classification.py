@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,13 @@ class ClassScores:
     recall: float  # of what is so, the share that was called so
     f1: float  # the harmonic mean of the two
     support: int  # how many there are in truth
+
+    @classmethod
+    def of_counts(cls, label: str, true_positives: int, predicted: int, true: int) -> Self:
+        """From how many were rightly called so, called so in all, and are so."""
+        precision, recall = true_positives / max(1, predicted), true_positives / max(1, true)
+        # F1 = 2 P R / (P + R), which is 2 hits / (predicted + true).
+        return cls(label, precision, recall, 2 * true_positives / max(1, predicted + true), true)
 
 
 @dataclass(frozen=True)
@@ -50,27 +58,25 @@ def classification_report(
     """Score predicted classes, (examples,), beside the true ones, (examples,), both indices into `labels`.
 
     Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where the two differ in
-    length, there are no labels, or an index has none.
+    length, there are no labels, or a class is no index of one, such as a probability.
     """
-    from sklearn.metrics import confusion_matrix, matthews_corrcoef, precision_recall_fscore_support
+    from sklearn.metrics import matthews_corrcoef
 
-    known = len(labels) if known is None else known
-    truth, predicted = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
-    if truth.shape != predicted.shape or truth.ndim != 1:
-        raise ValueError(f"true classes have shape {truth.shape}, predicted ones {predicted.shape}")
-    both = np.concatenate([truth, predicted])
-    if not len(labels) or (len(both) and not 0 <= both.min() <= both.max() < len(labels)):
-        raise ValueError(f"a class is not among the {len(labels)} labels")
+    count = len(labels)
+    known = count if known is None else known
+    truth, predicted = whole_numbers(truth, count - 1), whole_numbers(predicted, count - 1)
+    if truth.shape != predicted.shape or truth.ndim != 1 or not count:
+        raise ValueError(f"true classes have shape {truth.shape}, predicted ones {predicted.shape}, of {count} labels")
     if not len(truth):
         none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
-        empty = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        empty = np.zeros((count, count), dtype=np.int64)
         return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty)
 
-    class_ids = np.arange(len(labels))
-    precision, recall, f1, support = precision_recall_fscore_support(
-        truth, predicted, labels=class_ids, average=None, zero_division=0.0
-    )
-    occurs = np.unique(both)
+    confusion = np.bincount(count * truth + predicted, minlength=count**2).reshape(count, count)
+    counts = np.stack([confusion.diagonal(), confusion.sum(0), confusion.sum(1)], axis=1)  # right, predicted, true
+    per_class = tuple(ClassScores.of_counts(label, *row) for label, row in zip(labels, counts.tolist(), strict=True))
+    recall, f1, support = np.array([(scores.recall, scores.f1, scores.support) for scores in per_class]).T
+    occurs = np.union1d(truth, predicted)
     return ClassificationReport(
         labels=tuple(labels),
         known=known,
@@ -81,9 +87,15 @@ def classification_report(
         weighted_f1=float(np.average(f1, weights=support)),
         # With one class in all there is nothing to tell apart.
         mcc=float(matthews_corrcoef(truth, predicted)) if len(occurs) > 1 else 0.0,
-        per_class=tuple(
-            ClassScores(label, float(p), float(r), float(f), int(n))
-            for label, p, r, f, n in zip(labels, precision, recall, f1, support, strict=True)
-        ),
-        confusion=confusion_matrix(truth, predicted, labels=class_ids),
+        per_class=per_class,
+        confusion=confusion,
     )
+
+
+def whole_numbers(values: ArrayLike, most: int) -> NDArray[np.int64]:
+    """Classes, or 0 and 1 of several labels, as integers. Raises `ValueError` where one is not of 0 to `most`."""
+    array = np.asarray(values)
+    wrong = array[~np.isin(array, np.arange(most + 1))]
+    if wrong.size:
+        raise ValueError(f"classes and labels must be whole numbers from 0 to {most}, not {wrong[0]}")
+    return array.astype(np.int64)

@@ -53,8 +53,10 @@ def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
     """The entities of one sentence as (type, first word, word after the last), in order.
 
     Tags may be BIO, IO, BIOES or a muddle of these. A change of type ends an entity and begins the next, "B" and "S"
-    begin one, and whatever follows "E" or "S" does too.
+    begin one, and whatever follows "E" or "S" does too. Raises `TypeError` for one string.
     """
+    if isinstance(tags, str):
+        raise TypeError(f"a sentence is a list of one tag a word, not the string {tags!r}")
     spans = []
     start, kind, closed = 0, "", True  # closed: the next word cannot continue the span
     for index, tag in enumerate(tags):
@@ -73,24 +75,24 @@ def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
 def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> EntityReport:
     """Score predicted tags beside the true ones: sentences of one tag a word.
 
-    Raises `ValueError` where the two differ in the number of sentences or of words.
+    Raises `ValueError` where the two differ in the number of sentences or of words, `TypeError` for a single sentence.
     """
+    spans = [[set(entity_spans(tags)) for tags in sentences] for sentences in (truth, predicted)]
     if [len(tags) for tags in truth] != [len(tags) for tags in predicted]:
         raise ValueError("true and predicted tags are not equally many")
     predicted_counts, true_counts, true_positives = Counter[str](), Counter[str](), Counter[str]()
     words = correct = 0
-    for true_tags, predicted_tags in zip(truth, predicted, strict=True):
-        true_spans, predicted_spans = set(entity_spans(true_tags)), set(entity_spans(predicted_tags))
+    for true_tags, predicted_tags, true_spans, predicted_spans in zip(truth, predicted, *spans, strict=True):
         true_counts.update(kind for kind, *_ in true_spans)
         predicted_counts.update(kind for kind, *_ in predicted_spans)
         true_positives.update(kind for kind, *_ in true_spans & predicted_spans)
         words += len(true_tags)
         correct += sum(a == b for a, b in zip(true_tags, predicted_tags, strict=True))
     per_type = tuple(
-        _scores(kind, true_positives[kind], predicted_counts[kind], true_counts[kind])
+        ClassScores.of_counts(kind, true_positives[kind], predicted_counts[kind], true_counts[kind])
         for kind in sorted(true_counts | predicted_counts)
     )
-    overall = _scores("", true_positives.total(), predicted_counts.total(), true_counts.total())
+    overall = ClassScores.of_counts("", true_positives.total(), predicted_counts.total(), true_counts.total())
     return EntityReport(
         precision=overall.precision,
         recall=overall.recall,
@@ -100,15 +102,4 @@ def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
         token_accuracy=correct / max(1, words),
         per_type=per_type,
         count=overall.support,
-    )
-
-
-def _scores(label: str, true_positives: int, predicted: int, true: int) -> ClassScores:
-    # F1 = 2 P R / (P + R), which is 2 hits / (predicted + true).
-    return ClassScores(
-        label,
-        true_positives / max(1, predicted),
-        true_positives / max(1, true),
-        2 * true_positives / max(1, predicted + true),
-        true,
     )

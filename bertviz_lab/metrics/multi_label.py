@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.metrics.classification import ClassScores
+from bertviz_lab.metrics.classification import ClassScores, whole_numbers
 
 #: Thresholds that are tried.
 _THRESHOLDS = np.arange(1, 100) / 100
@@ -33,30 +33,25 @@ def multi_label_report(
 ) -> MultiLabelReport:
     """Score predicted labels, (examples, labels), beside the true ones, (examples, labels).
 
-    Raises `ValueError` where the shapes do not fit.
+    Raises `ValueError` where the shapes do not fit, or a label is neither 0 nor 1, such as a probability.
     """
-    from sklearn.metrics import precision_recall_fscore_support
-
-    truth, predicted = np.asarray(truth, dtype=bool), np.asarray(predicted, dtype=bool)
+    truth, predicted = whole_numbers(truth, 1).astype(bool), whole_numbers(predicted, 1).astype(bool)
     if truth.shape != predicted.shape or truth.ndim != 2 or truth.shape[1] != len(labels):
         raise ValueError(
             f"true labels {truth.shape}, predicted ones {predicted.shape}, {len(labels)} labels do not fit"
         )
+    counts = [numbers.sum(0).tolist() for numbers in (truth & predicted, predicted, truth)]
+    per_class = tuple(ClassScores.of_counts(*of_label) for of_label in zip(labels, *counts, strict=True))
     if not truth.size:
-        none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
-        return MultiLabelReport(tuple(labels), len(truth), 0.0, 0.0, 0.0, none)
-    precision, recall, f1, support = precision_recall_fscore_support(truth, predicted, average=None, zero_division=0.0)
-    true_positives = int((truth & predicted).sum())
+        return MultiLabelReport(tuple(labels), len(truth), 0.0, 0.0, 0.0, per_class)
+    overall = ClassScores.of_counts("", *map(sum, counts))
     return MultiLabelReport(
         labels=tuple(labels),
         count=len(truth),
-        micro_f1=2 * true_positives / max(1, int(truth.sum()) + int(predicted.sum())),
-        macro_f1=float(np.mean(f1)),
+        micro_f1=overall.f1,
+        macro_f1=float(np.mean([scores.f1 for scores in per_class])),
         subset_accuracy=float((truth == predicted).all(axis=1).mean()),
-        per_class=tuple(
-            ClassScores(label, float(p), float(r), float(f), int(n))
-            for label, p, r, f, n in zip(labels, precision, recall, f1, support, strict=True)
-        ),
+        per_class=per_class,
     )
 
 

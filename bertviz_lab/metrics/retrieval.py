@@ -25,8 +25,13 @@ class RetrievalReport:
 
 
 def retrieval_report(ranks: Sequence[Sequence[int]]) -> RetrievalReport:
-    """From the ranks, from 1, of the right candidates of each query."""
-    if not ranks:
+    """From the ranks, from 1, of the right candidates of each query.
+
+    Raises `ValueError` where a query has no right candidate, or a rank is below 1.
+    """
+    if any(len(row) == 0 or min(row) < 1 for row in ranks):
+        raise ValueError("every query needs a right candidate, and ranks count from 1")
+    if len(ranks) == 0:
         return RetrievalReport(0, 0.0, 0.0, 0.0, 0.0)
 
     def recall(k: int) -> float:
@@ -40,20 +45,24 @@ def retrieval_report(ranks: Sequence[Sequence[int]]) -> RetrievalReport:
 def cosine_ranks(
     queries: NDArray[np.floating], candidates: NDArray[np.floating], right: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """The ranks of the right candidates of each query by cosine, from 1; of equals the worst.
+    """The ranks of the right candidates of each query by cosine, from 1; of equals, and where it is NaN, the worst.
 
-    `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's.
+    `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's. Raises
+    `ValueError` where `right` is not as long as `queries`.
     """
+    if len(right) != len(queries):
+        raise ValueError(f"there are {len(queries)} queries, but right candidates of {len(right)}")
     queries, candidates = _unit(queries), _unit(candidates)
     ranks = []
     for start in range(0, len(queries), _AT_ONCE):
         cosines = queries[start : start + _AT_ONCE] @ candidates.T
         for row, wanted in zip(cosines, right[start : start + _AT_ONCE], strict=True):
-            ranks.append([int((row >= row[index]).sum()) for index in wanted])
+            ranks.append([int((~(row < row[index])).sum()) for index in wanted])
     return ranks
 
 
 def _unit(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: NDArray[np.floating] = vectors / np.where(norms > 0, norms, 1.0)
+    with np.errstate(invalid="ignore"):  # infinite by infinite is NaN
+        unit: NDArray[np.floating] = vectors / np.where(norms > 0, norms, 1.0)
     return unit

@@ -16,8 +16,8 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 where the prediction is one of the true answers, as they are compared; else 0.
+def exact_match(prediction: str, golds: str | Sequence[str]) -> float:
+    """1 where the prediction is one of the true answers, or the one given as a string; else 0.
 
     Without true answers the question cannot be answered, and the empty prediction is right. True answers of which
     nothing is left to compare ("the") are set aside first.
@@ -26,7 +26,7 @@ def exact_match(prediction: str, golds: Sequence[str]) -> float:
     return float(any(normal == gold for gold in _comparable(golds)))
 
 
-def answer_f1(prediction: str, golds: Sequence[str]) -> float:
+def answer_f1(prediction: str, golds: str | Sequence[str]) -> float:
     """The words that prediction and true answer share, between 0 and 1; that of the best true answer.
 
     Where either is empty it is 1 if both are, else 0. True answers are set aside as in `exact_match`.
@@ -35,7 +35,8 @@ def answer_f1(prediction: str, golds: Sequence[str]) -> float:
     return max(_overlap(words, gold.split()) for gold in _comparable(golds))
 
 
-def _comparable(golds: Sequence[str]) -> list[str]:
+def _comparable(golds: str | Sequence[str]) -> list[str]:
+    golds = [golds] if isinstance(golds, str) else golds
     return [normal for gold in golds if (normal := normalize_answer(gold))] or [""]
 
 
@@ -71,7 +72,7 @@ class AnswerReport:
 
 def answer_report(
     predictions: Mapping[str, str],
-    golds: Mapping[str, Sequence[str]],
+    golds: Mapping[str, str | Sequence[str]],
     no_answer: Mapping[str, float] | None = None,
     *,
     threshold: float = math.inf,

@@ -61,3 +61,13 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     for probabilities, truth, bins in ((np.ones((2, 2)), np.ones(3), 10), (np.ones(2), np.ones(2), 10), (*drawn(0), 0)):
         with pytest.raises(ValueError, match="do not fit"):
             calibration(probabilities, truth, bins)
+
+
+def test_logits_and_classes_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1; of logits take the softmax first"):
+        calibration(np.array([[2.0, -1.0]]), np.array([0]))
+    probabilities = np.array([[0.25, 0.75]])
+    for wrong in (-1, -100, 3, 0.5):
+        with pytest.raises(ValueError, match="must be whole numbers from 0 to 2"):
+            calibration(probabilities, np.array([wrong]))
+    assert calibration(probabilities, np.array([2])).ece == 0.75  # a class that the classifier does not know

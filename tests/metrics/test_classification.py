@@ -93,3 +93,15 @@ def test_no_examples_score_nothing() -> None:
 def test_what_cannot_be_compared_is_refused(truth, predicted, labels) -> None:
     with pytest.raises(ValueError, match=r"shape|labels"):
         classification_report(np.array(truth, dtype=int), np.array(predicted, dtype=int), labels)
+
+
+def test_one_label_alone_is_no_warning() -> None:
+    report = classification_report(np.array([0, 0]), np.array([0, 0]), ("all",))  # warnings are errors
+    assert (report.accuracy, report.mcc, report.confusion.tolist()) == (1.0, 0.0, [[2]])
+
+
+@pytest.mark.parametrize("predicted", [[0.2, 0.9], [0, np.nan], ["no", "yes"]])
+def test_probabilities_and_names_are_no_classes(predicted) -> None:
+    with pytest.raises(ValueError, match="classes and labels must be whole numbers from 0 to 1, not"):
+        classification_report(np.array([0, 1]), np.array(predicted), ("no", "yes"))
+    assert classification_report(np.array([0, 1]), np.array([0.0, 1.0]), ("no", "yes")).accuracy == 1

@@ -21,3 +21,21 @@ def test_means_are_over_queries() -> None:
     assert (report.recall_at_1, report.recall_at_5) == pytest.approx((1 / 3, (1 + 1 + 0.5) / 3))
     assert report.recall_at_10 == pytest.approx((1 + 1 + 0.5) / 3)
     assert retrieval_report([]).mrr == 0.0
+
+
+def test_where_a_vector_is_not_finite_the_rank_is_the_worst() -> None:
+    vectors = np.array([[1.0, np.nan], [1.0, 0.0], [np.inf, 0.0]])
+    ranks = cosine_ranks(vectors, vectors, [[0], [1], [2]])
+    assert ranks == [[3], [3], [3]]
+    assert cosine_ranks(vectors[1:2], vectors[1:2], [[0]]) == [[1]]
+    assert retrieval_report(np.array(ranks)).mrr == pytest.approx(1 / 3)
+
+
+def test_what_cannot_be_ranked_is_refused() -> None:
+    vectors = np.eye(2)
+    for right in ([[0]], [[0], [1], [1]]):
+        with pytest.raises(ValueError, match="there are 2 queries, but right candidates of"):
+            cosine_ranks(vectors, vectors, right)
+    for ranks in ([[1], []], [[0]], np.array([[1], [0]])):
+        with pytest.raises(ValueError, match="every query needs a right candidate, and ranks count from 1"):
+            retrieval_report(ranks)

@@ -139,3 +139,10 @@ def test_where_every_question_has_an_answer_none_is_withheld_as_in_squad_1() -> 
     predictions, truths = {"1": "cat", "2": "dog"}, {"1": ["cat"], "2": ["dog"]}
     report = answer_report(predictions, truths, {"1": 9.0, "2": -9.0}, threshold=0.0)
     assert (report.exact_match, report.f1, report.best_f1_threshold) == (1, 1, None)
+
+
+def test_a_single_true_answer_may_be_a_string() -> None:
+    assert (exact_match("the Cat!", "cat"), exact_match("c", "cat"), exact_match("", "")) == (1, 0, 1)
+    assert answer_f1("the big black cat", "black cat") == pytest.approx(0.8)
+    report = answer_report({"1": "Paris", "2": ""}, {"1": "Paris", "2": ""})
+    assert (report.exact_match, report.f1, report.has_answer_total, report.no_answer_total) == (1, 1, 1, 1)
