@@ -1,6 +1,7 @@
 """Embeddings: the input embeddings, sentence similarity, nearest tokens, contextual embeddings."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,11 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_passes
-from bertviz_lab.interpret.inputs import backbone, encode_inputs, variants_per_batch
+from bertviz_lab.interpret.inputs import at_least_one, backbone, encode_inputs, several_texts, variants_per_batch
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS, Pooling
 from bertviz_lab.training.finetuning.embeddings.vectors import pool
 
 
@@ -62,11 +63,11 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     total = token + position + segment
     return EmbeddingSum(
         inputs.encoding,
-        token=token[0].numpy(),
-        segment=segment[0].numpy(),
-        position=position[0].numpy(),
-        total=total[0].numpy(),
-        normalized=embeddings.norm(total)[0].numpy(),
+        token=token[0].float().numpy(),
+        segment=segment[0].float().numpy(),
+        position=position[0].float().numpy(),
+        total=total[0].float().numpy(),
+        normalized=embeddings.norm(total)[0].float().numpy(),
         lacking=tuple(name for name, is_lacking in lacking.items() if is_lacking),
     )
 
@@ -92,23 +93,29 @@ class SearchHit:
 
 
 def encode(
-    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling | None = None, normalize: bool = False
+    checkpoint: Checkpoint, texts: Iterable[str], *, pooling: Pooling | None = None, normalize: bool = False
 ) -> NDArray[np.float32]:
     """One vector for each text, (texts, hidden): its sentence embedding.
 
-    Pooled as the model's `1_Pooling/config.json` says, by default the mean; `normalize` makes vectors of length 1.
-    Raises `InputError` without a text or where one is empty.
+    Pooled as the model's `1_Pooling/config.json` says, by default the mean; `normalize` makes vectors of length 1. A
+    text of more than `Checkpoint.max_length` tokens is truncated. Raises `InputError` without a text, where one is
+    empty, and for an unknown pooling; `TypeError` where one string stands for the texts.
     """
-    if not texts:
-        raise InputError("Give at least one text.")
-    vectors: NDArray[np.float32] = pooled_vectors(checkpoint, texts, pooling or checkpoint.pooling or "mean").numpy()
+    vectors: NDArray[np.float32] = pooled_vectors(checkpoint, several_texts(texts), pooling).numpy()
     if normalize:
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
     return vectors
 
 
-def semantic_search(checkpoint: Checkpoint, query: str, texts: Sequence[str], top_k: int = 10) -> tuple[SearchHit, ...]:
-    """The texts nearest to a query by the cosine of their sentence embeddings. Raises `InputError` as `encode`."""
+def semantic_search(checkpoint: Checkpoint, query: str, texts: Iterable[str], top_k: int = 10) -> tuple[SearchHit, ...]:
+    """The `top_k` texts, or all, nearest to a query by the cosine of their sentence embeddings, the nearest first.
+
+    Raises `InputError` and `TypeError` as `encode`, and for an empty query.
+    """
+    top_k = at_least_one(top_k, "top_k")
+    if not query.strip():
+        raise InputError("Type a query first.")
+    texts = several_texts(texts)
     distinct = list(dict.fromkeys([query, *texts]))
     vectors = dict(zip(distinct, encode(checkpoint, distinct, normalize=True), strict=True))
     cosines = np.array([vectors[text] @ vectors[query] for text in texts])
@@ -118,26 +125,34 @@ def semantic_search(checkpoint: Checkpoint, query: str, texts: Sequence[str], to
 
 @torch.inference_mode()
 def similarity(
-    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling | None = None, layer: int = -1
+    checkpoint: Checkpoint, texts: Iterable[str], *, pooling: Pooling | None = None, layer: int = -1
 ) -> Similarity:
     """Compare sentences by the pooled vectors of a layer.
 
     As in sentence-transformers, a text's vector is the mean or the maximum over all its tokens, [CLS] and [SEP]
     included, or that of [CLS]; by default as in the model's `1_Pooling/config.json`, else the mean. A model that was
     only pretrained was not trained to give similar sentences similar vectors (Reimers and Gurevych 2019), so compare
-    pairs rather than absolute values. Raises `InputError` without a text.
+    pairs rather than absolute values. `layer` counts from the embeddings, 0, or from the last layer, -1. Texts are
+    truncated, and errors raised, as by `encode`; `InputError` for a layer that the model has not, too.
     """
-    if not texts:
-        raise InputError("Type some sentences first.")
-    vectors = pooled_vectors(checkpoint, texts, pooling or checkpoint.pooling or "mean", layer).numpy()
+    texts = several_texts(texts)
+    vectors = pooled_vectors(checkpoint, texts, pooling, layer).numpy()
     plane = embedding_plane(vectors)
     cosines = cosine(vectors[:, None], vectors[None])
     return Similarity(tuple(texts), vectors, cosines, plane.project(vectors), plane.explained)
 
 
 @torch.inference_mode()
-def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
+def pooled_vectors(
+    checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling | None, layer: int = -1
+) -> torch.Tensor:
     """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
+    pooling = pooling or checkpoint.pooling or "mean"
+    if pooling not in POOLINGS:
+        raise InputError(f"There is no pooling {pooling!r}: choose one of {', '.join(POOLINGS)}.")
+    layers = checkpoint.config.num_hidden_layers
+    if not -layers - 1 <= layer <= layers:
+        raise InputError(f"There is no layer {layer}: choose 0, the embeddings, to {layers}, or -1 for the last.")
     encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
     longest = max(map(len, encodings))
     check_passes(checkpoint, longest, sum(map(len, encodings)) / longest, "Embedding these texts")
@@ -195,10 +210,11 @@ class Neighbour:
 
 @torch.inference_mode()
 def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
-    """The tokens with the most similar word embeddings by cosine, without the word itself.
+    """The `top_k` tokens, or all, with the most similar word embeddings by cosine, without the word itself.
 
-    Raises `InputError` where the word is not one token.
+    Raises `InputError` where the word is not one token, or `top_k` is below 1.
     """
+    top_k = at_least_one(top_k, "top_k")
     token_id = single_token(checkpoint, word)
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
     cosines = table @ table[token_id]
@@ -229,8 +245,8 @@ class ContextComparison:
 def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
     """How the embeddings of one word diverge in two contexts, such as "bank" by a river and in a street.
 
-    For a word of several pieces the mean is taken; for several occurrences the first. Raises `InputError` where the
-    word is not in both texts.
+    The word may also be several, such as "New York", or have punctuation in it, such as "don't". The mean of its tokens
+    is taken; of several occurrences the first. Raises `InputError` where the word is not in both texts.
     """
     paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
     plane = embedding_plane(np.concatenate(paths))
@@ -244,9 +260,27 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     """A word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding
-    target = word.strip().casefold()
-    for positions in encoding.words:
-        if target and text[slice(*encoding.span(positions))].casefold() == target:
-            states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-            return np.stack([state[0, list(positions)].mean(0).numpy() for state in states])
-    raise InputError(f"The word {word.strip() or '(none)'} is not in the sentence {text!r}.")
+    positions = _tokens_of(encoding, word)
+    if not positions:
+        advice = " (what is left of it: the text is longer than the model reads)" if encoding.dropped_a else ""
+        raise InputError(
+            f"The word {word.strip() or '(none)'} is not in the sentence {text!r}{advice}: name a whole word, spelt as "
+            "it is there."
+        )
+    states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
+    return np.stack([state[0, positions].float().mean(0).numpy() for state in states])
+
+
+def _tokens_of(encoding: Encoding, word: str) -> list[int]:
+    """The positions of the first occurrence of a word, or of several, that begins and ends where a word does."""
+    spans = [encoding.span(positions) for positions in encoding.words]
+    starts, ends = {start for start, _ in spans}, {end for _, end in spans}
+    characters = r"\s+".join(map(re.escape, word.split()))
+    for match in re.finditer(characters, encoding.text_a, re.IGNORECASE) if characters else ():
+        if match.start() in starts and match.end() in ends:
+            return [
+                position
+                for position, (start, end) in enumerate(encoding.offsets)
+                if match.start() <= start < end <= match.end()
+            ]
+    return []

@@ -1,8 +1,9 @@
 """From text to the input tensors of a model, with an error message for input that it cannot take."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from operator import index
+from typing import Literal, SupportsIndex
 
 import numpy as np
 import torch
@@ -12,10 +13,10 @@ from torch import Tensor
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_memory
 from bertviz_lab.model import BertModel
-from bertviz_lab.tokenization import Encoding
+from bertviz_lab.tokenization import Encoding, check_several
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: Called with the share that is done, 0 to 1; an exception that it raises ends the computation.
+#: Called with the share that is done, 0 to 1, at the end with 1; an exception that it raises ends the computation.
 OnProgress = Callable[[float], None]
 
 
@@ -31,7 +32,33 @@ def variants_per_batch(length: int) -> int:
     return max(1, _TOKENS_PER_BATCH // length)
 
 
-@dataclass(frozen=True)
+def at_least_one(count: SupportsIndex, name: str) -> int:
+    """A number of results that was asked for; `name` is that of the argument. Raises `InputError` for any other."""
+    try:
+        number = index(count)
+    except TypeError:
+        raise InputError(f"{name} must be a whole number, not {count!r}.") from None
+    if number < 1:
+        raise InputError(f"{name} must be at least 1, not {number}.")
+    return number
+
+
+def several_texts(texts: Iterable[str]) -> list[str]:
+    """The texts as a list.
+
+    Raises `InputError` where there is none or one of them is empty, and `TypeError` for one string.
+    """
+    check_several(texts)
+    listed = list(texts)
+    if not listed:
+        raise InputError("Give at least one text.")
+    for place, text in enumerate(listed):
+        if not text.strip():
+            raise InputError(f"Text {place + 1} of {len(listed)} is empty: type a sentence there, or leave it out.")
+    return listed
+
+
+@dataclass(frozen=True, eq=False)
 class ModelInputs:
     """One encoded text as a batch of one: each tensor (1, tokens)."""
 

@@ -6,7 +6,7 @@ google-research/bert, tokenization.py) and for byte-level BPE (as in GPT-2: Radf
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
@@ -31,6 +31,12 @@ class SpecialTokens:
     def all(self) -> tuple[str, ...]:
         """The five spellings in the order of their ids in a vocabulary trained here, 0 to 4."""
         return astuple(self)
+
+
+def check_several(texts: Iterable[str]) -> None:
+    """Raises `TypeError` for one string, which would be taken for as many texts as it has characters."""
+    if isinstance(texts, str):
+        raise TypeError("texts must be several strings, such as [text], not one string")
 
 
 def replace_surrogates(text: str) -> str:

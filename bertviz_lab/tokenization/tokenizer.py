@@ -16,7 +16,7 @@ from tokenizers import decoders
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
 from bertviz_lab.tokenization.encoding import Encoding, kept_positions, split_at_punctuation, token_span
-from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates
+from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several, replace_surrogates
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
 Algorithm = Literal["wordpiece", "bpe", "unigram"]
@@ -81,8 +81,7 @@ class Tokenizer:
         Raises:
             InputError: There is no text, or the vocabulary is too small for the algorithm.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be several strings, such as [text], not one string")
+        check_several(texts)
         if algorithm not in ("wordpiece", "bpe"):
             raise InputError(f'There is no algorithm {algorithm!r}: choose "wordpiece" or "bpe".')
         learn = train_wordpiece if algorithm == "wordpiece" else train_bpe
@@ -189,6 +188,7 @@ class Tokenizer:
 
         Special tokens are not recognised in the text: a corpus cannot inject `[MASK]` or `[SEP]`.
         """
+        check_several(texts)
         result: list[list[int]] = []
         for start in range(0, len(texts), _BATCH):
             batch = [replace_surrogates(text) for text in texts[start : start + _BATCH]]

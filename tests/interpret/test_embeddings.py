@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.interpret import compare_contexts, embedding_sum, nearest_tokens, similarity, trace_text
+from bertviz_lab.interpret import (
+    compare_contexts,
+    embedding_sum,
+    encode,
+    nearest_tokens,
+    semantic_search,
+    similarity,
+    trace_text,
+)
 from bertviz_lab.interpret.embeddings import cosine, embedding_plane
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
@@ -44,6 +52,47 @@ def test_a_sentence_is_most_like_itself() -> None:
 
 
 TEXTS = (TEXT_A, "cat", "a small dog ran to the house near the river in the morning", TEXT_B)
+
+
+def test_texts_come_in_anything_that_can_be_gone_through() -> None:
+    checkpoint, expected = little_checkpoint(), encode(little_checkpoint(), TEXTS)
+    assert np.array_equal(encode(checkpoint, np.array(TEXTS)), expected)
+    assert np.array_equal(encode(checkpoint, (text for text in TEXTS)), expected)
+    assert similarity(checkpoint, np.array(TEXTS)).texts == TEXTS
+    assert similarity(checkpoint, iter(TEXTS)).texts == TEXTS
+
+
+@pytest.mark.parametrize("embed", [encode, similarity, lambda c, texts: semantic_search(c, "cat", texts)])
+def test_one_string_no_text_and_an_empty_one_are_refused(embed) -> None:
+    with pytest.raises(TypeError, match="not one string"):
+        embed(little_checkpoint(), "cat")
+    with pytest.raises(InputError, match="at least one text"):
+        embed(little_checkpoint(), [])
+    with pytest.raises(InputError, match=r"^Text 2 of 3 is empty"):
+        embed(little_checkpoint(), ["the cat", " ", "the dog"])
+
+
+def test_a_pooling_and_a_layer_that_there_is_not_are_refused() -> None:
+    for embed in (encode, similarity):
+        with pytest.raises(InputError, match="no pooling 'median': choose one of mean, cls, max"):
+            embed(little_checkpoint(), TEXTS, pooling="median")
+    for layer in (3, 99, -4):
+        with pytest.raises(InputError, match=f"no layer {layer}: choose 0, the embeddings, to 2"):
+            similarity(little_checkpoint(), TEXTS, layer=layer)
+    first, last = (similarity(little_checkpoint(), TEXTS, layer=layer).vectors for layer in (-3, 2))
+    assert np.array_equal(first, similarity(little_checkpoint(), TEXTS, layer=0).vectors)
+    assert np.array_equal(last, similarity(little_checkpoint(), TEXTS).vectors)
+
+
+def test_a_search_gives_the_nearest_texts_and_at_most_all() -> None:
+    checkpoint = little_checkpoint()
+    assert [hit.index for hit in semantic_search(checkpoint, TEXT_B, TEXTS, 1)] == [3]
+    assert len(semantic_search(checkpoint, "cat", TEXTS, 100)) == len(TEXTS)
+    with pytest.raises(InputError, match="query"):
+        semantic_search(checkpoint, " ", TEXTS)
+    for top_k in (0, -2):
+        with pytest.raises(InputError, match="top_k must be at least 1"):
+            semantic_search(checkpoint, "cat", TEXTS, top_k)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
@@ -136,6 +185,9 @@ def test_the_nearest_tokens_are_those_with_the_largest_cosine() -> None:
     assert (nearest[0].token, nearest[0].cosine) == ("cat", pytest.approx(1, abs=1e-5))
     assert "red" not in [n.token for n in nearest]
     assert [n.cosine for n in nearest] == sorted((n.cosine for n in nearest), reverse=True)
+    assert len(nearest_tokens(checkpoint, "red", 10**6)) == checkpoint.tokenizer.vocab_size - 1
+    with pytest.raises(InputError, match="top_k must be at least 1"):
+        nearest_tokens(checkpoint, "red", 0)
 
 
 def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
@@ -146,6 +198,23 @@ def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
     same = compare_contexts(checkpoint, "the red cat sat", "the red cat sat", "RED")
     np.testing.assert_allclose(same.cosines, 1, atol=1e-5)
     np.testing.assert_allclose(same.map_a, same.map_b, atol=1e-4)
+
+
+@pytest.mark.parametrize(("word", "there"), [("don't", "don't"), ("RED cat", "red cat "), ("New  York", "new york")])
+@pytest.mark.parametrize("model_type", ["electra", "roberta", "xlm-roberta"])
+def test_a_word_with_punctuation_and_several_words_are_found(model_type: str, word: str, there: str, tmp_path) -> None:
+    checkpoint = family_checkpoint(model_type, tmp_path)
+    text = "the new red cats don't like the red cat in new york"
+    same = compare_contexts(checkpoint, text, text, word)
+    np.testing.assert_allclose(same.cosines, 1, atol=1e-5)
+    trace = trace_text(checkpoint, text)
+    start = text.index(there)
+    end = start + len(there.strip())
+    inside = [place for place, (a, b) in enumerate(trace.encoding.offsets) if start <= a < b <= end]
+    assert len(inside) > 1
+    vector = trace.hidden_states[:, inside].mean(1)
+    moved = [float(cosine(*pair)) for pair in zip(vector[1:], vector[:-1], strict=True)]
+    assert same.moved_a[1:].tolist() == pytest.approx(moved, abs=1e-5)
 
 
 @pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
@@ -159,6 +228,11 @@ def test_a_word_is_found_beside_punctuation(model_type: str, tmp_path) -> None:
 def test_a_word_that_is_not_in_the_sentence_is_refused(word: str) -> None:
     with pytest.raises(InputError, match="not in the sentence"):
         compare_contexts(little_checkpoint(), TEXT_A, TEXT_B, word)
+
+
+def test_a_word_in_the_part_that_is_cut_off_is_named_as_such() -> None:
+    with pytest.raises(InputError, match="longer than the model reads"):
+        compare_contexts(little_checkpoint(), TEXT_A, "the red cat " * 100 + "sat", "sat")
 
 
 def test_a_word_of_several_tokens_has_no_neighbours() -> None:

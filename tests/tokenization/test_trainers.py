@@ -181,3 +181,5 @@ def test_unknown_algorithm_is_refused():
 def test_one_string_is_not_taken_for_many():
     with pytest.raises(TypeError, match="not one string"):
         Tokenizer.train("the cat")
+    with pytest.raises(TypeError, match="not one string"):
+        Tokenizer.train(["the cat"]).ids("the cat")

@@ -83,7 +83,7 @@ def test_embed_gives_a_vector_for_each_text(page: Page) -> None:
     for wrong in ([], [A] * (MOST_TEXTS + 1), A):
         with pytest.raises(AppError, match="texts must be a list of 1 to 256 texts"):
             page[0].predict(wrong, "little", api_name="/embed")
-    with pytest.raises(AppError, match="Type a sentence first"):
+    with pytest.raises(AppError, match="Text 2 of 2 is empty"):
         page[0].predict([A, ""], "little", api_name="/embed")
 
 
