@@ -59,7 +59,10 @@ def attention(trace: TextTrace, title: str = "") -> View:
 
 
 def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> View:
-    """The same of the scores before the softmax, or of one of their terms (`AttentionScores.terms`)."""
+    """The same of the scores before the softmax, or of one of their terms (`AttentionScores.terms`).
+
+    Raises `InputError` for a term that these scores do not have.
+    """
     scores, encoding = scores_of(trace), trace.encoding
     body = scores_body(
         trace.tokens,

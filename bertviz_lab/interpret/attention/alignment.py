@@ -32,8 +32,9 @@ class Alignment:
 def align(first: Encoding, second: Encoding) -> Alignment:
     """Match the tokens of one text in two models.
 
-    A token whose characters the other model leaves out is in the stretch before it. Raises `InputError` where the texts
-    are not the same, or one of them is longer than a model can read.
+    A token whose characters the other model leaves out is in the stretch before it. The texts must be the same but for
+    the spelling of the mask token, so their lengths are compared and not their characters. Raises `InputError` where
+    they are not equally long, or one of them is longer than a model can read.
     """
     if [len(first.text_a), len(first.text_b or "")] != [len(second.text_a), len(second.text_b or "")]:
         raise InputError("Tokens are matched by their characters: both models must be given the same text.")

@@ -53,8 +53,11 @@ class AttentionScores:
     @property
     def terms(self) -> tuple[str, ...]:
         """The names of the terms, where there are several; none where a score is the product of query and key."""
-        first = "content_to_content" if "relative_bias" not in self.added else "query_key"
-        return (first, *self.added) if self.added else ()
+        return (self._product, *self.added) if self.added else ()
+
+    @property
+    def _product(self) -> str:
+        return "content_to_content" if self.added and "relative_bias" not in self.added else "query_key"
 
     @property
     def nbytes(self) -> int:
@@ -62,7 +65,13 @@ class AttentionScores:
         return sum(array.nbytes for array in arrays)
 
     def values(self, term: str) -> NDArray[np.float32]:
-        """One of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked."""
+        """One of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked.
+
+        Raises `InputError` for a term that these scores do not have.
+        """
+        known = ("score", self._product, *self.added)
+        if term not in known:
+            raise InputError(f"There is no term {term!r} in these scores: choose one of {', '.join(known)}.")
         if term in self.added:
             values = self.added[term]
         else:

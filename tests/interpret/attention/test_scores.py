@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertviz_lab import InputError
+from bertviz_lab import InputError, show
 from bertviz_lab.interpret import attention_scores, query_key, trace_text
 from tests.little import little_checkpoint
 
@@ -20,6 +20,17 @@ def test_the_products_of_query_and_key_sum_to_the_score_and_the_score_gives_the_
 def test_a_pair_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="not there"):
         query_key(trace_text(little_checkpoint(), "the red cat"), 0, 0, 0, 99)
+
+
+def test_a_term_that_the_scores_do_not_have_is_refused() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat")
+    scores = attention_scores(trace)
+    np.testing.assert_array_equal(scores.values("query_key"), scores.values("score"))
+    for term in ("bogus", "relative_bias"):
+        with pytest.raises(InputError, match=f"no term '{term}' in these scores: choose one of score, query_key"):
+            scores.values(term)
+        with pytest.raises(InputError, match="no term"):
+            show.attention_scores(trace, term)
 
 
 def test_tokens_that_a_causal_mask_hides_have_no_weight() -> None:
