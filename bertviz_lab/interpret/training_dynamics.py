@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
 from bertviz_lab.interpret.cost import check_memory
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
+from bertviz_lab.interpret.inputs import ModelInputs, at_least_one, backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import (
     Candidate,
     LabelScore,
@@ -94,10 +94,11 @@ def analyze_snapshot(
 
     `tracked` are ids of tokens whose probability at each [MASK] is reported, `projected` of those whose embeddings are.
     It takes two forward passes: the text, and a batch of seven copies with a seventh of its words masked in each.
-    Raises `InputError` when there is no text or the vocabulary has no such token.
+    Raises `InputError` when there is no text, the vocabulary has no such token, or `top_k` is below 1; at most the
+    whole vocabulary is listed.
     """
-    if any(not 0 <= token < checkpoint.config.vocab_size for token in (*tracked, *projected)):
-        raise InputError("A word that is to be followed is not in this model's vocabulary.")
+    top_k = at_least_one(top_k, "top_k")
+    _check_ids(checkpoint, (*tracked, *projected))
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
     check_memory(checkpoint, len(inputs.encoding), traced=True)
@@ -128,6 +129,11 @@ def analyze_snapshot(
     )
 
 
+def _check_ids(checkpoint: Checkpoint, tokens: Sequence[int]) -> None:
+    if any(not 0 <= token < checkpoint.config.vocab_size for token in tokens):
+        raise InputError("A word that is to be followed is not in this model's vocabulary.")
+
+
 def _masked_tokens(
     checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, tracked: Sequence[int], top_k: int
 ) -> tuple[MaskedToken, ...]:
@@ -138,7 +144,7 @@ def _masked_tokens(
     for position in positions:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
         lens = [candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV]
-        candidates = candidates_of(tokenizer, rows_SV[-1], min(top_k, checkpoint.config.vocab_size))
+        candidates = candidates_of(tokenizer, rows_SV[-1], top_k)
         tracked_candidates = tuple(ranked(tokenizer, rows_SV[-1], token) for token in tracked)
         masked_tokens.append(MaskedToken(position, candidates, tracked_candidates, tuple(lens)))
     return tuple(masked_tokens)
@@ -190,8 +196,11 @@ def word_embeddings(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np
 def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40) -> tuple[int, ...]:
     """The seeds and the words whose embeddings are nearest to one of them, at most `count` in all, without repetition.
 
-    Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out.
+    Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out. Raises
+    `InputError` when the vocabulary has no such token, or `count` is below 1.
     """
+    count = at_least_one(count, "count")
+    _check_ids(checkpoint, seeds)
     tokenizer = checkpoint.tokenizer
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
     chosen = [token for token in dict.fromkeys(seeds) if _is_word(tokenizer, token)]
@@ -208,7 +217,7 @@ def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40
 
 def _is_word(tokenizer: Tokenizer, token_id: int) -> bool:
     """Whether a token begins a word and has letters only, two at least."""
-    if tokenizer.continuation[token_id]:
+    if token_id >= tokenizer.vocab_size or tokenizer.continuation[token_id]:  # padding rows of the embedding matrix
         return False
     text = token_text(tokenizer, token_id)
     return len(text) > 1 and text.isalpha()

@@ -23,6 +23,13 @@ def test_there_is_a_guess_for_the_embeddings_and_for_each_layer() -> None:
     assert all(len(guess.candidates) == 3 for guess in lens.layers)
 
 
+def test_at_most_the_vocabulary_is_listed_and_one_token_at_least() -> None:
+    checkpoint = little_checkpoint()
+    assert len(logit_lens(checkpoint, TEXT, top_k=10**6).layers[0].candidates) == checkpoint.config.vocab_size
+    with pytest.raises(InputError, match="top_k must be at least 1"):
+        logit_lens(checkpoint, TEXT, top_k=0)
+
+
 def test_another_masked_token_and_another_word_can_be_followed() -> None:
     checkpoint = little_checkpoint()
     inputs = encode_inputs(checkpoint, TEXT)

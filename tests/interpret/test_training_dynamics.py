@@ -128,6 +128,23 @@ def test_words_are_followed_by_ids_that_exist(checkpoint):
         interpret.analyze_snapshot(checkpoint, TEXT, tracked=[10**6])
     with pytest.raises(InputError, match="Type a sentence"):
         interpret.analyze_snapshot(checkpoint, " ")
+    for seed in (10**6, -1):
+        with pytest.raises(InputError, match="vocabulary"):
+            interpret.related_tokens(checkpoint, [seed])
+
+
+def test_at_most_the_vocabulary_is_listed_and_one_token_at_least(checkpoint):
+    (masked, *_) = interpret.analyze_snapshot(checkpoint, TEXT, top_k=10**6).masked_tokens
+    assert len(masked.candidates) == checkpoint.config.vocab_size
+    with pytest.raises(InputError, match="top_k must be at least 1"):
+        interpret.analyze_snapshot(checkpoint, "no masked token", top_k=0)
+    with pytest.raises(InputError, match="count must be at least 1"):
+        interpret.related_tokens(checkpoint, ids(checkpoint, "cat"), 0)
+
+
+def test_a_padding_row_of_the_embedding_matrix_is_no_related_word():
+    checkpoint = little_checkpoint(vocab_size=300)
+    assert interpret.related_tokens(checkpoint, [299]) == ()
 
 
 def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):

@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.interpret.cost import check_passes
-from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, backbone, encode_inputs, nothing, variants_per_batch
+from bertviz_lab.interpret.inputs import (
+    ModelInputs,
+    OnProgress,
+    at_least_one,
+    backbone,
+    encode_inputs,
+    nothing,
+    variants_per_batch,
+)
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
@@ -31,9 +39,9 @@ class HeadAblation:
         return self.baseline - self.without_head
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
-        """(layer, head, effect) of the heads with the largest absolute effect."""
+        """(layer, head, effect) of the heads with the largest absolute effect. Raises `InputError` for k below 1."""
         effects = self.effects
-        order = np.argsort(-np.abs(effects), axis=None, kind="stable")[:k]
+        order = np.argsort(-np.abs(effects), axis=None, kind="stable")[: at_least_one(k, "k")]
         return tuple((int(i // effects.shape[1]), int(i % effects.shape[1]), float(effects.flat[i])) for i in order)
 
 

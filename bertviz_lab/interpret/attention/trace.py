@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_memory
-from bertviz_lab.interpret.inputs import backbone, encode_inputs, head_mask_for
+from bertviz_lab.interpret.inputs import at_least_one, backbone, encode_inputs, head_mask_for
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -35,8 +36,15 @@ class TextTrace:
         return self.encoding.tokens
 
     def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """The k positions that `token` attends to most in a head, with their weights, largest first."""
-        row = self.attentions[layer, head, token]
+        """The k positions that `token` attends to most in a head, with their weights, largest first; at most all.
+
+        Raises `InputError` for a layer, head or token that does not exist, and for k below 1.
+        """
+        k = at_least_one(k, "k")
+        try:
+            row = self.attentions[layer, head, token]
+        except IndexError:
+            raise InputError("That layer, head or token is not there.") from None
         return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
 
 

@@ -14,7 +14,15 @@ from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import GRADIENT, affordable_passes, check_passes
-from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, backbone, encode_inputs, nothing, variants_per_batch
+from bertviz_lab.interpret.inputs import (
+    ModelInputs,
+    OnProgress,
+    at_least_one,
+    backbone,
+    encode_inputs,
+    nothing,
+    variants_per_batch,
+)
 from bertviz_lab.interpret.targets import Target, choose_target, final_vectors
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -43,8 +51,8 @@ class Attribution:
     steps: int = 0  # points of the quadrature
 
     def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """(position, score) of the tokens with the largest absolute scores."""
-        order = np.argsort(-np.abs(self.scores), kind="stable")[:k]
+        """(position, score) of the tokens with the largest absolute scores. Raises `InputError` for k below 1."""
+        order = np.argsort(-np.abs(self.scores), kind="stable")[: at_least_one(k, "k")]
         return tuple((int(position), float(self.scores[position])) for position in order)
 
 

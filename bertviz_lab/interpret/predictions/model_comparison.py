@@ -11,7 +11,8 @@ from torch import Tensor
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.alignment import Alignment, align, merge_attention
 from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
-from bertviz_lab.interpret.predictions.predictions import candidates_of, mask_probabilities
+from bertviz_lab.interpret.inputs import at_least_one
+from bertviz_lab.interpret.predictions.predictions import TOP_K, candidates_of, mask_probabilities
 from bertviz_lab.tokenization import Tokenizer, ids_named, token_name
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -47,8 +48,10 @@ def compare_fill_mask(
     The mask token may be that of any of the models. Candidates of different tokenizers are matched as words
     (`token_name`); where a vocabulary has a word both with and without a space before it, the more probable one counts.
 
+    A vocabulary of fewer than `top_k` tokens gives all. The second text comes after `top_k`: give it by its name.
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
+    top_k = at_least_one(top_k, TOP_K)
     masks_of_all = {checkpoint.tokenizer.special.mask for checkpoint in checkpoints}
     are_alike = len({checkpoint.tokenizer.fingerprint for checkpoint in checkpoints}) == 1
     tables = []
@@ -61,7 +64,7 @@ def compare_fill_mask(
         tokens = dict.fromkeys(
             candidate.token if are_alike else token_name(checkpoint.tokenizer, candidate.id)
             for checkpoint, row_V in zip(checkpoints, rows, strict=True)
-            for candidate in candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
+            for candidate in candidates_of(checkpoint.tokenizer, row_V, top_k)
         )
         masks.append(
             tuple(

@@ -1,7 +1,8 @@
 """Predictions: fill-mask, next sentence, and the labels of a text."""
 
 from dataclasses import dataclass
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, head_mask_for
+from bertviz_lab.interpret.inputs import ModelInputs, at_least_one, backbone, encode_inputs, head_mask_for
 from bertviz_lab.interpret.targets import (
     final_vectors,
     head_logits,
@@ -21,6 +22,9 @@ from bertviz_lab.interpret.targets import (
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+#: How an error names the argument of functions in which a second text, given by its place, would be taken for it.
+TOP_K = "top_k, which comes before text_b,"
 
 
 @dataclass(frozen=True)
@@ -93,19 +97,21 @@ def fill_mask(
     top_k: int = 5,
     text_b: str | None = None,
     *,
-    word: str | int | None = None,
+    word: str | SupportsIndex | None = None,
     head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
     `word`, or the id of a token, is ranked at every [MASK], whether or not it is among the top k; `head_mask` and
-    `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was misspelt), when all
-    were truncated, when `word` is not one token, or when the model has no masked-LM head.
+    `causal` as in `trace_text`. Unlike elsewhere the second text comes after `top_k`: give it by its name. Raises
+    `InputError` when there is no [MASK] (with advice if it was misspelt), when all were truncated, when `word` is not
+    one token of the vocabulary, when `top_k` is below 1 or above the vocabulary, or when the model has no masked-LM
+    head.
     """
-    if not 1 <= top_k <= checkpoint.config.vocab_size:
+    if at_least_one(top_k, TOP_K) > checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
-    token_id = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
+    token_id = _token_asked(checkpoint, word)
     mask = head_mask_for(checkpoint, head_mask)
     inputs, positions, probabilities_PV = mask_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
@@ -119,6 +125,17 @@ def fill_mask(
             for position, row_V in zip(positions, probabilities_PV, strict=True)
         ),
     )
+
+
+def _token_asked(checkpoint: Checkpoint, word: str | SupportsIndex | None) -> int | None:
+    """The id of the token that is asked for, by its spelling or its id; None where none is."""
+    if word is None or isinstance(word, str):
+        return single_token(checkpoint, word) if word else None
+    if not 0 <= index(word) < checkpoint.config.vocab_size:
+        raise InputError(
+            f"There is no token {word}: the vocabulary has the ids 0 to {checkpoint.config.vocab_size - 1}."
+        )
+    return index(word)
 
 
 def mask_probabilities(
@@ -141,19 +158,19 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
     if not positions:
         mask = tokenizer.token(tokenizer.mask_id)
-        if inputs.encoding.dropped_a and mask in text:
+        if mask in (*inputs.encoding.dropped_a, *inputs.encoding.dropped_b):
             raise InputError(
-                f"The text is longer than the model's {checkpoint.config.max_position_embeddings} tokens, "
+                f"The text is longer than the model's {checkpoint.max_length} tokens, "
                 f"and every {mask} lies in the part that is cut off."
             )
-        advice = check_mask_spelling(text, tokenizer)
+        advice = check_mask_spelling(text, tokenizer) or check_mask_spelling(text_b or "", tokenizer)
         raise InputError(advice or f"Put {mask} in place of a word to predict it.")
     return inputs, positions
 
 
 def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
-    """The most probable tokens of one prediction, (vocabulary,)."""
-    values, ids = probabilities_V.topk(top_k)
+    """The most probable tokens of one prediction, (vocabulary,), at most all. Raises `InputError` where none is asked for."""
+    values, ids = probabilities_V.topk(min(at_least_one(top_k, "top_k"), len(probabilities_V)))
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 
 

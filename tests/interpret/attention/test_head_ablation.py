@@ -55,6 +55,9 @@ def test_a_head_that_says_nothing_has_no_effect() -> None:
     assert found.effects[0, 0] == pytest.approx(0, abs=1e-6)
     assert np.abs(found.effects[0, 1]) > 1e-3
     assert all((layer, head) != (0, 0) for layer, head, _ in found.top(3))
+    assert len(found.top(100)) == 4
+    with pytest.raises(InputError, match="k must be at least 1"):
+        found.top(0)
 
 
 @pytest.mark.parametrize("kind", [BertForNextSentencePrediction, BertForSequenceClassification])

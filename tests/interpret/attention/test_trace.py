@@ -34,6 +34,13 @@ def test_top_lists_the_largest_weights_of_a_row() -> None:
     trace = trace_text(little_checkpoint(), TEXT_A)
     top = trace.top(layer=1, head=0, token=2, k=3)
     assert [weight for _, weight in top] == sorted(trace.attentions[1, 0, 2].tolist(), reverse=True)[:3]
+    assert len(trace.top(0, 0, 2, 100)) == len(trace.tokens)
+    for k in (0, -1):
+        with pytest.raises(InputError, match="k must be at least 1"):
+            trace.top(0, 0, 2, k)
+    for place in ((2, 0, 0), (0, 2, 0), (0, 0, 99)):
+        with pytest.raises(InputError, match="not there"):
+            trace.top(*place)
 
 
 def test_a_causal_trace_looks_at_nothing_later() -> None:

@@ -70,6 +70,8 @@ def test_gradient_x_input_is_the_slope_along_each_word_vector() -> None:
 
 def test_the_tokens_that_matter_most_come_first() -> None:
     found = attribute(little_checkpoint(), TEXT)
+    with pytest.raises(InputError, match="k must be at least 1"):
+        found.top(-1)
     sizes = [abs(score) for _, score in found.top(4)]
     assert sizes == sorted(sizes, reverse=True)
 

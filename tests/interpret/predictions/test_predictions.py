@@ -1,3 +1,6 @@
+import dataclasses
+
+import numpy as np
 import pytest
 import torch
 
@@ -45,6 +48,32 @@ def test_a_text_without_a_mask_is_refused_with_advice(text: str) -> None:
 def test_a_mask_in_the_part_that_is_cut_off_is_named_as_such() -> None:
     with pytest.raises(InputError, match="cut off"):
         fill_mask(little_checkpoint(), "the red cat " * 5000 + "[MASK]")
+
+
+def test_text_b_is_advised_on_as_text_a_is() -> None:
+    with pytest.raises(InputError, match=r"write \[MASK\] in place of \"<mask>\""):
+        fill_mask(little_checkpoint(), "the cat", text_b="the red <mask>.")
+    with pytest.raises(InputError, match=r"model's 64 tokens, and every .* cut off"):
+        fill_mask(little_checkpoint(), "the cat", text_b="the red cat " * 100 + "[MASK]")
+    shorter = dataclasses.replace(little_checkpoint(), trained_length=16, pooling="mean")
+    with pytest.raises(InputError, match="model's 16 tokens"):
+        fill_mask(shorter, "the red cat " * 10 + "[MASK]")
+
+
+def test_a_second_text_in_the_place_of_top_k_is_named_as_such() -> None:
+    with pytest.raises(InputError, match="top_k, which comes before text_b, must be a whole number, not 'the dog'"):
+        fill_mask(little_checkpoint(), "a [MASK]", "the dog")
+
+
+def test_the_id_of_a_token_may_be_numpys_and_must_be_in_the_vocabulary() -> None:
+    checkpoint = little_checkpoint()
+    for word in (20, np.int64(20)):
+        asked = fill_mask(checkpoint, "a [MASK]", word=word).masks[0].asked
+        assert asked is not None
+        assert asked.id == 20
+    for word in (-1, 10**6, np.int64(-1)):
+        with pytest.raises(InputError, match=f"no token {word}: the vocabulary has the ids 0 to"):
+            fill_mask(checkpoint, "a [MASK]", word=word)
 
 
 @pytest.mark.parametrize("top_k", [0, -1, 10**6])
