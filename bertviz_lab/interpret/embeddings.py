@@ -11,8 +11,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_passes
-from bertviz_lab.interpret.inputs import at_least_one, backbone, encode_inputs, several_texts, variants_per_batch
-from bertviz_lab.interpret.targets import single_token
+from bertviz_lab.interpret.inputs import (
+    at_least_one,
+    backbone,
+    encode_inputs,
+    several_texts,
+    single_token,
+    variants_per_batch,
+)
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS, Pooling

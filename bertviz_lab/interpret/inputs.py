@@ -13,7 +13,7 @@ from torch import Tensor
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.cost import check_memory
 from bertviz_lab.model import BertModel
-from bertviz_lab.tokenization import Encoding, check_several
+from bertviz_lab.tokenization import Encoding, check_several, ids_named
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Called with the share that is done, 0 to 1, at the end with 1; an exception that it raises ends the computation.
@@ -109,6 +109,24 @@ def encode_inputs(
         encoding,
         *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),
     )
+
+
+def single_token(checkpoint: Checkpoint, word: str) -> int:
+    """The id of a word that is one token, or else of a piece spelt as in the vocabulary.
+
+    Raises `InputError` for an empty word, or one of several pieces.
+    """
+    tokenizer = checkpoint.tokenizer
+    word = word.strip()
+    if not word:
+        raise InputError("Name a word.")
+    (ids,) = tokenizer.ids([f" {word}"])  # a whole word takes precedence over a piece with its spelling
+    if len(ids) != 1 or ids[0] == tokenizer.unk_id:
+        if named := ids_named(tokenizer, word):
+            return named[0]
+        pieces = " ".join(tokenizer.token(token_id) for token_id in ids)
+        raise InputError(f"{word} is not one token of this model's vocabulary, but {pieces}: name a shorter word.")
+    return ids[0]
 
 
 def backbone(checkpoint: Checkpoint) -> BertModel:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import Target, choose_target, head_logits, require_head
+from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -41,11 +42,14 @@ def logit_lens(
 ) -> LogitLens:
     """Apply the model's masked-LM head to every layer's hidden state at a [MASK].
 
-    Raises `InputError` as `choose_target` does.
+    A layer has its `top_k` most probable tokens, or all. Raises `InputError` as `choose_target` does, for a target of
+    another kind, text or model, and for `top_k` below 1.
     """
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text, text_b)
-    target = target or choose_target(checkpoint, inputs)
+    if target and target.kind != "token":
+        raise InputError(f'The logit lens predicts a token, not {target.name}: choose a target of the kind "token".')
+    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     encoder = backbone(checkpoint)
     *earlier, last = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
     vectors_ND = torch.cat(

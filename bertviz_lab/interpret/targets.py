@@ -3,6 +3,7 @@
 The start or end of an answer is a choice among all tokens, and is computed from all their hidden states.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for, single_token
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -21,7 +22,6 @@ from bertviz_lab.model import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.tokenization import ids_named
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The heads for masked LM, next sentence, sequence and token classification, and both outputs of question answering.
@@ -67,7 +67,7 @@ class Target:
     @property
     def read_position(self) -> int | None:
         """The position whose final hidden state the head reads; None where it reads all."""
-        return None if self.reads_all or self.kind in ("start", "end") else self.position
+        return None if self.reads_all or is_answer(self.kind) else self.position
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
         """The score of this class in nats, (batch,), from the final hidden states at its `read_position`.
@@ -92,7 +92,9 @@ def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
-    """The model, which has a head of this kind. Raises `InputError` where it has not."""
+    """The model, which has a head of this kind. Raises `InputError` where it has not, or there is no such kind."""
+    if kind not in _HEADS:
+        raise InputError(f"There is no target of kind {kind!r}: choose one of {', '.join(_HEADS)}.")
     kinds, name = _HEADS[kind]
     if kind == "next" and not checkpoint.config.has_nsp:
         instead = ", but on the order of two passages (SOP)" if checkpoint.config.has_sop else ""
@@ -108,6 +110,11 @@ def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     return checkpoint.model
 
 
+def is_answer(kind: TargetKind) -> bool:
+    """Whether the classes are the tokens themselves: the start or the end of an answer."""
+    return kind in ("start", "end")
+
+
 def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     """The logits of a head, (batch, hidden) to (batch, classes), from the final hidden states or another layer's.
 
@@ -117,7 +124,7 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
         return model.mlm(hidden_BD, model.bert.embeddings.word.weight)
     if kind == "word":
         return model.classify(hidden_BD)
-    if kind in ("start", "end"):
+    if is_answer(kind):
         return model.classify(hidden_BD)[..., int(kind == "end")]
     if kind == "label":
         if hidden_BD.dim() == 3:  # a classifier that reads the mean of all tokens
@@ -163,7 +170,7 @@ def choose_target(
     is no such token or class, or a class is its own contrast.
     """
     model = require_head(checkpoint, kind)
-    if kind in ("start", "end"):
+    if is_answer(kind):
         if choice or against:
             raise InputError("An answer's first or last token is named by its position, and set against nothing.")
         return _answer_target(checkpoint, inputs, kind, position)
@@ -174,7 +181,7 @@ def choose_target(
         position = _word_position(checkpoint, inputs, position)
     else:
         position = 0
-        if kind == "next" and 1 not in inputs.encoding.token_type_ids:
+        if not _positions(checkpoint, inputs, kind):
             raise InputError("Type both sentence A and sentence B.")
     reads_all = kind == "label" and text_position(checkpoint) is None
     if choice is None:
@@ -195,6 +202,18 @@ def choose_target(
     return Target(
         kind, position, index, name, contrast, is_regression=regression, is_multi_label=multi_label, reads_all=reads_all
     )
+
+
+def check_target(checkpoint: Checkpoint, inputs: ModelInputs, target: Target) -> Target:
+    """The target. Raises `InputError` where this model or text has no such prediction, but those it was chosen for."""
+    require_head(checkpoint, target.kind)
+    sizes: dict[str, int] = {"token": checkpoint.config.vocab_size, "next": len(NEXT_NAMES)}
+    size = sizes.get(target.kind, len(inputs.encoding) if is_answer(target.kind) else checkpoint.config.num_labels)
+    if target.position not in _positions(checkpoint, inputs, target.kind) or not 0 <= target.index < size:
+        raise InputError(f"The target {target.name} was chosen for another text or model: choose it for this one.")
+    if target.against:
+        check_target(checkpoint, inputs, target.against)
+    return target
 
 
 def is_multi_label(checkpoint: Checkpoint) -> bool:
@@ -220,8 +239,9 @@ def class_scores(
 ) -> NDArray[np.float32]:
     """What the target's head gives to each of its classes, (classes,): probabilities, or the number of a regression.
 
-    `head_mask` and `causal` as in `trace_text`.
+    `head_mask` and `causal` as in `trace_text`. Raises `InputError` for a target of another text or model.
     """
+    check_target(checkpoint, inputs, target)
     mask = head_mask_for(checkpoint, head_mask)
     vectors = final_vectors(checkpoint, target.read_position, inputs.arguments(), head_mask=mask, causal=causal)
     logits_C = head_logits(checkpoint.model, target.kind, vectors)[0].float()
@@ -233,34 +253,29 @@ def class_name(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, inde
     """One of the classes that the target's head chooses among, in words."""
     if target.kind == "token":
         return checkpoint.tokenizer.token(index)
-    if target.kind in ("start", "end"):
+    if is_answer(target.kind):
         return f"{inputs.encoding.tokens[index]} ({index})" if index else "no answer"
     return NEXT_NAMES[index] if target.kind == "next" else checkpoint.config.labels[index]
 
 
-def single_token(checkpoint: Checkpoint, word: str) -> int:
-    """The id of a word that is one token, or else of a piece spelt as in the vocabulary.
-
-    Raises `InputError` for an empty word, or one of several pieces.
-    """
-    tokenizer = checkpoint.tokenizer
-    word = word.strip()
-    if not word:
-        raise InputError("Name a word.")
-    (ids,) = tokenizer.ids([f" {word}"])  # a whole word takes precedence over a piece with its spelling
-    if len(ids) != 1 or ids[0] == tokenizer.unk_id:
-        if named := ids_named(tokenizer, word):
-            return named[0]
-        pieces = " ".join(tokenizer.token(token_id) for token_id in ids)
-        raise InputError(f"{word} is not one token of this model's vocabulary, but {pieces}: name a shorter word.")
-    return ids[0]
+def _positions(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind) -> Sequence[int]:
+    """The positions that a prediction of this kind can be about: [MASK]s, words, tokens of the passage, or [CLS]."""
+    encoding = inputs.encoding
+    if kind == "token":
+        return encoding.mask_positions(checkpoint.tokenizer.mask_id)
+    if kind == "word":
+        return [positions[0] for positions in encoding.words]
+    if is_answer(kind):
+        columns = zip(encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
+        return [0, *(at for at, (segment, special) in enumerate(columns) if segment == 1 and not special)]
+    return [0] if kind == "label" or 1 in encoding.token_type_ids else []
 
 
 def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
-    masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
+    masks = _positions(checkpoint, inputs, "token")
     if position is None and masks:
         return masks[0]
-    if position not in masks:
+    if position is None or position not in masks:
         raise InputError(
             f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} in place of a word to predict it."
         )
@@ -270,7 +285,7 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
 def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
     """The first token of a word, at which its label is predicted."""
     encoding = inputs.encoding
-    firsts = [positions[0] for positions in encoding.words]
+    firsts = _positions(checkpoint, inputs, "word")
     if position is None and firsts:
         vectors_LD = final_vectors(checkpoint, None, inputs.arguments())[0]
         labels = head_logits(checkpoint.model, "word", vectors_LD[firsts]).argmax(-1).tolist()
@@ -288,13 +303,7 @@ def _answer_target(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind
     encoding = inputs.encoding
     if encoding.text_b is None:
         raise InputError("Type both a question and a passage.")
-    passage = [
-        index
-        for index, (segment, special) in enumerate(
-            zip(encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
-        )
-        if segment == 1 and not special
-    ]
+    _, *passage = _positions(checkpoint, inputs, kind)
     if position is None and passage:
         scores_L = head_logits(checkpoint.model, kind, final_vectors(checkpoint, None, inputs.arguments()))[0]
         position = passage[int(scores_L[passage].argmax())]

@@ -44,6 +44,13 @@ def test_another_masked_token_and_another_word_can_be_followed() -> None:
     )
 
 
+def test_a_target_that_is_no_masked_token_is_refused() -> None:
+    checkpoint = little_checkpoint()
+    target = choose_target(checkpoint, encode_inputs(checkpoint, TEXT, "a dog"), "next")
+    with pytest.raises(InputError, match="predicts a token, not B "):
+        logit_lens(checkpoint, TEXT, "a dog", target=target)
+
+
 def test_a_model_without_the_head_is_refused() -> None:
     with pytest.raises(InputError, match="no masked-LM head"):
         logit_lens(little_checkpoint(kind=BertForSequenceClassification), TEXT)

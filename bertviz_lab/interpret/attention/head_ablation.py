@@ -17,7 +17,7 @@ from bertviz_lab.interpret.inputs import (
     nothing,
     variants_per_batch,
 )
-from bertviz_lab.interpret.targets import Target, choose_target
+from bertviz_lab.interpret.targets import Target, check_target, choose_target
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -58,10 +58,11 @@ def ablate_heads(
 
     By default the prediction is the most probable token of the first [MASK]. Layers below a head do not depend on it,
     so each layer's ablations start from the hidden states of the full model there: this is exact, and twice as fast.
-    `on_progress` is called with the share that is done. Raises `InputError` as `choose_target` does.
+    `on_progress` is called with the share that is done. Raises `InputError` for a target of another text or model, and
+    as `choose_target` does.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = target or choose_target(checkpoint, inputs)
+    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     check_passes(checkpoint, len(inputs.encoding), (layers + 1) * (heads + 1) / 2, "Head ablation")
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states

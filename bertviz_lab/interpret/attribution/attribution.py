@@ -23,7 +23,7 @@ from bertviz_lab.interpret.inputs import (
     nothing,
     variants_per_batch,
 )
-from bertviz_lab.interpret.targets import Target, choose_target, final_vectors
+from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -74,13 +74,13 @@ def attribute(
 
     `on_progress` is called with the share that is done, and may raise an exception to end. Where a question may take
     few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for an unknown
-    method, for more than a question may take, and as `choose_target` does.
+    method, for more than a question may take, for a target of another text or model, and as `choose_target` does.
     """
     if method not in METHODS:
         raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
-    target = target or choose_target(checkpoint, inputs)
+    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     baseline_ids = _baseline_ids(checkpoint, inputs)
     with torch.inference_mode():
         arguments = inputs.variants(torch.cat([inputs.input_ids, baseline_ids]))

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, at_least_one, backbone, encode_inputs, head_mask_for
+from bertviz_lab.interpret.inputs import ModelInputs, at_least_one, backbone, encode_inputs, head_mask_for, single_token
 from bertviz_lab.interpret.targets import (
     final_vectors,
     head_logits,
     is_multi_label,
     label_scores,
     require_head,
-    single_token,
     text_position,
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
@@ -169,7 +168,7 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
 
 
 def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
-    """The most probable tokens of one prediction, (vocabulary,), at most all. Raises `InputError` where none is asked for."""
+    """The most probable tokens of one prediction, (vocabulary,). Raises `InputError` for `top_k` below 1."""
     values, ids = probabilities_V.topk(min(at_least_one(top_k, "top_k"), len(probabilities_V)))
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 

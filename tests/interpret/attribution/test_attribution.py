@@ -1,9 +1,21 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from bertviz_lab import BertForSequenceClassification, InputError
-from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs, fill_mask
+from bertviz_lab.interpret import (
+    METHODS,
+    Target,
+    ablate_heads,
+    attribute,
+    choose_target,
+    class_scores,
+    encode_inputs,
+    fill_mask,
+    logit_lens,
+)
 from tests.little import little_checkpoint
 
 TEXT = "the red cat [MASK] on the mat"
@@ -111,6 +123,26 @@ def test_two_answers_against_each_other_are_the_difference_of_both(method) -> No
     assert contrast.change == pytest.approx(alone.change - second.change, abs=1e-5)
     if method != "integrated gradients":  # whose error is its own
         np.testing.assert_allclose(contrast.scores, alone.scores - second.scores, atol=1e-5)
+
+
+def test_a_target_of_another_kind_of_model_text_or_name_is_refused() -> None:
+    checkpoint, classifier = little_checkpoint(), little_checkpoint(kind=BertForSequenceClassification, num_labels=3)
+    label = choose_target(classifier, encode_inputs(classifier, TEXT), "label")
+    later = choose_target(checkpoint, encode_inputs(checkpoint, "the old man reads the red book near the [MASK]"))
+    larger = Target("token", 4, 10**6, "unheard-of")
+    pair = choose_target(checkpoint, encode_inputs(checkpoint, TEXT, "a dog"), "next")
+    for explain in (attribute, ablate_heads, logit_lens):
+        with pytest.raises(InputError, match="no classification head" if explain is not logit_lens else "a token, not"):
+            explain(checkpoint, TEXT, target=label)
+        for target in (later, larger, replace(larger, index=9, against=larger)):
+            with pytest.raises(InputError, match="was chosen for another text or model"):
+                explain(checkpoint, TEXT, target=target)
+    with pytest.raises(InputError, match="another text or model"):
+        attribute(checkpoint, TEXT, target=pair)
+    with pytest.raises(InputError, match="another text or model"):
+        class_scores(checkpoint, encode_inputs(checkpoint, TEXT), later)
+    with pytest.raises(InputError, match="no target of kind 'bogus': choose one of token, next, label"):
+        choose_target(checkpoint, encode_inputs(checkpoint, TEXT), "bogus")
 
 
 def test_an_answer_is_not_set_against_itself() -> None:

@@ -14,7 +14,7 @@ from bertviz_lab import (
     Tokenizer,
 )
 from bertviz_lab.interpret import choose_target, classify, encode_inputs, fill_mask, next_sentence
-from bertviz_lab.interpret.targets import single_token
+from bertviz_lab.interpret.inputs import single_token
 from tests.little import little_checkpoint
 
 

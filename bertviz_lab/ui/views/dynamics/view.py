@@ -111,7 +111,7 @@ def news(
 
 def token_ids(checkpoint: Any, words: str) -> list[int]:
     """The ids of words that a person named. Raises `InputError` for one that is not one token, or too many."""
-    from bertviz_lab.interpret.targets import single_token
+    from bertviz_lab.interpret.inputs import single_token
 
     names = [name for name in words.split(",") if name.strip()]
     if len(names) > _MOST_WATCHED:
