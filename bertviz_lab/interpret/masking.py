@@ -10,7 +10,7 @@ import torch
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.inputs import at_least_one, backbone
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
@@ -49,13 +49,14 @@ def mask_text(
     text_a: str,
     text_b: str | None = None,
     *,
-    seed: int,
+    seed: int | Sequence[int],
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> MaskedText:
     """Mask a sentence, or a pair, as pretraining would; the same seed gives the same masks.
 
-    Raises `InputError` when there is no text.
+    A tokenizer does not know how much its model reads, so a longer text is truncated to 512 tokens, as BERT's: give
+    `Checkpoint.max_length` for another model; None truncates nothing. Raises `InputError` when there is no text.
     """
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
     rule = rule or masking_rule(tokenizer)
@@ -87,14 +88,18 @@ def mask_epochs(
     """The masks of one sentence, or pair, in successive epochs of training.
 
     With `repeat_after`, masks repeat after that many epochs, as in Google's files ("static" masking; the paper used ten
-    copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). Raises `InputError` without a text.
+    copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). The first epoch's masks are those of
+    `mask_text`, whose `max_length` it is. Raises `InputError` without a text, and where `epochs` or `repeat_after` is
+    below 1.
     """
+    epochs = at_least_one(epochs, "epochs")
+    period = epochs if repeat_after is None else at_least_one(repeat_after, "repeat_after")
     return tuple(
         mask_text(
             tokenizer,
             text_a,
             text_b,
-            seed=seed + (epoch % repeat_after if repeat_after else epoch),
+            seed=(seed, epoch % period),
             rule=rule,
             max_length=max_length,
         )
@@ -125,8 +130,16 @@ class MaskedLoss:
 
 @torch.inference_mode()
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
-    """The MLM loss at each chosen position. Raises `InputError` where the model has no masked-LM head."""
+    """The MLM loss at each chosen position.
+
+    Raises `InputError` where the model has no masked-LM head, or reads fewer tokens than the text has.
+    """
     model = require_head(checkpoint, "token")
+    tokens, limit = len(masked.input_ids), checkpoint.config.max_position_embeddings
+    if tokens > limit:
+        raise InputError(
+            f"This masked text has {tokens:,} tokens, and the model reads {limit:,}: mask it with max_length={limit}."
+        )
     positions = [position for position, label in enumerate(masked.labels) if label != -100]
     if not positions:
         return MaskedLoss(())

@@ -80,8 +80,8 @@ def masking_statistics(
         chosen += chosen_BL.sum(0)
         per_draw = np.stack([(outcome_BL == code).sum(1) for code in codes])
         counts += per_draw.sum(1)
-        on_progress(start / draws)
         squares += ((per_draw - chosen_BL.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
+        on_progress((start + len(ids)) / draws)
     total = int(chosen.sum())
     outcomes = []
     for code, share, count, square in zip(codes, shares, counts, squares, strict=True):

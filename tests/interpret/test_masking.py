@@ -113,7 +113,34 @@ def test_static_masks_come_again_and_dynamic_ones_do_not(tokenizer) -> None:
     assert len({masked.outcomes for masked in dynamic}) > 3
 
 
+def test_an_epoch_is_no_other_epoch_of_the_next_seed(tokenizer) -> None:
+    first, second = (mask_epochs(tokenizer, TEXT, epochs=4, repeat_after=None, seed=seed) for seed in (1, 2))
+    assert first[1:] != second[:-1]
+    assert first[0] == mask_text(tokenizer, TEXT, seed=1)  # what the page shows of one draw
+
+
+@pytest.mark.parametrize("options", [{"repeat_after": 0}, {"repeat_after": -2}, {"epochs": 0}])
+def test_epochs_that_are_none_are_refused(tokenizer, options: dict) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(options))} must be at least 1"):
+        mask_epochs(tokenizer, TEXT, **({"epochs": 6, "repeat_after": 3} | options), seed=0)
+
+
+def test_the_share_that_is_done_ends_at_all(tokenizer) -> None:
+    shares: list[float] = []
+    masking_statistics(tokenizer, TEXT, draws=20_000, seed=0, on_progress=shares.append)
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
 # MLM loss of this text
+
+
+def test_a_masked_text_that_is_longer_than_the_model_reads_is_refused() -> None:
+    checkpoint = little_checkpoint()
+    with pytest.raises(InputError, match="has 512 tokens, and the model reads 64: mask it with max_length=64"):
+        masked_loss(checkpoint, mask_text(checkpoint.tokenizer, TEXT * 60, seed=0))
+    assert masked_loss(checkpoint, mask_text(checkpoint.tokenizer, TEXT * 60, seed=0, max_length=64)).positions
 
 
 def test_the_loss_of_a_masked_text_is_that_of_the_model() -> None:
