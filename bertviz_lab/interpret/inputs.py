@@ -145,4 +145,4 @@ def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None
         raise InputError(
             f"head_mask must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
         )
-    return mask
+    return mask.to(backbone(checkpoint).embeddings.word.weight.dtype)

@@ -71,7 +71,7 @@ def ablate_heads(
     scores = np.empty((layers, heads + 1))
     finished, total = 0, layers * (layers + 1) // 2
     for layer in range(layers):
-        head_masks = torch.ones(heads + 1, layers, heads)
+        head_masks = torch.ones(heads + 1, layers, heads, dtype=states[layer].dtype)
         head_masks[:heads, layer] -= torch.eye(heads)
         head_masks[heads, layer] = 0
 

@@ -48,7 +48,7 @@ class TextTrace:
         return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
 
 
-@torch.inference_mode()
+@torch.no_grad()  # and not inference mode, whose tensors no probe could be trained on
 def trace_text(
     checkpoint: Checkpoint,
     text_a: str,

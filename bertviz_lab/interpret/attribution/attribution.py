@@ -56,6 +56,7 @@ class Attribution:
         return tuple((int(position), float(self.scores[position])) for position in order)
 
 
+@torch.inference_mode(False)  # gradients are needed, whatever mode the caller is in
 def attribute(
     checkpoint: Checkpoint,
     text_a: str,
@@ -97,6 +98,7 @@ def attribute(
     else:
         scores, steps = _integrated(checkpoint, inputs, baseline_ids, target, change, on_progress)
         error = change - float(scores.sum())
+    on_progress(1.0)
     return Attribution(inputs.encoding, target, method, scores.double().numpy(), change, error, steps)
 
 
@@ -158,13 +160,14 @@ def _integrated(
 
 def _word_embeddings(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
     """(1, tokens) to (tokens, hidden): the word embeddings, without position and segment."""
-    return backbone(checkpoint).embeddings.word(ids)[0].detach()
+    return backbone(checkpoint).embeddings.word(ids)[0].detach().float()
 
 
 def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, words_BLD: Tensor) -> Tensor:
     """The gradient of the target's score with respect to the word vectors, (batch, tokens, hidden)."""
+    dtype = backbone(checkpoint).embeddings.word.weight.dtype
     words_BLD = words_BLD.detach().clone().requires_grad_()
-    arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD}
+    arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD.to(dtype)}
     del arguments["input_ids"]
     with torch.enable_grad():
         vectors = final_vectors(checkpoint, target.read_position, arguments)

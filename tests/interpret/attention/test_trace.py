@@ -43,6 +43,13 @@ def test_top_lists_the_largest_weights_of_a_row() -> None:
             trace.top(*place)
 
 
+def test_a_probe_can_be_trained_on_the_tensors_of_a_trace() -> None:
+    (first, *_) = trace_text(little_checkpoint(), TEXT_A).layers
+    probe = torch.nn.Linear(first.intermediate_output.shape[-1], 2)
+    probe(first.intermediate_output).sum().backward()
+    assert probe.weight.grad is not None
+
+
 def test_a_causal_trace_looks_at_nothing_later() -> None:
     attentions = trace_text(little_checkpoint(), TEXT_A, causal=True).attentions
     assert np.triu(attentions[0, 0], k=1).max() == 0

@@ -105,6 +105,15 @@ def test_gradients_leave_the_model_as_it_was() -> None:
     assert all(parameter.grad is None for parameter in checkpoint.model.parameters())
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_mode_of_the_caller_changes_nothing(method) -> None:
+    checkpoint = little_checkpoint()
+    plain = attribute(checkpoint, TEXT, method=method)
+    for mode in (torch.inference_mode, torch.no_grad):
+        with mode():
+            np.testing.assert_allclose(attribute(checkpoint, TEXT, method=method).scores, plain.scores, atol=1e-6)
+
+
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(InputError, match="choose one of"):
         attribute(little_checkpoint(), TEXT, method="magic")
