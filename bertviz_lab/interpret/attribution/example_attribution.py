@@ -26,7 +26,8 @@ def explain_example(
     """Attribution of a prediction to its tokens, by every method.
 
     A wrong label is contrasted with the true one. For labelled words, the first wrong label is explained, or else the
-    first other than "O"; for an answer, its first token. Raises `InputError` for a model of another task.
+    first other than "O"; for an answer, its first token. `on_progress` is called with the share of all methods that is
+    done. Raises `InputError` for a model of another task.
     """
     text_a, text_b = texts_of_example(example)
     inputs = encode_inputs(checkpoint, text_a, text_b)
@@ -51,10 +52,14 @@ def explain_example(
         position = _token_at(inputs, start) if start is not None else 0
         target = choose_target(checkpoint, inputs, "start", position=position)
     check_attribution(checkpoint, inputs)
-    return [
-        attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=on_progress)
-        for method in METHODS
-    ]
+    attributions = []
+    for place, method in enumerate(METHODS):
+
+        def report(share: float, place: int = place) -> None:
+            on_progress((place + share) / len(METHODS))
+
+        attributions.append(attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=report))
+    return attributions
 
 
 def _label_to_explain(checkpoint: Checkpoint, example: LabelledText, prediction: Prediction) -> str | None:

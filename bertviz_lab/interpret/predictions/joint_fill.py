@@ -85,7 +85,6 @@ def joint_fill(
     )
     candidates = [_Beam(inputs.input_ids[0], (), 0.0)]
     for step in range(len(positions)):
-        on_progress(step / len(positions))
         tables = first_PV[None] if step == 0 else predict(torch.stack([beam.ids for beam in candidates]))
         extended = [
             extension
@@ -95,6 +94,7 @@ def joint_fill(
         # Several orders may give the same sequence: keep the best.
         distinct = {tuple(beam.ids.tolist()): beam for beam in sorted(extended, key=lambda beam: beam.score)}
         candidates = sorted(distinct.values(), key=lambda beam: -beam.score)[:beams]
+        on_progress((step + 1) / len(positions))
     return JointFill(
         inputs.encoding,
         positions,

@@ -48,7 +48,7 @@ class Entity:
     probability: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordLabels:
     """The words of a text with their labels, and the entities that they form.
 
@@ -104,6 +104,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=positions).last_hidden_state[0]
         probabilities[in_window] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
 
+    on_progress(1.0)
     labels = checkpoint.config.labels
     labelled = tuple(
         WordLabel(text[start:end], start, end, labels[best], float(row[best]))
@@ -200,6 +201,7 @@ def answer_question(
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())
+    on_progress(1.0)
     (answer,) = extract_answers(questions, windows, starts, ends, n_best=n_best)
     window_spans = [
         (w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0)) for w in windows

@@ -23,6 +23,14 @@ def explained(checkpoint, example, prediction):
     return found, target
 
 
+def test_the_share_that_is_done_is_that_of_all_methods() -> None:
+    checkpoint, shares = little_checkpoint(kind=BertForSequenceClassification, **CLASSES), []
+    explain_example(checkpoint, LabelledText("the red cat", None, "bad", 1), Prediction("good"), shares.append)
+    assert shares == sorted(shares)
+    assert 1 / 3 in shares
+    assert shares[-1] == 1
+
+
 def test_an_example_is_read_as_a_text_or_a_pair() -> None:
     assert texts_of_example(LabelledText("a", "b", "x", 1)) == ("a", "b")
     assert texts_of_example(LabelledWords(WORDS, ("O",) * 4, 1)) == ("the red cat sat", None)
