@@ -1,4 +1,4 @@
-"""Interpretation of a model on a text; results are frozen dataclasses.
+"""Interpretation of a model on a text; results are frozen dataclasses, those with arrays equal to themselves alone.
 
 In reading order: `inputs` (text -> tensors), `cost` (what it takes) and `targets` (which prediction is explained);
 `predictions/` (fill-mask, next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace,

@@ -25,7 +25,7 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLING
 from bertviz_lab.training.finetuning.embeddings.vectors import pool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EmbeddingSum:
     """The three vectors that are added for each token, their sum, and the sum after LayerNorm: (tokens, hidden).
 
@@ -78,7 +78,7 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Similarity:
     """Sentence embeddings and the cosine similarity of each pair."""
 
@@ -175,7 +175,7 @@ def pooled_vectors(
     return vectors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EmbeddingPlane:
     """The plane of the first two principal components, onto which other vectors can be projected."""
 
@@ -231,7 +231,7 @@ def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[
     return tuple(Neighbour(tokenizer.token(i), i, v) for i, v in zip(ids.tolist(), values.tolist(), strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContextComparison:
     """A word in two sentences, layer by layer: embeddings first, (layers + 1,) each.
 

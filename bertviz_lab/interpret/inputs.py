@@ -54,7 +54,7 @@ def several_texts(texts: Iterable[str]) -> list[str]:
         raise InputError("Give at least one text.")
     for place, text in enumerate(listed):
         if not text.strip():
-            raise InputError(f"Text {place + 1} of {len(listed)} is empty: type a sentence there, or leave it out.")
+            raise InputError(f"Text {place + 1} of {len(listed)} is empty. Type a sentence there, or leave it out.")
     return listed
 
 

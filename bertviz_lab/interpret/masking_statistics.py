@@ -29,7 +29,7 @@ class OutcomeCount:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MaskingStatistics:
     """Outcomes of the chosen tokens over many draws, and how often each token was chosen, (tokens,)."""
 

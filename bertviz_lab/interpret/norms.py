@@ -13,7 +13,7 @@ from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormsByLayer:
     """Euclidean norms of each token's vectors."""
 

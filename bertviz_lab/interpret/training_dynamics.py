@@ -46,7 +46,7 @@ class MaskedToken:
     layers: tuple[Candidate, ...]  # the top prediction at the embeddings and after each layer (logit lens)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SnapshotAnalysis:
     """Everything that one snapshot computes for a text; results of heads that the model lacks are None or empty.
 

@@ -23,7 +23,7 @@ from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeadAblation:
     """The score of one prediction (see `Target.score`), with all heads and with some ablated."""
 

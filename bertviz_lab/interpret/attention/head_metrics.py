@@ -20,7 +20,7 @@ METRICS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeadMetrics:
     """Each of `METRICS` for every head, (layers, heads)."""
 

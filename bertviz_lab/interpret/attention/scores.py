@@ -20,7 +20,7 @@ from bertviz_lab.interpret.attention.trace import TextTrace
 ADDED_TERMS = ("content_to_position", "position_to_content", "relative_bias")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QueryKey:
     """The attention score of a pair of tokens in a head: the product of query and key, dimension by dimension.
 
@@ -38,7 +38,7 @@ class QueryKey:
     is_masked: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttentionScores:
     """The scores of all heads on one text, in their terms."""
 

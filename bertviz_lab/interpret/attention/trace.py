@@ -15,7 +15,7 @@ from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextTrace:
     """What a model computed for a text; batch size 1 throughout.
 

@@ -34,7 +34,7 @@ _MIN_STEPS, _MAX_STEPS = 16, 256
 _TOLERANCE = 0.02  # relative error of the sum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attribution:
     """Attribution of a prediction to its tokens, in nats of log-probability, or of the log-ratio to another class.
 

@@ -93,7 +93,7 @@ def _probability(tokenizer: Tokenizer, row_V: Tensor, name: str, is_token: bool)
     return max((float(row_V[token_id]) for token_id in ids if token_id is not None), default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttentionComparison:
     """The attention of two models to one text, between the stretches of `alignment`; each row sums to 1."""
 

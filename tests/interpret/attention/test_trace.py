@@ -3,7 +3,14 @@ import pytest
 import torch
 
 from bertviz_lab import BertForSequenceClassification, BertModel, InputError
-from bertviz_lab.interpret import trace_text
+from bertviz_lab.interpret import (
+    analyze_snapshot,
+    embedding_sum,
+    encode_inputs,
+    norms_by_layer,
+    pseudo_log_likelihood,
+    trace_text,
+)
 from tests.little import little_checkpoint
 
 TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
@@ -48,6 +55,14 @@ def test_a_probe_can_be_trained_on_the_tensors_of_a_trace() -> None:
     probe = torch.nn.Linear(first.intermediate_output.shape[-1], 2)
     probe(first.intermediate_output).sum().backward()
     assert probe.weight.grad is not None
+
+
+def test_results_with_arrays_can_be_compared_and_collected() -> None:
+    checkpoint = little_checkpoint()
+    for analyze in (trace_text, embedding_sum, norms_by_layer, encode_inputs, analyze_snapshot, pseudo_log_likelihood):
+        first, second = analyze(checkpoint, TEXT_A), analyze(checkpoint, TEXT_A)
+        assert first != second
+        assert {first, second} == {second, first}
 
 
 def test_a_causal_trace_looks_at_nothing_later() -> None:
