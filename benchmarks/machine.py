@@ -48,8 +48,13 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]], str] | None = None) -> None:
-    """Print a result, as its table unless `--json` is given, and keep it where `--keep` is given."""
+def report(
+    name: str, results: dict[str, Any], table: Callable[[dict[str, Any]], str] | None = None, part: str = ""
+) -> None:
+    """Print a result, as its table unless `--json` is given, and keep it where `--keep` is given.
+
+    `part` tells several results of one name apart, such as those of different models.
+    """
     told = [word for word in sys.argv[1:] if word not in ("--keep", "--beside", "--json")]
     command = " ".join([f"python -m benchmarks.{name}", *told])
     body = {"name": name, "command": command, "machine": machine(), **results}
@@ -57,13 +62,14 @@ def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]],
     print(text if table is None or "--json" in sys.argv else table(body))
     if "--keep" in sys.argv:
         RESULTS.mkdir(exist_ok=True)
-        stem = f"{name}-{slug(body['machine']['processor'])}" if "--beside" in sys.argv else name
+        part = slug(body["machine"]["processor"]) if "--beside" in sys.argv else part
+        stem = f"{name}-{part}" if part else name
         (RESULTS / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def kept_tasks(name: str, model: str) -> dict[str, Any]:
+def kept_tasks(name: str, model: str, part: str = "") -> dict[str, Any]:
     """The tasks of a result that is kept, to which others are added; none where it is another model's."""
-    path = RESULTS / f"{name}.json"
+    path = RESULTS / f"{name}-{part}.json" if part else RESULTS / f"{name}.json"
     body = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return body["tasks"] if body.get("model") == model else {}
 

@@ -67,11 +67,11 @@ def section(results: list[dict[str, Any]]) -> str:
 
 
 def _taken(result: dict[str, Any], table: str, alone: bool) -> str:
-    """A table under its processor's name, unless it is the only one, and its command, machine, date and commit."""
+    """A table, where there are several under its model's or processor's name, and how and where it was taken."""
     command = result.get("command", f"python -m benchmarks.{result['name']}")
     at = result["machine"]
     machine = f"{at['processor']}, {at['cores']} cores, load {at['load_before']:g}, torch {at['torch']}"
-    heading = "" if alone else f"### {at['processor']}\n\n"
+    heading = "" if alone else f"### {result.get('model', at['processor'])}\n\n"
     return f"{heading}{table}\n\n`{command}` on {machine}; {at['date']}, commit {at['commit']}.\n"
 
 
