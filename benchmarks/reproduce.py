@@ -126,11 +126,11 @@ def averaged(folders: Sequence[Path], shares: Sequence[float] | None) -> Checkpo
 
 
 def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
-    """The log of a pretraining with the probes of snapshots that were not asked at the time."""
+    """The log of a pretraining with the probes of snapshots, if it has any, that were not asked at the time."""
     config = read_config(run)
-    probes = (
-        probes_for(config.corpus, Tokenizer.load(run / "tokenizer")) if isinstance(config, PretrainConfig) else None
-    )
+    if not isinstance(config, PretrainConfig) or not list_snapshots(run / "snapshots"):
+        return rows
+    probes = probes_for(config.corpus, Tokenizer.load(run / "tokenizer"))
     return backfill_probes(rows, open_snapshots(run), probes) if probes else rows
 
 

@@ -155,6 +155,17 @@ def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: P
     assert "--init-from stage-1 " in card
 
 
+def test_a_model_whose_runs_kept_no_snapshots_ships_without_any(tmp_path: Path) -> None:
+    command = [*RECIPE["command"][:6], "2", *RECIPE["command"][7:], "--snapshot-room", "0"]
+    more = ["pretrain", "--corpus", "sample:tiny-town", "--batch-size", "4", "--steps", "1", "--snapshot-room", "0"]
+    more += ["--seq-len", "32", "--short-seq-len", "0", "--causal-share", "0", "--init-from", "{stage-1}"]
+    recipe = RECIPE | {"earlier": [command], "command": more, "average": [0.4, 0.6]}
+    train(recipe, tmp_path / "run", ["--threads", "1"])
+    pack("little", recipe, tmp_path / "run", tmp_path / "little")
+    assert load_checkpoint(tmp_path / "little").trained_length == 32
+    assert not (tmp_path / "little" / "snapshots").exists()
+
+
 def test_a_later_stage_may_start_from_the_mean_of_those_before(tmp_path: Path) -> None:
     first = [*RECIPE["command"][:6], "4", *RECIPE["command"][7:]]
     more = ["pretrain", "--corpus", "sample:tiny-town", "--batch-size", "4", "--steps", "1"]

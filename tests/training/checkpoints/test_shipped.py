@@ -192,20 +192,22 @@ def test_tiny_town_mask_only_predicts_what_its_card_says_by_what_becomes_of_the_
 
 
 @pytest.mark.thorough
-def test_wiki_mini_scores_what_its_card_says(shared_data: Path) -> None:
-    checkpoint = load_checkpoint("wiki-mini")  # of a text of this length its words alone: the pairs take half a minute
+@pytest.mark.parametrize("name", ["wiki-mini", "wiki-small"])
+def test_a_model_of_english_scores_what_its_card_says(name: str, shared_data: Path) -> None:
+    checkpoint = load_checkpoint(name)  # of a text of this length its words alone: the pairs take half a minute
     found = evaluate_text(checkpoint, [str(shared_data / "wiki_en" / "valid.txt")], "mlm")
     told = [f"{found['mlm_loss']:.3f}", f"{100 * found['mlm_accuracy']:.1f}"]
     assert told == first_draws(checkpoint.card, "Wikipedia")[:2]
 
 
-def test_wiki_mini_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_its_subject() -> None:
-    right = probe(load_checkpoint("wiki-mini")).right
+@pytest.mark.parametrize("name", ["wiki-mini", "wiki-small"])
+def test_a_model_of_english_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_its_subject(name: str) -> None:
+    right = probe(load_checkpoint(name)).right
     assert right["agreement"] > 0.8
     assert right["agreement_distractor"] < 0.3
 
 
-@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 4)])
+@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 2)])
 def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(name: str, steps: int) -> None:
     checkpoint = load_checkpoint(name)
     assert checkpoint.path is not None
