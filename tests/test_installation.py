@@ -73,7 +73,7 @@ def test_a_wheel_holds_every_shipped_model_without_its_snapshots(wheel: Path) ->
         assert expected <= names
     assert not [name for name in names if "snapshots/" in name]
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "checkpoints/"))]
-    assert wheel.stat().st_size < 80e6
+    assert wheel.stat().st_size < 100e6  # the most that PyPI takes
 
 
 def test_a_wheel_holds_every_file_that_the_package_reads(wheel: Path) -> None:
