@@ -85,7 +85,8 @@ def page(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem)]
+    files = sorted(RESULTS.glob("*.json"), key=lambda path: path.stem)
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in files]
     PAGE.write_text(page(results), encoding="utf-8")
     print(f"{PAGE}: {len(results)} results")
 
