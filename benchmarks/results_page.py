@@ -79,14 +79,13 @@ def page(results: list[dict[str, Any]]) -> str:
     """The whole page, in the order that a reader wants to know."""
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     names = sorted({result["name"] for result in results}, key=lambda name: (ranks.get(name, len(ranks)), name))
-    results = sorted(results, key=lambda result: result["machine"]["processor"])
+    results = sorted(results, key=lambda result: (result["machine"]["processor"], result.get("model", "")))
     sections = [section([result for result in results if result["name"] == name]) for name in names]
     return "\n".join([_INTRODUCTION, *sections])
 
 
 def main() -> None:
-    files = sorted(RESULTS.glob("*.json"), key=lambda path: path.stem)
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
     PAGE.write_text(page(results), encoding="utf-8")
     print(f"{PAGE}: {len(results)} results")
 
