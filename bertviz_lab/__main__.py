@@ -72,6 +72,7 @@ def finetune_command(options: argparse.Namespace) -> Result:
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Start or resume a run; `settings` supplies the defaults."""
     from bertviz_lab.training import run_training
+    from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.console import final_scores, format_event
     from bertviz_lab.training.runs.events import Event, RunFinished
@@ -80,7 +81,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         read_config,
         read_log,
         record,
-        require_new_run,
+        require_no_other_files,
     )
     from bertviz_lab.training.runs.trackers import track
 
@@ -102,7 +103,9 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         config = settings(**given)
         if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
             raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
-        require_new_run(folder)
+        if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
+            raise InputError(f"{folder} holds a model already, which would be lost; name another folder.")
+        require_no_other_files(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

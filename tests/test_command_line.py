@@ -125,13 +125,6 @@ def test_a_folder_with_files_of_another_kind_is_not_overwritten(
     assert mine.read_text(encoding="utf-8") == '{"mine": 1}'
 
 
-def test_python_does_not_start_a_run_over_another(text: str, tmp_path: Path) -> None:
-    config = PretrainConfig(corpus=(text,), steps=1, vocab_size=300, layers=1, seq_len=32, batch_size=2)
-    list(pretrain(config, tmp_path / "run"))
-    with pytest.raises(InputError, match="holds a model already"):
-        list(pretrain(config, tmp_path / "run"))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -123,8 +123,6 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     open_views(page, address)
     page.locator("#compare-add").select_option(f"Full recipe ({short_name(run_id)})")
     expect(page.locator("#compare-runs table")).to_contain_text("stopped")
-    expect(page.locator("#compare-add")).to_have_text("all runs are shown")
-    expect(page.locator("#compare-add")).to_be_enabled()  # or the focus would be lost
     # A run that is removed while it is looked at.
     folder.rename(folder.with_name("gone"))
     (folder.with_name("gone") / "config.json").unlink()

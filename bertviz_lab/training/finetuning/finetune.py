@@ -32,7 +32,7 @@ from bertviz_lab.training.runs.events import (
     TrialDone,
     TrialStarted,
 )
-from bertviz_lab.training.runs.run_folder import require_new_run, write_config
+from bertviz_lab.training.runs.run_folder import require_no_other_files, write_config
 
 
 def finetune(
@@ -42,7 +42,7 @@ def finetune(
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model, the settings or the folder cannot be used, before anything is trained:
-    a new run overwrites neither a model nor files that are of no run.
+    files that are of no run are not overwritten.
     """
     accelerator = start_accelerator()
     if is_sharded(accelerator):
@@ -53,7 +53,7 @@ def finetune(
     if accelerator.is_main_process:
         kept = folder / "examples" / "about.json"
         if not resume:
-            require_new_run(folder)
+            require_no_other_files(folder)
             kept.unlink(missing_ok=True)  # or a later resume would find the examples of an earlier run
         folder.mkdir(parents=True, exist_ok=True)
         write_config(folder, config)

@@ -40,7 +40,7 @@ from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
-from bertviz_lab.training.runs.run_folder import require_new_run, write_config
+from bertviz_lab.training.runs.run_folder import require_no_other_files, write_config
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
 CONTINUED = 0.4
@@ -52,8 +52,8 @@ def pretrain(
     """Run a pretraining in `folder`, or resume it with `resume`.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
-    Raises `InputError` when the text, the settings or the folder cannot be used, before anything is trained: a new run
-    overwrites neither a model nor files that are of no run.
+    Raises `InputError` when the text, the settings or the folder cannot be used, before anything is trained: files
+    that are of no run are not overwritten.
     """
     if config.recipe == "distil" and not config.teacher:
         raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
@@ -67,7 +67,7 @@ def pretrain(
     if accelerator.is_main_process:
         kept = folder / "corpus" / "corpus.json"
         if not resume:
-            require_new_run(folder)
+            require_no_other_files(folder)
             kept.unlink(missing_ok=True)  # or a later resume would find the corpus of an earlier run
         prepared = kept.is_file()
         if resume and not prepared:

@@ -89,13 +89,10 @@ def write_config(folder: Path, config: RunConfig) -> None:
     write_json(folder / "config.json", config.to_dict())
 
 
-def require_new_run(folder: Path) -> None:
-    """Raises `InputError` where a new run in `folder` would overwrite a model, or files that are of no run."""
-    if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
-        raise InputError(
-            f"{folder} holds a model already, which would be lost; resume its run, or name another folder."
-        )
-    parts = [folder / name for name in ("config.json", "corpus", "examples", "tokenizer") if (folder / name).exists()]
+def require_no_other_files(folder: Path) -> None:
+    """Raises `InputError` where a run in `folder` would overwrite files that are of no run."""
+    parts = [folder / name for name in ("corpus", "examples", "tokenizer") if (folder / name).is_dir()]
+    parts += [folder / "config.json"] if (folder / "config.json").is_file() else []
     try:
         if parts:
             read_config(folder)

@@ -117,21 +117,21 @@ class _Answer:
 
     def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
         self._send, self._headers, self._body = send, headers, body
-        self._started = self._dropped = self._finished = False
+        self._started = self._dropped = self._finished = self._has_events = False
         self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             refused = self.refused()
             # A failure is answered by the guard when its exception arrives here; Gradio's direct calls have none.
-            self._dropped = message["status"] == 500 and not _is_json(message)
+            self._dropped = message["status"] == 500 and not _has_type(message, "application/json")
             if self._dropped:
                 return
             if message["status"] == 500:
                 message["status"] = 400
             if refused is not None:
                 message["status"] = refused.status
-            self._started = True
+            self._started, self._has_events = True, _has_type(message, "text/event-stream")
             self._headers.write(MutableHeaders(scope=message))
         if not self._dropped:
             self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
@@ -145,10 +145,12 @@ class _Answer:
         """Answer with a status and a sentence.
 
         An answer that is on its way stays without its end: the server closes the connection, and the browser knows that
-        a download broke off.
+        a download broke off. A stream of events, of which each is whole, ends.
         """
         self._dropped = False
         if self._started:
+            if self._has_events and not self._finished:
+                await self({"type": "http.response.body", "body": b""})
             return
         extra = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
         response = PlainTextResponse(refused.sentence, refused.status, headers={"Connection": "close", **extra})
@@ -159,8 +161,8 @@ class _Answer:
         await response(scope, nothing, self)
 
 
-def _is_json(message: Message) -> bool:
-    return Headers(raw=message.get("headers", [])).get("content-type", "").startswith("application/json")
+def _has_type(message: Message, kind: str) -> bool:
+    return Headers(raw=message.get("headers", [])).get("content-type", "").startswith(kind)
 
 
 def install_guard(app: Starlette, settings: Settings, monitor: Monitor) -> None:

@@ -237,11 +237,17 @@ def test_the_settings_are_read_back(tmp_path):
     assert read_config(tmp_path) == config
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", "null", '{"corpus": 3}'])
+@pytest.mark.parametrize("content", [None, "{", "[]", "null"])
 def test_a_folder_without_settings_cannot_be_resumed(content, tmp_path):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(InputError, match="no run to resume"):
+        read_config(tmp_path)
+
+
+def test_a_list_of_files_that_is_none_is_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"corpus": 3}')
+    with pytest.raises(InputError, match="--corpus takes a list of files"):
         read_config(tmp_path)
 
 
