@@ -47,15 +47,15 @@ def texts(*triples) -> Results:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_run_is_read_back(task, run) -> None:
-    found = read_results(str(run(task)))
-    assert found.task == task
-    assert len(found.examples) == len(found.predictions) == 11
-    assert (found.train_count, found.planned, len(found.trials), found.start) == (16, 2, 2, "little")
-    told = score(found.examples, found.predictions, task, found.labels)
-    assert told == {name: found.scores[name] for name in told}
-    assert found.metric in found.baselines
-    assert sum(part.count for part in found.slices() if part.kind == "length") == 11
-    assert sorted(found.picked()) == list(range(11))
+    read = read_results(str(run(task)))
+    assert read.task == task
+    assert len(read.examples) == len(read.predictions) == 11
+    assert (read.train_count, read.planned, len(read.trials), read.start) == (16, 2, 2, "little")
+    told = score(read.examples, read.predictions, task, read.labels)
+    assert told == {name: read.scores[name] for name in told}
+    assert read.metric in read.baselines
+    assert sum(part.count for part in read.slices() if part.kind == "length") == 11
+    assert sorted(read.picked()) == list(range(11))
 
 
 def test_several_labels_are_scored_label_by_label_and_by_what_they_have_in_common() -> None:
