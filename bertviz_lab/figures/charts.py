@@ -1,110 +1,107 @@
-"""Payloads of charts: a Plotly figure, the numbers that it shows, and the same numbers as a table.
+"""Payloads of charts: a Plotly figure, its numbers as a table, and its captions.
 
-`picks`, where there are any, are what a click on a mark sends, in the order of the figure's marks: a row of cells of a
-heatmap. `texts` of bars are what stands at them, for the table's cells. `csv` are the rows of that download where they
-are more than the table's.
+`picks` of a payload, if any, are what a click on a mark sends, in the order of the figure's marks. `texts` of bars are
+their labels, for the table's cells. `csv` has the rows of that download where they are more than the table's.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import COLOURS, bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
+from bertviz_lab.figures.plots import COLORS, bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _DIGITS = 6
-#: Labels that a chart shows, as many as a person reads and a browser draws at once.
+#: Maximum number of labels in a chart; a person cannot read more, and a browser is slow to draw them.
 MOST_LABELS = 40
-
-#: Matrices of counts with more columns leave their zeros unwritten.
-_ZEROS_WRITTEN = 15
 
 #: Further columns of a chart's table: (name, one entry per row).
 ExtraColumns = Sequence[tuple[str, Sequence[float | str | None]]]
 
 
-def matrix_payload(
-    values: NDArray[np.floating],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    title: str,
-    row_name: str = "",
-    column_name: str = "",
-    texts: Sequence[Sequence[str]] | None = None,
-    peak: float | None = None,
-    unit: str = "",
-    picks: bool = False,
-    places: Sequence[int] | None = None,
-    counts: NDArray[np.integer] | None = None,
-    details: Sequence[Sequence[str]] | None = None,
-    diagonal: bool = False,
-    centre: float = 0.0,
-    numbers: bool = True,
-    columns_name: str = "",
-    **captions: str,
-) -> Payload:
-    """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected, which sends its row and
-    column, or what `places` has for them.
+class Captions(TypedDict, total=False):
+    """The words around a chart: a sentence above it, a note below it, and the name of its downloads."""
 
-    `peak` is the distance from `centre`, the white value, with the full shade; by default the largest value. Without
-    `numbers` they stand in the table alone, and few of the columns are named. `counts`, of the same shape, replace
-    `values` as the text of cells and table; `details` are tooltips. With `diagonal`, cells off the diagonal have the
-    other colour. `columns_name` is the name of the columns' axis. `captions`: sentence, note, file. Raises `ValueError`
-    where the shapes do not agree.
+    sentence: str
+    note: str
+    file: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """A table of numbers drawn as a heat map.
+
+    Attributes:
+        values: the numbers, (rows, columns); NaN is left white.
+        row_name, column_name: what a row and a column are, for tooltips; `unit` is that of the numbers.
+        words: what cells show in place of the numbers, and before them in the table.
+        texts: what cells show, where it is neither the numbers nor `words`.
+        details: tooltips.
+        shades: what the colors show, by default `values`; 0 is white and `peak`, by default the largest, full color.
+        picks: for each row and for each column what a click on a cell sends; without it no cell can be selected.
+        axis: the title of the column axis; only some of its many columns are then named.
     """
-    if values.shape != (len(rows), len(columns)) or (counts is not None and counts.shape != values.shape):
-        raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
-    finite = np.abs(values[np.isfinite(values)])
-    cells = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
-    peak = peak if peak is not None else float(finite.max()) if finite.size else 0.0
-    spoken = details or [
+
+    values: NDArray[np.floating | np.integer]
+    rows: Sequence[str]
+    columns: Sequence[str]
+    row_name: str = ""
+    column_name: str = ""
+    unit: str = ""
+    words: Sequence[Sequence[str]] | None = None
+    texts: Sequence[Sequence[str]] | None = None
+    details: Sequence[Sequence[str]] | None = None
+    shades: NDArray[np.floating] | None = None
+    peak: float | None = None
+    picks: tuple[Sequence[int], Sequence[int]] | None = None
+    axis: str = ""
+
+
+def matrix_payload(matrix: Matrix, *, title: str, **captions: Unpack[Captions]) -> Payload:
+    """Return the heat map of a matrix. Raise `ValueError` if the shapes do not agree."""
+    shades = matrix.values if matrix.shades is None else matrix.shades
+    if not shades.shape == matrix.values.shape == (len(matrix.rows), len(matrix.columns)):
+        raise ValueError(
+            f"{len(matrix.rows)} rows and {len(matrix.columns)} columns for values of shape {matrix.values.shape}."
+        )
+    cells = [[value if np.isfinite(value) else None for value in row] for row in matrix.values.tolist()]
+    numbers = [[_three_digits(value) for value in row] for row in cells]
+    details = matrix.details or [
         [
-            _cell_words((row_name, name, column_name, other, texts[r][c] if texts else ""), cells[r][c], unit)
-            for c, other in enumerate(columns)
+            _cell_words((matrix.row_name, name, matrix.column_name, column, word), value, matrix.unit)
+            for column, word, value in zip(matrix.columns, words, values, strict=True)
         ]
-        for r, name in enumerate(rows)
+        for name, words, values in zip(
+            matrix.rows, matrix.words or [[""] * len(matrix.columns)] * len(cells), cells, strict=True
+        )
     ]
-    if counts is not None:
-        zero = "0" if len(columns) <= _ZEROS_WRITTEN else ""
-        written = [[f"{count:,}" if count else zero for count in row] for row in counts.tolist()]
-    else:
-        written = [["" if v is None else _three_digits(v) for v in row] for row in cells]
-        if texts and picks:  # marks, which stand in place of some numbers
-            written = [
-                [mark or number for mark, number in zip(*pair, strict=True)]
-                for pair in zip(texts, written, strict=True)
-            ]
-        elif texts:
-            written = [list(row) for row in texts]
-    if not numbers:
-        written = [[""] * len(columns) for _ in rows]
-    shades = values.astype(float) - centre
-    if diagonal:  # mistakes are few beside what is right: the root lets them be seen
-        sign = np.where(np.eye(*values.shape, dtype=bool), 1, -1)
-        shades = sign * np.sqrt(np.abs(shades / (peak or 1.0)))
+    finite = np.abs(shades[np.isfinite(shades)])
+    peak = matrix.peak if matrix.peak is not None else float(finite.max(initial=0))
     figure = heatmap_figure(
-        shades, rows, columns, written, spoken, 1.0 if diagonal else peak, 400 if numbers else 8, columns_name
+        shades,
+        matrix.rows,
+        matrix.columns,
+        matrix.texts or matrix.words or numbers,
+        details,
+        peak,
+        most_names=8 if matrix.axis else 400,
+        axis=matrix.axis,
     )
-    across, down = (places, places) if places is not None else (range(len(columns)), range(len(rows)))
-    body = {"kind": "matrix", "picks": [[{"row": r, "column": c} for c in across] for r in down] if picks else []}
-    header = [row_name or "", *columns]
-    if counts is not None:
-        table = [[name, *line] for name, line in zip(rows, counts.tolist(), strict=True)]
-    elif texts is None or picks:  # in cells that can be selected, texts are marks beside the numbers
-        table = [[name, *(_rounded(v) for v in line)] for name, line in zip(rows, cells, strict=True)]
-    else:
-        shown = zip(rows, texts, cells, strict=True)
-        table = [
-            [name, *(f"{t} {_three_digits(v)}".strip() for t, v in zip(line, numbers, strict=True))]
-            for name, line, numbers in shown
+    rows: list[list[Any]] = [[name, *map(_rounded, line)] for name, line in zip(matrix.rows, cells, strict=True)]
+    if matrix.words:
+        rows = [
+            [name, *(f"{word} {number}".strip() for word, number in zip(words, line, strict=True))]
+            for name, words, line in zip(matrix.rows, matrix.words, numbers, strict=True)
         ]
-    return _chart(body, title, header, table, captions, figure)
+    down, across = matrix.picks or ((), ())
+    body = {"kind": "matrix", "picks": [[{"row": row, "column": column} for column in across] for row in down]}
+    return _chart(body, title, [matrix.row_name, *matrix.columns], rows, captions, figure)
 
 
 def bars_payload(
@@ -112,33 +109,34 @@ def bars_payload(
     series: Sequence[tuple[str, Sequence[float | None]]],
     *,
     title: str,
+    number_format: str = ".3g",
+    missing: str = "",
     texts: Sequence[Sequence[str]] | None = None,
     peak: float | None = None,
     extra_columns: ExtraColumns = (),
-    colours: Sequence[str] = COLOURS,
+    colors: Sequence[str] = COLORS,
     reference: tuple[float, str] | None = None,
     ranked: str = "",
-    **captions: str,
+    **captions: Unpack[Captions],
 ) -> Payload:
-    """Horizontal bars: a row for each group, and in it a bar for each (name, values) of `series`.
+    """Return horizontal bars: a row for each group, and in it a bar for each (name, values) of `series`.
 
-    `texts`, a list for each series, label the bars in place of the numbers; `extra_columns` extend the table.
-    `colours` are those of the series; `reference` is a value with a dashed line and its name. Of very many groups that
-    are `ranked`, such as "most frequent labels", the first are drawn and the table has all.
+    Bars are labeled with their values in `number_format`, or with `missing`, or with `texts`, a list for each series.
+    A full bar is `peak`, by default 100% for percentages and else the largest value. `extra_columns` extend the table.
+    `colors` are those of the series; `reference` is a value with a dashed line and its name. If there are very many
+    groups and they are `ranked`, such as "most frequent labels", the first are drawn and the table has all.
     """
-    written = [
-        list(texts[place]) if texts is not None else ["" if v is None else _three_digits(v) for v in values]
-        for place, (_, values) in enumerate(series)
-    ]
+    labels = texts or [[missing if v is None else f"{v:{number_format}}" for v in values] for _, values in series]
     sizes = [abs(v) for _, values in series for v in values if v is not None]
-    peak = peak if peak is not None else max(sizes, default=0.0)
-    body = {"kind": "bars", "texts": written}
+    if peak is None:
+        peak = 1.0 if number_format.endswith("%") else max(sizes, default=0.0)
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
+    body = {"kind": "bars", "texts": labels}
     if ranked and len(groups) > MOST_LABELS:
         drawn = f"The {MOST_LABELS} {ranked} of {len(groups):,} are drawn; the CSV has all."
         captions["sentence"] = f"{captions.get('sentence', '')} {drawn}".strip()
         groups, series = groups[:MOST_LABELS], [(name, values[:MOST_LABELS]) for name, values in series]
-    figure = bar_figure(groups, series, [line[: len(groups)] for line in written], peak, colours, reference)
+    figure = bar_figure(groups, series, [line[: len(groups)] for line in labels], peak, colors, reference)
     return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
 
 
@@ -150,17 +148,17 @@ def columns_payload(
     title: str,
     marked: Sequence[bool] = (),
     mark_names: Sequence[str] = (),
-    **captions: str,
+    **captions: Unpack[Captions],
 ) -> Payload:
-    """Vertical bars; negative ones go down. `details` are their tooltips.
+    """Return vertical bars with `details` as tooltips; negative ones go down.
 
     Bars that are `marked` have another style; `mark_names` name both styles in the legend, the plain one first.
     """
     numbers = [float(v) for v in values]
-    body = {"keys": [[name, colour] for name, colour in zip(mark_names, COLOURS, strict=False)]}
+    body = {"keys": [[name, color] for name, color in zip(mark_names, COLORS, strict=False)]}
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
     figure = column_figure(numbers, names, details, [bool(flag) for flag in marked] or [False] * len(numbers))
-    return _chart(body, title, ["", "value", "is"], table, captions, figure)
+    return _chart(body, title, ["", "value", "detail"], table, captions, figure)
 
 
 def plane_payload(
@@ -172,9 +170,9 @@ def plane_payload(
     group_names: Sequence[str] = (),
     paths: Sequence[Sequence[int]] = (),
     details: Sequence[str] | None = None,
-    **captions: str,
+    **captions: Unpack[Captions],
 ) -> Payload:
-    """A scatter plot of named points, (n, 2); `paths` are lists of points to join, in the colour of their group."""
+    """Return a scatter plot of named points, (n, 2); `paths` are lists of points to join, in their group's color."""
     kinds = list(groups) if groups is not None else [0] * len(names)
     table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
     figure = scatter_figure(points, names, details or names, kinds, group_names, paths)
@@ -192,21 +190,19 @@ def lines_payload(
     details: Sequence[Sequence[str]] | None = None,
     dashed: Sequence[str] = (),
     extra_columns: ExtraColumns = (),
-    **captions: str,
+    **captions: Unpack[Captions],
 ) -> Payload:
-    """A line chart over named places, a line for each (name, values); the y-axis covers at least `low` to `high`.
+    """Return a line chart over named places; the y-axis covers at least `low` to `high`.
 
     `details`, a list for each series, are tooltips; `dashed` names reference lines; `extra_columns` extend the table.
     """
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
-    spoken = [
-        details[at]
-        if details is not None
-        else [f"{place_name} {place}, {name}: {_three_digits(v)}" for place, v in zip(places, values, strict=True)]
-        for at, (name, values) in enumerate(plain)
+    tooltips = details or [
+        [f"{place_name} {place}, {name}: {_three_digits(v)}" for place, v in zip(places, values, strict=True)]
+        for name, values in plain
     ]
-    figure = line_figure(places, plain, spoken, place_name, dashed, low, high)
+    figure = line_figure(places, plain, tooltips, place_name, dashed, low, high)
     return _chart({}, title, [place_name, *(name for name, _ in plain)], table, captions, figure, extra_columns)
 
 
@@ -215,23 +211,20 @@ def _chart(
     title: str,
     header: list[str],
     rows: list[list[Any]],
-    captions: dict[str, str],
+    captions: Captions,
     figure: "go.Figure",
     extra_columns: ExtraColumns = (),
 ) -> Payload:
-    unknown = set(captions) - {"sentence", "note", "file"}
-    if unknown:
-        raise TypeError(f"A chart has no {', '.join(sorted(unknown))}.")
-    captions = {"title": title, "sentence": "", "note": "", "file": "chart"} | captions
     table = {
         "header": [*header, *(name for name, _ in extra_columns)],
         "rows": [[*row, *(entries[at] for _, entries in extra_columns)] for at, row in enumerate(rows)],
     }
-    return to_json(captions | body | {"table": table, "figure": figure.to_dict()})
+    defaults = {"title": title, "sentence": "", "note": "", "file": "chart"}
+    return to_json(defaults | captions | body | {"table": table, "figure": figure.to_dict()})
 
 
 def _cell_words(names: Sequence[str], value: float | None, unit: str) -> str:
-    """What a cell of a table is: its row, its column, the text in it, its number."""
+    """Describe a cell by its row, its column, its word and its number."""
     number = "" if value is None else f": {value:.3f}{f' {unit}' if unit else ''}"
     return " ".join(name for name in names if name) + number
 

@@ -91,9 +91,9 @@ def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
 
 
 def _viridis() -> NDArray[np.uint8]:
-    """The colour of each of 256 brightnesses, (256, 3)."""
-    colours = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
-    return np.rint(255 * np.array(colours)).astype(np.uint8)
+    """The color of each of 256 brightnesses, (256, 3)."""
+    colors = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
+    return np.rint(255 * np.array(colors)).astype(np.uint8)
 
 
 def _as_text(token: str) -> str:

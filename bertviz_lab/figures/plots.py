@@ -1,4 +1,4 @@
-"""Charts as Plotly figures. Colours are the page's CSS variables, so that light and dark need no second figure.
+"""Charts as Plotly figures. Colors are the page's CSS variables, so that light and dark need no second figure.
 
 Axes are numeric with ticks that carry the names: tokens and labels repeat, and a category axis would merge them.
 Plotly reads a little HTML in its labels, so every text is escaped. plotly is imported when a figure is made: a page
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-#: The data colours of the page; two of them also differ in lightness.
-COLOURS = ("var(--lab-a)", "var(--lab-b)", "var(--lab-kept)", "var(--lab-mask)")
+#: The data colors of the page; two of them also differ in lightness.
+COLORS = ("var(--lab-a)", "var(--lab-b)", "var(--lab-kept)", "var(--lab-mask)")
 TEXT, QUIET, EDGE, PAGE = "var(--lab-text)", "var(--lab-quiet)", "var(--lab-edge)", "var(--lab-page)"
 #: The first two as the full shade of a cell, on which text can be read.
 SHADES = ("var(--lab-shade-a)", "var(--lab-shade-b)")
@@ -31,19 +31,18 @@ _ROW, _TWO_LINES, _HEAD = 26, 32, 30  # pixels
 
 
 def heatmap_figure(
-    values: NDArray[np.floating],
+    values: NDArray[np.floating | np.integer],
     rows: Sequence[str],
     columns: Sequence[str],
     texts: Sequence[Sequence[str]],
     words: Sequence[Sequence[str]],
     peak: float,
     most_names: int = 400,
-    columns_name: str = "",
+    axis: str = "",
 ) -> "go.Figure":
-    """A table of shaded cells, (rows, columns): blue above 0, brown below, full at `peak`; NaN is left white.
+    """Return a table of shaded cells, (rows, columns): blue above 0, brown below, full at `peak`; NaN is left white.
 
-    `texts` stand in the cells, `words` are what hovering says. Of more columns than `most_names` an even selection is
-    named. `columns_name` is the name of their axis.
+    Cells show `texts`; `words` are tooltips. At most about `most_names` columns are named. `axis` is the axis title.
     """
     import plotly.graph_objects as go
 
@@ -63,8 +62,8 @@ def heatmap_figure(
         ygap=2,
     )
     height = max(map(_row_height, rows), default=_ROW) * len(rows) + _HEAD + 20
-    figure = blank_figure([trace], height + (_ROW if columns_name else 0))
-    title = {"text": escaped(columns_name), "standoff": 4}
+    figure = blank_figure([trace], height + (_ROW if axis else 0))
+    title = {"text": escaped(axis), "standoff": 4}
     figure.update_xaxes(_named(columns, most_names), side="top", title=title, showgrid=False, zeroline=False)
     figure.update_yaxes(_named_rows(rows), autorange="reversed", showgrid=False, zeroline=False)
     return figure
@@ -75,7 +74,7 @@ def bar_figure(
     series: Sequence[tuple[str, Sequence[float | None]]],
     texts: Sequence[Sequence[str]],
     peak: float,
-    colours: Sequence[str] = COLOURS,
+    colors: Sequence[str] = COLORS,
     reference: tuple[float, str] | None = None,
 ) -> "go.Figure":
     """Bars that lie, a row for each group and in it a bar for each of `series`, with `texts` beside them.
@@ -99,7 +98,7 @@ def bar_figure(
                 for group, text in zip(groups, written, strict=True)
             ],
             hovertemplate="%{customdata}<extra></extra>",
-            marker={"color": colours[place % len(colours)], "opacity": 0.8},
+            marker={"color": colors[place % len(colors)], "opacity": 0.8},
         )
         for place, ((name, values), written) in enumerate(zip(series, texts, strict=True))
     ]
@@ -128,16 +127,16 @@ def column_figure(
     words: Sequence[str],
     marked: Sequence[bool],
 ) -> "go.Figure":
-    """Columns that stand on a line, or hang from it below 0; the `marked` ones have the other colour."""
+    """Columns that stand on a line, or hang from it below 0; the `marked` ones have the other color."""
     import plotly.graph_objects as go
 
-    colours = [COLOURS[1 if flag or value < 0 else 0] for value, flag in zip(values, marked, strict=True)]
+    colors = [COLORS[1 if flag or value < 0 else 0] for value, flag in zip(values, marked, strict=True)]
     trace = go.Bar(
         x=list(range(len(values))),
         y=list(values),
         customdata=[escaped(text) for text in words],
         hovertemplate="%{customdata}<extra></extra>",
-        marker={"color": colours, "opacity": [0.45 if flag else 0.8 for flag in marked]},
+        marker={"color": colors, "opacity": [0.45 if flag else 0.8 for flag in marked]},
     )
     figure = blank_figure([trace], 210)
     figure.update_xaxes(_named(names, most=16), showgrid=False)
@@ -153,7 +152,7 @@ def scatter_figure(
     group_names: Sequence[str],
     ways: Sequence[Sequence[int]],
 ) -> "go.Figure":
-    """Points in a plane, (n, 2), with names; each of `ways` joins points in the colour of its place."""
+    """Points in a plane, (n, 2), with names; each of `ways` joins points in the color of its place."""
     import plotly.graph_objects as go
 
     traces: list[Any] = [
@@ -161,7 +160,7 @@ def scatter_figure(
             x=points[list(way), 0].tolist(),
             y=points[list(way), 1].tolist(),
             mode="lines",
-            line={"color": COLOURS[place % 4], "width": 1.5},
+            line={"color": COLORS[place % 4], "width": 1.5},
             hoverinfo="skip",
             showlegend=False,
         )
@@ -179,7 +178,7 @@ def scatter_figure(
                 textposition="top center",
                 customdata=[escaped(words[place]) for place in mine],
                 hovertemplate="%{customdata}<extra></extra>",
-                marker={"color": COLOURS[group % 4], "size": 9},
+                marker={"color": COLORS[group % 4], "size": 9},
             )
         )
     figure = blank_figure(traces, 400, legend=len(group_names) > 1)
@@ -210,7 +209,7 @@ def line_figure(
             name=escaped(name),
             customdata=[escaped(text) for text in words[place]],
             hovertemplate="%{customdata}<extra></extra>",
-            line={"color": COLOURS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
+            line={"color": COLORS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
             marker={"size": 6},
         )
         for place, (name, values) in enumerate(series)

@@ -1,14 +1,19 @@
-"""The strip: the tokens of a text with rows of words or numbers below them."""
+"""A text: the strip of its tokens with rows of words or numbers below them, or the text with marked spans."""
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.tokenization import Encoding
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.answer_spans import SpanAnswer
+
 
 #: How tokenizers spell them: BERT's way and RoBERTa's.
 MASKS, PADDINGS = ("[MASK]", "<mask>"), ("[PAD]", "<pad>")
@@ -22,7 +27,7 @@ def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
 
     `word` is equal for the pieces of a word and null outside words; `surface` is what the token adds to the input text,
     empty for added tokens, for a space alone, and after the first of several tokens that make up a character; `spaced`
-    tells whether white space precedes it there; `kind` is its colour.
+    tells whether white space precedes it there; `kind` is its color.
     """
     columns: list[dict[str, Any]] = []
     covered = [0, 0]  # the characters of each text that the tokens so far cover
@@ -62,7 +67,7 @@ def _kind(token: str, segment: int, mask: int, special: bool) -> str:
 class ScoreRow:
     """One row: a number or None for each token.
 
-    `texts` replace the numbers where given, `kinds` their colours; `peak` is the value of a full bar or shade, by
+    `texts` replace the numbers where given, `kinds` their colors; `peak` is the value of a full bar or shade, by
     default the row's largest.
     """
 
@@ -93,7 +98,7 @@ class ScoreRow:
 
 
 def words_row(label: str, description: str, texts: Sequence[str], kinds: Sequence[str] = ()) -> ScoreRow:
-    """A row of words, with a colour each where `kinds` are given."""
+    """A row of words, with a color each where `kinds` are given."""
     return ScoreRow(label, description, [None] * len(texts), "none", texts, kinds=kinds)
 
 
@@ -111,7 +116,7 @@ def scores_payload(
     """The payload of a strip; `columns` replace those of `encoding` where they say more of each token.
 
     `more` may hold `tokens_label` (of the first row), `details` (of each token a sentence as a list, whose every second
-    part is emphasised), `legend` ([[colour, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
+    part is emphasized), `legend` ([[color, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
     `table` ({title, header, rows}). Raises `ValueError` where a row does not have one entry per token.
     """
     columns = columns or token_columns(encoding)
@@ -121,3 +126,52 @@ def scores_payload(
             raise ValueError(f"The row {body['label']} has {len(body['values'])} entries for {len(columns)} tokens.")
     body = {"title": title, "sentence": sentence, "note": note, "file": file, "columns": columns, "rows": bodies}
     return to_json(body | more)
+
+
+@dataclass(frozen=True)
+class Span:
+    """The span text[start:end], its label and its probability (None where unknown)."""
+
+    start: int
+    end: int
+    label: str
+    score: float | None
+
+
+def marked_payload(
+    text: str,
+    spans: Sequence[Span] = (),
+    alternatives: Sequence["SpanAnswer"] = (),
+    *,
+    title: str,
+    sentence: str = "",
+    chosen: int | None = 0,
+    file: str = "marked",
+) -> Payload:
+    """The payload of the highlighted text. Offsets are in code points of `text`, as in Python.
+
+    `alternatives` are answers, the most probable first; `chosen` is the index of the one to highlight first, or None.
+    Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.
+    """
+    ordered = sorted(spans, key=lambda span: span.start)
+    offsets = [(span.start, span.end) for span in ordered]
+    for start, end in [*offsets, *((answer.start, answer.end) for answer in alternatives if answer.text)]:
+        if not 0 <= start < end <= len(text):
+            raise ValueError(f"The span {start} to {end} is not in a text of {len(text)} characters.")
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(offsets)):
+        raise ValueError("Two spans overlap.")
+    answers = [
+        {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
+        for answer in alternatives
+    ]
+    return to_json(
+        {
+            "title": title,
+            "sentence": sentence,
+            "text": text,
+            "spans": [asdict(span) for span in ordered],
+            "alternatives": answers,
+            "chosen": chosen if answers else None,
+            "file": file,
+        }
+    )

@@ -8,8 +8,7 @@ from bertviz_lab.figures.interpret.masking import (
     masking_payload,
     masking_statistics_payload,
 )
-from bertviz_lab.figures.interpret.tokens import token_payload
-from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 from bertviz_lab.show.view import View, chart, view
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain

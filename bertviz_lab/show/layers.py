@@ -17,9 +17,8 @@ from bertviz_lab.figures.interpret.embeddings import (
     neighbours_payload,
     similarity_payload,
 )
-from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload
-from bertviz_lab.figures.interpret.norms import NormKind, norms_payload, token_norms_payload
-from bertviz_lab.figures.interpret.side_by_side import heads_payload
+from bertviz_lab.figures.interpret.layers import NormKind, logit_lens_payload, norms_payload, token_norms_payload
+from bertviz_lab.figures.interpret.predictions import heads_payload
 from bertviz_lab.interpret import (
     METRICS,
     AttentionComparison,

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from bertviz_lab.figures.interpret.attribution import attribution_payload
-from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_payload
-from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
-from bertviz_lab.figures.interpret.logit_lens import surprisal_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
+from bertviz_lab.figures.interpret.layers import surprisal_payload
 from bertviz_lab.figures.interpret.predictions import (
     answer_payload,
+    comparison_payload,
     entities_payload,
     fill_mask_payload,
+    follows_payload,
+    joint_payload,
     labels_payload,
     next_sentence_payload,
 )
-from bertviz_lab.figures.interpret.side_by_side import follows_payload
 from bertviz_lab.interpret import (
     Attribution,
     Classification,

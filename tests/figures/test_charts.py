@@ -1,14 +1,21 @@
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.attribution import _times, attribution_payload
-from bertviz_lab.figures.interpret.comparison import comparison_payload
+from bertviz_lab.figures.charts import (
+    Matrix,
+    bars_payload,
+    columns_payload,
+    lines_payload,
+    matrix_payload,
+    plane_payload,
+)
+from bertviz_lab.figures.interpret.attribution import _times, attribution_payload, head_ablation_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
-from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
 from bertviz_lab.figures.interpret.masking import masking_statistics_payload
+from bertviz_lab.figures.interpret.predictions import comparison_payload
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.interpret import Attribution, Target
@@ -16,23 +23,43 @@ from tests.charts import shown
 from tests.ui.components.harness import SENTENCE, encoding
 
 
-def test_a_matrix_keeps_its_numbers_and_tells_them_in_a_table() -> None:
-    body = shown(matrix_payload(np.array([[0.5, np.nan], [-2.0, 1.0]]), ["a", "b"], ["x", "y"], title="T"))
+def matrix(values: object, rows: str, columns: str, **options: object) -> dict[str, Any]:
+    return shown(
+        matrix_payload(Matrix(values=np.array(values), rows=list(rows), columns=list(columns), **options), title="T")
+    )
+
+
+def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:
+    body = matrix([[0.5, np.nan], [-2.0, 1.0]], "ab", "xy")
     assert body["values"] == [[0.5, None], [-2.0, 1.0]]
     assert body["peak"] == 2.0
     assert body["table"] == {"header": ["", "x", "y"], "rows": [["a", 0.5, None], ["b", -2.0, 1.0]]}
+    (trace,) = body["figure"]["data"]
+    assert trace["text"] == [["0.5", ""], ["-2", "1"]]
+    assert trace["textfont"]["color"] == "var(--lab-text)"
+    assert [color for _, color in trace["colorscale"]] == [
+        "var(--lab-shade-b)",
+        "var(--lab-page)",
+        "var(--lab-shade-a)",
+    ]
+    words = matrix([[0.25]], "a", "x", words=[["cat"]])
+    assert (words["texts"], words["table"]["rows"]) == ([["cat"]], [["a", "cat 0.25"]])
+    counts = matrix([[3, 1]], "a", "xy", texts=[["3!", ""]], shades=np.array([[0.75, -0.25]]), picks=([7], [8, 9]))
+    assert (counts["texts"], counts["table"]["rows"]) == ([["3!", ""]], [["a", 3, 1]])
+    assert counts["figure"]["data"][0]["z"] == [[0.75, -0.25]]
+    assert counts["picks"] == [[{"row": 7, "column": 8}, {"row": 7, "column": 9}]]
 
 
-def test_a_matrix_of_words_has_them_in_its_table() -> None:
-    body = shown(matrix_payload(np.array([[0.25]]), ["a"], ["x"], title="T", texts=[["cat"]]))
-    assert body["table"]["rows"] == [["a", "cat 0.25"]]
-
-
-def test_bars_of_two_series_stand_beside_each_other() -> None:
-    body = shown(bars_payload(["cat", "dog"], [("one", [0.5, 0.25]), ("two", [0.1, None])], title="T"))
+def test_bars_have_labels_a_peak_and_a_table() -> None:
+    series = [("one", [0.5, 0.25]), ("two", [0.1, None])]
+    body = shown(bars_payload(["cat", "dog"], series, title="T", extra_columns=[("seen", [7, 8])]))
     assert body["layout"]["xaxis"]["range"] == [0, 0.5]
-    assert body["table"]["rows"] == [["cat", 0.5, 0.1], ["dog", 0.25, None]]
+    assert body["table"]["header"] == ["", "one", "two", "seen"]
+    assert body["table"]["rows"] == [["cat", 0.5, 0.1, 7], ["dog", 0.25, None, 8]]
     assert body["series"][1]["texts"] == ["0.1", ""]
+    percentages = shown(bars_payload(["cat", "dog"], series, title="T", number_format=".0%", missing="none"))
+    assert percentages["layout"]["xaxis"]["range"] == [0, 1]
+    assert percentages["series"][1]["texts"] == ["10%", "none"]
 
 
 def test_every_kind_has_a_title_a_table_and_a_file() -> None:
@@ -49,9 +76,9 @@ def test_every_kind_has_a_title_a_table_and_a_file() -> None:
 
 def test_shapes_that_do_not_agree_are_refused() -> None:
     with pytest.raises(ValueError, match="rows"):
-        matrix_payload(np.zeros((2, 2)), ["a"], ["x", "y"], title="T")
-    with pytest.raises(TypeError, match="colour"):
-        bars_payload([], [], title="T", colour="red")
+        matrix(np.zeros((2, 2)), "a", "xy")
+    with pytest.raises(ValueError, match="rows"):
+        matrix(np.zeros((1, 2)), "a", "xy", shades=np.zeros((2, 1)))
     with pytest.raises(ValueError, match="entries"):
         scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", [1.0])], title="T")
 
@@ -98,13 +125,10 @@ def test_masks_of_nothing_are_counted_as_none() -> None:
     assert "0 tokens were selected" in body["sentence"]
 
 
-def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
-    assert "every pair" not in shown(similarity_payload(["a"], np.ones((1, 1))))["note"]
+def test_similar_embeddings_are_explained_and_others_are_not() -> None:
     assert "at least 0.45" in shown(similarity_payload(["a", "b"], np.array([[1, 0.45], [0.45, 1]])))["note"]
-
-
-def test_sentences_that_a_model_keeps_apart_are_not_said_to_be_all_similar() -> None:
-    """After fine-tuning the cosines of two classes can be negative."""
+    assert shown(similarity_payload(["a"], np.ones((1, 1))))["note"] == ""
+    # After fine-tuning the cosines of two classes can be negative.
     assert shown(similarity_payload(["a", "b"], np.array([[1, -0.6], [-0.6, 1]])))["note"] == ""
 
 
@@ -122,42 +146,15 @@ def test_a_change_of_log_probability_is_told_in_times(change: float, words: str)
     assert words in _times(change)
 
 
-def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
-    mask = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
-    body = shown(comparison_payload(SimpleNamespace(names=("one", "other"), masks=(mask,))))
-    assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not in its vocabulary"]]
+def test_a_comparison_is_titled_with_its_models_and_labels_missing_words() -> None:
+    def compared(names: tuple[str, ...], probabilities: tuple[float | None, ...]) -> dict[str, Any]:
+        mask = (SimpleNamespace(token="cat", probabilities=probabilities),)
+        return shown(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))
 
-
-@pytest.mark.parametrize(
-    ("names", "title"), [(("one", "other"), "one and other"), (("one", "other", "third"), "one, other and third")]
-)
-def test_a_comparison_is_titled_with_its_models(names: tuple[str, ...], title: str) -> None:
-    mask = (SimpleNamespace(token="cat", probabilities=(0.5,) * len(names)),)
-    assert shown(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))["title"] == title
-
-
-def test_counts_are_written_where_values_only_shade() -> None:
-    counts = np.array([[3, 1]])
-    body = shown(matrix_payload(np.array([[0.75, 0.25]]), ["a"], ["x", "y"], title="T", counts=counts))
-    assert body["texts"] == [["3", "1"]]
-    assert body["table"]["rows"] == [["a", 3, 1]]
-    with pytest.raises(ValueError, match="rows"):
-        matrix_payload(np.zeros((1, 2)), ["a"], ["x", "y"], title="T", counts=counts.T)
-
-
-def test_a_table_can_have_further_columns() -> None:
-    body = shown(bars_payload(["cat"], [("one", [0.5])], title="T", extra_columns=[("seen", [7])]))
-    assert body["table"] == {"header": ["", "one", "seen"], "rows": [["cat", 0.5, 7]]}
-
-
-def test_what_stands_in_cells_has_the_colour_of_the_text_on_shades_that_let_it_be_read() -> None:
-    (trace,) = shown(matrix_payload(np.array([[0.5, -2.0]]), ["a"], ["x", "y"], title="T"))["figure"]["data"]
-    assert trace["textfont"]["color"] == "var(--lab-text)"
-    assert [paint for _, paint in trace["colorscale"]] == [
-        "var(--lab-shade-b)",
-        "var(--lab-page)",
-        "var(--lab-shade-a)",
-    ]
+    assert compared(("one", "other", "third"), (0.5, 0.5, 0.5))["title"] == "one, other and third"
+    two = compared(("one", "other"), (0.5, None))
+    assert two["title"] == "one and other"
+    assert [series["texts"] for series in two["series"]] == [["50.0%"], ["not in its vocabulary"]]
 
 
 def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
@@ -168,7 +165,7 @@ def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
 
 def test_a_long_name_of_a_row_stands_in_two_lines_and_short_ones_in_one() -> None:
     names = ["word order", "subject-verb agreement across a distractor", f"{'very ' * 20}long"]
-    figure = heatmap_figure(np.zeros((3, 1)), names, ["0"], [[""]] * 3, [[""]] * 3, 1.0, columns_name="step")
+    figure = heatmap_figure(np.zeros((3, 1)), names, ["0"], [[""]] * 3, [[""]] * 3, 1.0, axis="step")
     short, two_lines, cut = figure.layout.yaxis.ticktext
     assert short == "word order"
     assert two_lines.replace("<br>", " ") == names[1]

@@ -1,5 +1,5 @@
-"""Figures of one model and one text, a file for each analysis.
+"""Figures of one model and one text.
 
-`tokens` and `word_splits` (the input), `masking`, `predictions`, `attention`, `head_ablation`, `attribution`,
-`logit_lens` (and surprisal), `norms`, `embeddings`, `comparison` and `side_by_side` (several models).
+In reading order: `tokens` (the input), `masking`, `predictions` (of one model or several), `attention`, `attribution`
+(and head ablation), `layers` (logit lens, surprisal, norms), `embeddings`.
 """

@@ -1,4 +1,4 @@
-"""Attention weights of a whole model, quantised so that the page can hold every head at once."""
+"""Attention weights of a whole model, quantized so that the page can hold every head at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,7 @@ from bertviz_lab.figures.payload import Payload, base64_array, to_json
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import QueryKey
 
-#: Attention weights lie in 0..1 and are mostly small. Their square roots are quantised far more evenly: 8 bits then
+#: Attention weights lie in 0..1 and are mostly small. Their square roots are quantized far more evenly: 8 bits then
 #: distinguish 0.00002 from 0, and 16 bits are accurate to 0.00002 everywhere.
 SQRT_TOP = {8: 255, 16: 65535}
 #: Up to this many bytes, cells are sent with 16 bits each, which is accurate to 0.00002.
@@ -231,7 +231,7 @@ def _listed(added: Mapping[str, float]) -> str:
 
 
 def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Differences in -1..1 quantised as their signed square roots, 0 being the middle code.
+    """Differences in -1..1 quantized as their signed square roots, 0 being the middle code.
 
     A code c stands for s|s| with s = (c - half) / half, half being 127 (8 bits) or 32767 (16 bits).
     Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
@@ -245,7 +245,7 @@ def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.uns
 
 
 def sqrt_codes(weights: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Weights in 0..1 quantised as their square roots.
+    """Weights in 0..1 quantized as their square roots.
 
     A code c stands for the weight (c / top)², top being 255 (8 bits) or 65535 (16 bits).
     Raises `ValueError` where a weight is outside 0..1 by more than rounding, or is not a number.

@@ -1,4 +1,4 @@
-"""Attribution: what each token contributes to a prediction, one row per method."""
+"""The contribution of each token and of each attention head to a prediction."""
 
 import math
 from collections.abc import Sequence
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Attribution, Target
+
 
 NOT_AN_EXPLANATION = (
     "Attention weights show where a head gathers information, not its effect on the prediction: tokens with high "
@@ -78,3 +80,56 @@ def _times(change: float) -> str:
         return "over a million times as likely" if change > 0 else "less than a millionth as likely"
     factor = f"{ratio:.1f}" if ratio < 20 else f"{ratio:,.0f}"
     return f"{factor} times as likely" if change > 0 else f"1/{factor} as likely"
+
+
+def head_ablation_payload(
+    effects: NDArray[np.floating],
+    layer_effects: NDArray[np.floating],
+    target: "Target",
+    off: Sequence[Sequence[bool]] | None = None,
+    sharing_note: str = "",
+) -> Payload:
+    """The (layers, heads) effects on the target's score, with a column for whole layers.
+
+    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked. With a
+    `sharing_note` all layers are one, and a head is ablated where that layer is used for one of them.
+    """
+    layers, heads = effects.shape
+    values = np.concatenate([effects, layer_effects[:, None]], axis=1)
+    texts = [[f"{value:.3g}" for value in row] for row in values]
+    for layer, head in np.argwhere(np.asarray(off)) if off is not None else ():
+        texts[layer][head] = "off"
+    matrix = Matrix(
+        values=values,
+        rows=[f"layer {layer + 1}" for layer in range(layers)],
+        columns=[*(f"{head + 1}" for head in range(heads)), "all"],
+        column_name="head",
+        texts=texts,
+        peak=float(np.abs(effects).max(initial=0.0)) or 1.0,
+        unit="" if target.is_regression else "nats",
+        picks=None if off is None else (range(layers), range(heads + 1)),
+    )
+    return matrix_payload(
+        matrix,
+        title=f"Effect of each head on {target.title}",
+        sentence="Ablated one at a time: blue heads support the prediction, brown ones oppose it; the last "
+        f"column ablates all heads of a layer.{' Click a head to ablate it.' if off is not None else ''}",
+        file="heads",
+        note=f"Values are the {target.quantity} with the head minus without it (Michel et al. 2019). Heads can "
+        "compensate for each other, so a small effect does not mean that a head does nothing."
+        + (f" {sharing_note} A head is ablated in one layer only." if sharing_note else ""),
+    )
+
+
+def change_payload(
+    names: Sequence[str],
+    before: Sequence[float],
+    after: Sequence[float],
+    intervention: str,
+    *,
+    regression: bool = False,
+) -> Payload:
+    """The probabilities of some classes before and after an intervention; with `regression` they are plain numbers."""
+    series = [("unmodified model", [float(v) for v in before]), (intervention, [float(v) for v in after])]
+    number_format = ".2f" if regression else ".1%"
+    return bars_payload(names, series, title="Prediction before and after", number_format=number_format, file="what-if")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.charts import Matrix, bars_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
@@ -50,7 +50,7 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
         title=" + ".join(parts) if len(parts) > 1 else "Token embedding",
         sentence=f"The input embedding is {count.get(len(parts), 'the sum of three learned vectors')}; bars show "
         f"{'norms' if len(parts) == 1 else 'their norms'}.",
-        note=f"LayerNorm then normalises it (Devlin et al. 2018, figure 2). {note}".strip(),
+        note=f"LayerNorm then normalizes it (Devlin et al. 2018, figure 2). {note}".strip(),
         file="embeddings",
     )
 
@@ -60,13 +60,10 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
     names = [_name(text, index) for index, text in enumerate(texts)]
     off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
     least = float(off_diagonal.min()) if off_diagonal.size else 0.0
+    columns = [str(index + 1) for index in range(len(texts))]
     return matrix_payload(
-        cosines,
-        names,
-        [str(index + 1) for index in range(len(texts))],
+        Matrix(values=cosines, rows=names, columns=columns, column_name="and", peak=1.0),
         title="Cosine similarity of the sentences",
-        column_name="and",
-        peak=1.0,
         file="similarity",
         sentence="Cosine between the sentence embeddings: 1 is the same direction.",
         note=f"Every pair has at least {least:.2f}: the embeddings of a model that was not trained for sentence "
@@ -96,7 +93,7 @@ def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
         [n.token for n in neighbours],
         [("cosine", cosines)],
         title=f"Nearest neighbours of {word}",
-        texts=[[f"{c:.2f}" for c in cosines]],
+        number_format=".2f",
         peak=1.0,
         file="neighbours",
         sentence="By cosine between token embeddings, before any layer adds context.",

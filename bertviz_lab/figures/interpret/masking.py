@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.figures.charts import bars_payload, matrix_payload
+from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload, token_columns, words_row
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 CHOSEN = ("mask", "random", "kept")
 OUTCOMES = ("special", "not chosen", *CHOSEN)
-#: The colour of each outcome, a sign that says the same without colour, its name, and what it means.
+#: The color of each outcome, a sign that says the same without color, its name, and what it means.
 _SHOWN = {
     "mask": ("out-mask", "■", "masked", "replaced by [MASK]; the model must predict it"),
     "random": ("out-random", "↻", "random", "replaced by a random token; the model must still predict the original"),
@@ -118,8 +118,8 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
         names,
         [("counted", shares), ("expected", expected)],
         title=f"{counts.draws:,} draws",
+        number_format=".2%",
         texts=[[f"{share:.2%}" for share in shares], intervals],
-        peak=1.0,
         file="draws",
         sentence=f"{counts.chosen:,} tokens were selected. {warning}".strip(),
     )
@@ -128,15 +128,17 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
 def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
     """One row per epoch, one column per token: the positions that the model predicts."""
     symbols = {"mask": "■", "random": "↻", "kept": "="}
-    tokens = list(epochs[0].encoding.tokens)
     values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
-    return matrix_payload(
-        values,
-        [f"epoch {index + 1}" for index in range(len(epochs))],
-        tokens,
-        title="Static masking" if static else "Dynamic masking",
-        texts=[[symbols.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
+    matrix = Matrix(
+        values=values,
+        rows=[f"epoch {index + 1}" for index in range(len(epochs))],
+        columns=list(epochs[0].encoding.tokens),
+        words=[[symbols.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
         peak=2.0,
+    )
+    return matrix_payload(
+        matrix,
+        title="Static masking" if static else "Dynamic masking",
         file="passes",
         note="■ [MASK], ↻ random token, = unchanged; the model has to predict all three.",
         sentence="The same masks repeat (Google's code wrote ten sets to disk)."

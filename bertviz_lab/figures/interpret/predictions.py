@@ -1,16 +1,17 @@
-"""Predictions: masked tokens, the next sentence, and those of fine-tuned models as bars or marked in the text."""
+"""Predictions of one model or several: masked tokens, the next sentence, labels, entities and answers."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bertviz_lab.figures.charts import bars_payload
-from bertviz_lab.figures.marking import Span, marked_payload
-from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.strips import token_columns
+from bertviz_lab.figures.payload import Payload, message_payload, to_json
+from bertviz_lab.figures.strips import Span, marked_payload, token_columns
 from bertviz_lab.metrics import marks_entities
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Classification, FillMask, PassageAnswer, WordLabels
+    from bertviz_lab.interpret import Classification, FillComparison, FillMask, JointFill, PassageAnswer, WordLabels
 
 
 def next_sentence_payload(is_next: float, is_random: float) -> Payload:
@@ -20,8 +21,7 @@ def next_sentence_payload(is_next: float, is_random: float) -> Payload:
         ["B follows A", "B comes from elsewhere"],
         [("probability", shares)],
         title="Prediction: is next" if is_next > 0.5 else "Prediction: not next",
-        texts=[[f"{share:.1%}" for share in shares]],
-        peak=1.0,
+        number_format=".1%",
         file="next-sentence",
     )
 
@@ -40,16 +40,13 @@ def labels_payload(prediction: "Classification") -> Payload:
     """The labels of a text with their probabilities; of a regression the predicted number."""
     labels, scores = zip(*((label.label, label.score) for label in prediction.labels), strict=True)
     if len(labels) == 1 and not prediction.multi_label:
-        return bars_payload(
-            labels, [("number", scores)], title="Predicted value", texts=[[f"{scores[0]:.2f}"]], file="value"
-        )
+        return bars_payload(labels, [("number", scores)], title="Predicted value", number_format=".2f", file="value")
     named = ", ".join(prediction.predicted) or "none of its labels"
     return bars_payload(
         labels,
         [("probability", scores)],
         title=f"Predicted label: {named if prediction.multi_label else labels[0]}",
-        texts=[[f"{score:.1%}" for score in scores]],
-        peak=1.0,
+        number_format=".1%",
         sentence="Each label has its own probability (multi-label)." if prediction.multi_label else "",
         ranked="most probable labels",
         file="labels",
@@ -78,3 +75,71 @@ def answer_payload(answer: "PassageAnswer") -> Payload:
         chosen=0 if answer.text else None,
         file="answers",
     )
+
+
+def comparison_payload(comparison: "FillComparison") -> Payload:
+    """Bars side by side; "not in its vocabulary" for tokens that a vocabulary lacks."""
+    several = len(comparison.masks) > 1
+    groups: list[str] = []
+    values: list[list[float | None]] = [[] for _ in comparison.names]
+    for number, mask in enumerate(comparison.masks, 1):
+        for candidate in mask:
+            groups.append(f"{number}: {candidate.token}" if several else candidate.token)
+            for model, probability in enumerate(candidate.probabilities):
+                values[model].append(probability)
+    *first, last = comparison.names
+    return bars_payload(
+        groups,
+        list(zip(comparison.names, values, strict=True)),
+        title=f"{', '.join(first)} and {last}" if first else last,
+        number_format=".1%",
+        missing="not in its vocabulary",
+        file="comparison",
+        sentence=f"Top predictions of {'both' if len(comparison.names) == 2 else 'all'}, and their "
+        "probability under each model.",
+    )
+
+
+def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
+    """Joint fills of all masked tokens, the best first, beside the independent predictions."""
+    sequences = list(joint.joint[:limit])
+    names = [" · ".join(sequence.tokens) for sequence in sequences]
+    independent = " · ".join(joint.independent.tokens)
+    scores = [math.exp(sequence.log_probability) for sequence in sequences]
+    if independent not in names:
+        names.append(f"{independent} (independently)")
+        scores.append(math.exp(joint.independent.log_probability))
+    else:
+        names[names.index(independent)] += " (also independently)"
+    order = " then ".join(f"masked token {index + 1}" for index in sequences[0].order)
+    return bars_payload(
+        names,
+        [("probability", scores)],
+        title="All masked tokens jointly",
+        number_format=".2%",
+        file="together",
+        sentence=f"The most confident masked token is filled first, then the model runs again: here {order}. Predicted "
+        "independently, masked tokens need not agree with each other.",
+        note="Products of conditional probabilities, each given the tokens filled before it. Another order may give "
+        "other numbers: BERT does not define one joint probability of a sentence (Torroba Hennigen and Kim 2023).",
+    )
+
+
+def follows_payload(names: Sequence[str], shares: Sequence[float | None]) -> Payload:
+    """Each model's probability that B follows A; None for one without a next-sentence head."""
+    if all(share is None for share in shares):
+        return message_payload("None of these models has an NSP head.")
+    return bars_payload(
+        list(names),
+        [("B follows A", list(shares))],
+        title="Does B follow A? (NSP)",
+        number_format=".1%",
+        missing="no NSP head",
+        file="next-sentence",
+        sentence="Probability under each model that B is the next sentence; 50% is chance.",
+    )
+
+
+def heads_payload(names: Sequence[str], grids: Sequence[str]) -> Payload:
+    """All heads of each model; `grids` are payloads of the attention grid, one for each name."""
+    return to_json({"names": list(names), "grids": list(grids), "file": "heads"})

@@ -1,6 +1,6 @@
 """Figures of training data, runs and results.
 
-In reading order: `health` (a corpus), `preview` and `task_data` (labelled examples); `panels` and `curves` (learning
-curves), `runs` (several side by side), `probes`; `trials`, `finetuning` and `examples` (results of a fine-tuning);
-`dynamics` and `snapshot_charts` (training dynamics), `ablation_study`.
+In reading order: `data` (a corpus, labeled examples); `panels` and `curves` (learning curves), `runs` (several side by
+side), `probes`, `finetuning` (scores and trials); `dynamics` and `snapshot_charts` (training dynamics),
+`ablation_study`.
 """

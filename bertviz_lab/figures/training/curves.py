@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import COLOURS, EDGE, PAGE, QUIET, blank_figure, escaped
+from bertviz_lab.figures.plots import COLORS, EDGE, PAGE, QUIET, blank_figure, escaped
 from bertviz_lab.figures.training.panels import (
     ACCURACY,
     DETECTION,
@@ -53,7 +53,7 @@ AXES: dict[str, list[dict[str, Any]]] = {
     ],
     "tokens": [{"size": 1, "label": "tokens seen", "tickformat": "~s", "hover": "%{x:,} tokens"}],
 }
-#: Name, colour and marker symbol of a run that is compared with others.
+#: Name, color and marker symbol of a run that is compared with others.
 ComparedRun = tuple[str, str, str]
 
 _SMALL = {"size": 11, "color": QUIET}
@@ -71,7 +71,7 @@ _MARKS: dict[str, dict[str, Any]] = {
     },
     "warm_up": {
         "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "layer": "below", "opacity": 0.1,
-        "fillcolor": COLOURS[2], "line": {"width": 0},
+        "fillcolor": COLORS[2], "line": {"width": 0},
     },
 }  # fmt: skip
 #: What every figure of curves is filled with besides a log.
@@ -86,9 +86,9 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
     import plotly.graph_objects as go
 
     traces = []
-    for run, (run_name, run_colour, symbol) in enumerate(runs or [("", "", "circle-open")]):
+    for run, (run_name, run_color, symbol) in enumerate(runs or [("", "", "circle-open")]):
         for series in panel.series:
-            colour = run_colour or series.colour
+            color = run_color or series.color
             faint = bool(runs) and panel.held_out  # what is compared are the held-out points
             looks: dict[str, dict[str, Any]] = {}
             if series.smooth:
@@ -98,12 +98,12 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
                 looks["held-out"] = {
                     "mode": "lines+markers" if runs or panel.joined else "markers",
                     "line_width": 2 if runs else 1,
-                    "marker": {"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
+                    "marker": {"color": color, "size": 7, "symbol": symbol, "line": {"color": color, "width": 2}},
                 }
             for role, look in looks.items():
                 trace = go.Scatter(
                     name=escaped(run_name or series.name) + (", held-out" if role == "held-out" and not runs else ""),
-                    line_color=colour,
+                    line_color=color,
                     hovertemplate=None if look.get("hoverinfo") else "%{y}",
                     legendgroup=str(run),
                     showlegend=bool(runs) and role == list(looks)[-1],
@@ -141,7 +141,7 @@ def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
         "held_out": panel.held_out,
         "folded": panel.folded,
         "logarithmic": panel.unit in _LOGARITHMIC,
-        "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.colour} for s in panel.series],
+        "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.color} for s in panel.series],
         "baselines": [
             {"key": line.key, "name": line.name, "field": line.field, "mark": line.mark}
             for line in panel.baselines

@@ -1,17 +1,18 @@
-"""Scores of a fine-tuned model as charts: confusion matrix, reliability, metrics per class and per slice."""
+"""Results of a fine-tuning as charts: confusion matrix, reliability, scores per class and slice, and trials."""
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
+from bertviz_lab.figures.charts import MOST_LABELS, Matrix, bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
-from bertviz_lab.metrics.names import NAMES, format_score
+from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Slice
@@ -45,19 +46,22 @@ def confusion_payload(report: ClassificationReport) -> Payload:
             f" The {len(drawn)} of {len(report.labels):,} labels with the most frequent errors are drawn, with "
             f"{errors[block].sum():,} of all {errors.sum():,} errors; the CSV has all cells."
         )
-    payload = matrix_payload(
-        shares[block],
-        names,
-        names,
-        title="Confusion matrix",
+    zero = "0" if len(drawn) <= _ZEROS_WRITTEN else ""
+    matrix = Matrix(
+        values=counts[block],
+        rows=names,
+        columns=names,
         row_name="true label",
-        column_name="predicted",
-        peak=1.0,
-        picks=True,
-        places=drawn,
-        counts=counts[block],
+        texts=[[f"{count:,}" if count else zero for count in row] for row in counts[block].tolist()],
         details=details,
-        diagonal=True,
+        # Errors are few compared with what is correct: square roots make them visible.
+        shades=np.where(np.eye(len(drawn), dtype=bool), 1, -1) * np.sqrt(shares[block]),
+        peak=1.0,
+        picks=(drawn, drawn),
+    )
+    payload = matrix_payload(
+        matrix,
+        title="Confusion matrix",
         sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}.{most_frequent}",
         note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
@@ -125,8 +129,7 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
         [s.label for s in scores],
         columns,
         title=f"Metrics per {what}",
-        texts=[[f"{value:.1%}" for value in values] for _, values in columns],
-        peak=1.0,
+        number_format=".1%",
         extra_columns=[("examples", [s.support for s in scores])],
         sentence=total + (f" The hardest {what} is {worst.label}, {worst.f1:.1%}." if worst else ""),
         note="Precision: the share of predictions that are correct. Recall: the share of true examples that the "
@@ -156,8 +159,8 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
         groups,
         [(name, [s.score for s in filled])],
         title=f"{name} by {' and '.join(kinds)}",
+        number_format=".1%",
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
-        peak=1.0,
         extra_columns=[("examples", [s.count for s in filled])],
         sentence=sentence,
         note="Slices with few examples are unreliable.",
@@ -181,3 +184,98 @@ def _cell_text(true: str, predicted: str, count: int, share: float) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
+
+
+#: The main metrics of each task with their display names.
+MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
+    "classification": (("accuracy", "accuracy"),),
+    "multilabel": (("micro_f1", "micro F1"),),
+    "regression": (("spearman", "Spearman"),),
+    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
+    "qa": (("f1", "F1 of answers"),),
+    "embeddings": (("spearman", "Spearman"), ("mrr", "MRR")),
+}
+#: Baselines other than the majority class.
+_GUESSES = {
+    "multilabel": "most-frequent-label baseline",
+    "regression": "mean baseline",
+    "qa": "no-answer baseline",
+    "embeddings": "random ranking",
+}
+#: A confusion matrix with more labels leaves its zeros unwritten.
+_ZEROS_WRITTEN = 15
+RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
+
+
+def trials_payload(
+    rows: Sequence[Mapping[str, Any]],
+    task: str = "classification",
+    *,
+    baselines: Mapping[str, float] | None = None,
+    measure: str = "",
+) -> Payload:
+    """The score of each trial of a run and of the baseline: bars of the task's main metric.
+
+    `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`. `measure` is the metric
+    by which trials are compared, by default the task's. Trials that differ in the seed alone are summarized by mean
+    and standard deviation.
+    """
+    baseline_name = _GUESSES.get(task, "majority-class baseline")
+    names = dict(MAIN_MEASURES[task])
+    pairs = [(measure, names.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
+    main_measure = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
+    if main_measure is None:
+        return message_payload("No trial has ended yet.")
+    field, name = main_measure
+    show = partial(format_score, field)
+    done = [row for row in rows if row.get(field) is not None]
+    groups = [str(row["name"]) or "this run" for row in done]
+    values = [float(row[field]) for row in done]
+    texts = [show(value) for value in values]
+    sentences = []
+    trained = [index for index, group in enumerate(groups) if group != RANDOM_WEIGHTS]
+    if len(trained) > 1:
+        best = (min if field == "loss" else max)(trained, key=values.__getitem__)
+        sentences.append(f"Best on held-out examples: {groups[best]}, {name} {texts[best]}.")
+    for family, members in _families(groups, values).items():
+        if len(members) < 2:
+            continue
+        mean, stdev = statistics.fmean(members), statistics.stdev(members)
+        deviation = format_deviation(field, stdev)
+        label = f"mean, {family}" if family else f"mean of {len(members)} seeds"
+        groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {deviation}"]
+        prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
+        sentences.append(
+            f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
+            f"{show(min(members))} to {show(max(members))}."
+        )
+    baseline = (baselines or {}).get(field)
+    if baseline is not None:
+        groups, values, texts = [*groups, baseline_name], [*values, float(baseline)], [*texts, show(float(baseline))]
+        sentences.append(f"{baseline_name[:1].upper()}{baseline_name[1:]}: {show(float(baseline))}.")
+    others = sorted({key for row in done for key, value in row.items() if _is_measure(key, value)} - {field})
+    padding = [None] * (len(groups) - len(done))
+    return bars_payload(
+        groups,
+        [(name, values)],
+        title="Trials" if len(done) > 1 else "Result",
+        number_format=".1%",
+        texts=[texts],
+        extra_columns=[(key, [*(row.get(key) for row in done), *padding]) for key in ["best_step", *others]],
+        sentence=" ".join(sentences),
+        note="Best checkpoint of each trial, evaluated on held-out examples.",
+        file="trials",
+    )
+
+
+def _families(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
+    """The values of trials that differ in the seed alone, by the rest of their names."""
+    families: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        parts = [part for part in name.split(", ") if not part.startswith("seed ")]
+        families.setdefault(", ".join(parts), []).append(value)
+    return families
+
+
+def _is_measure(key: str, value: Any) -> bool:
+    return isinstance(value, (int, float)) and key not in ("trial", "step", "best_step", "seconds", "tokens")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from bertviz_lab.figures.plots import COLOURS
+from bertviz_lab.figures.plots import COLORS
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,7 @@ class Series:
     field: str
     name: str
     label: str
-    colour: str = COLOURS[0]
+    color: str = COLORS[0]
     smooth: bool = True
 
 
@@ -57,14 +57,14 @@ MLM = Panel(
     "mlm", "MLM loss", "masked language modelling: cross-entropy at the masked tokens, in nats; lower is better",
     "nats",
     (
-        Series("causal_loss", "next token", "Next-token loss", COLOURS[2]),
+        Series("causal_loss", "next token", "Next-token loss", COLORS[2]),
         Series("mlm_loss", "masked tokens", "MLM loss"),
     ),
     (Baseline("mlm_loss", "uniform baseline, ln V"), Baseline("unigram_entropy", "unigram-entropy baseline")),
 )  # fmt: skip
 NSP = Panel(
     "nsp", "NSP loss", "next-sentence prediction: cross-entropy of whether B follows A, in nats; lower is better",
-    "nats", (Series("nsp_loss", "NSP", "NSP loss", COLOURS[1]),),
+    "nats", (Series("nsp_loss", "NSP", "NSP loss", COLORS[1]),),
     (
         Baseline("nsp_loss", "uniform baseline, ln 2"),
         Baseline("nsp_entropy", "class-prior baseline", mark="lower_baseline"),
@@ -73,9 +73,9 @@ NSP = Panel(
 ACCURACY = Panel(
     "accuracy", "Accuracy", "share of correct predictions; higher is better", "share",
     (
-        Series("causal_accuracy", "next token", "Next-token accuracy", COLOURS[2]),
+        Series("causal_accuracy", "next token", "Next-token accuracy", COLORS[2]),
         Series("mlm_accuracy", "masked tokens", "MLM accuracy"),
-        Series("nsp_accuracy", "NSP", "NSP accuracy", COLOURS[1]),
+        Series("nsp_accuracy", "NSP", "NSP accuracy", COLORS[1]),
     ),
     (
         Baseline("unigram_accuracy", "unigram baseline", "mlm_accuracy"),
@@ -96,17 +96,17 @@ DETECTION = Panel(
     "better", "share",
     (
         Series("rtd_accuracy", "RTD accuracy", "RTD accuracy"),
-        Series("rtd_f1", "F1 of replaced tokens", "RTD F1", COLOURS[2]),
+        Series("rtd_f1", "F1 of replaced tokens", "RTD F1", COLORS[2]),
     ),
     better=1,
 )  # fmt: skip
 GENERATOR = (
     replace(
-        MLM, id="generator", title="Generator: MLM loss", series=(Series("mlm_loss", "MLM", "MLM loss", COLOURS[1]),)
+        MLM, id="generator", title="Generator: MLM loss", series=(Series("mlm_loss", "MLM", "MLM loss", COLORS[1]),)
     ),
     Panel(
         "generator_accuracy", "Generator: accuracy", "share of the masked tokens that it predicts; higher is better",
-        "share", (Series("mlm_accuracy", "MLM", "MLM accuracy", COLOURS[1]),),
+        "share", (Series("mlm_accuracy", "MLM", "MLM accuracy", COLORS[1]),),
         (Baseline("unigram_accuracy", "unigram baseline"),), better=1,
     ),
 )  # fmt: skip
@@ -122,9 +122,9 @@ OPTIMIZATION = tuple(
         ("rate", "Learning rate", "of each step, as the schedule sets it", "rate",
          Series("learning_rate", "learning rate", "Learning rate", smooth=False)),
         ("norm", "Gradient norm", "before clipping; peaks are steps that clipping holds back", "norm",
-         Series("grad_norm", "gradient norm", "Gradient norm", COLOURS[1])),
+         Series("grad_norm", "gradient norm", "Gradient norm", COLORS[1])),
         ("speed", "Throughput", "tokens per second, without padding", "tokens/s",
-         Series("tokens_per_second", "tokens per second", "Tokens per second", COLOURS[2])),
+         Series("tokens_per_second", "tokens per second", "Tokens per second", COLORS[2])),
     )
 )  # fmt: skip
 PRETRAINING = (MLM, NSP, ACCURACY, PERPLEXITY)
@@ -181,7 +181,7 @@ def task_panels(task: TaskScore) -> tuple[Panel, ...]:
     loss = Panel("loss", "Loss", "the training objective; lower is better", "nats", (Series("loss", "loss", "Loss"),),
                  (Baseline("loss", loss_baseline),))  # fmt: skip
     scores = tuple(
-        Series(field, name, name[:1].upper() + name[1:], COLOURS[place])
+        Series(field, name, name[:1].upper() + name[1:], COLORS[place])
         for place, (field, name) in enumerate(task.scores)
     )
     baselines = tuple(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.charts import bars_payload, matrix_payload
+from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.runs import LOOKS
 
@@ -39,20 +39,18 @@ def learning_payload(rows: Rows) -> Payload | None:
     verdicts = list(zip(names, passed, strict=True))
     done = [name for name, is_passed in verdicts if is_passed]
     missing = [name for name, is_passed in verdicts if not is_passed]
-    return matrix_payload(
-        shares,
-        [
+    matrix = Matrix(
+        values=shares,
+        rows=[
             f"{'✓ ' if is_passed else ''}{line[-1]:.0%} {name}"
             for name, is_passed, line in zip(short_names, passed, shares, strict=True)
         ],
-        steps,
-        title="Minimal-pair probes",
+        columns=steps,
         row_name="probe",
-        column_name="at step",
-        centre=_CHANCE,
+        texts=[[""] * len(steps)] * len(kinds),
+        shades=shares - _CHANCE,
         peak=1 - _CHANCE,
-        numbers=False,
-        columns_name="step",
+        axis="step",
         details=[
             [
                 f"{name} at step {step}: {share:.0%} of the pairs correct"
@@ -60,6 +58,10 @@ def learning_payload(rows: Rows) -> Payload | None:
             ]
             for name, line in zip(names, shares, strict=True)
         ],
+    )
+    return matrix_payload(
+        matrix,
+        title="Minimal-pair probes",
         sentence=f"At step {newest['step']:,} the model passes {sum(passed)} of {len(kinds)} probes"
         + (f": {', '.join(done)}." if done else ".")
         + (f" Not yet: {', '.join(missing)}." if missing else ""),
@@ -92,9 +94,9 @@ def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
         ],
         series,
         title="Minimal-pair probes",
+        number_format=".0%",
         texts=texts,
-        peak=1.0,
-        colours=[colour for colour, _, _ in LOOKS],
+        colors=[color for color, _, _ in LOOKS],
         reference=(_CHANCE, "chance"),
         note=_NOTE,
         file="probes",

@@ -10,7 +10,7 @@ from bertviz_lab.figures.training.curves import FURNITURE, compared_panels, thin
 
 #: Events that the chart uses.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
-#: What tells runs apart: a colour, and the symbol of their marks for those who cannot tell the colours.
+#: What tells runs apart: a color, and the symbol of their marks for those who cannot tell the colors.
 LOOKS = tuple(
     (f"var(--run-{place})", symbol, glyph)
     for place, (symbol, glyph) in enumerate(
@@ -68,13 +68,13 @@ def runs_payload(
                 {
                     "id": run.id,
                     "name": run.name,
-                    "colour": colour,
+                    "colour": color,
                     "glyph": glyph,
                     "rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None,
                 }
-                for run, (colour, _, glyph) in looks
+                for run, (color, _, glyph) in looks
             ],
-            "panels": compared_panels([(run.name, colour, symbol) for run, (colour, symbol, _) in looks]),
+            "panels": compared_panels([(run.name, color, symbol) for run, (color, symbol, _) in looks]),
             **FURNITURE,
             "settings": [[label(name), values] for name, values in differing([run.settings for run in runs])],
             "comparable": comparable([run.settings for run in runs]),

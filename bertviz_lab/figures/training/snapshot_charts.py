@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.figures.plots import COLOURS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure
+from bertviz_lab.figures.plots import COLORS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-#: Colours of the lines of a chart, in their order.
-PAINTS = (*COLOURS, "var(--lab-random)", QUIET)
+#: Colors of the lines of a chart, in their order.
+PAINTS = (*COLORS, "var(--lab-random)", QUIET)
 ACCENT = "var(--lab-accent)"
 #: Left and right of the plots, in pixels: the page's slider stands exactly under them.
 LEFT, RIGHT = 52, 18
@@ -76,17 +76,17 @@ def short_step(step: int) -> str:
 def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
     """The loss over a run from `curve_body`; its table has the seconds and tokens of each point of the training."""
     kinds = [
-        (name, colour, curve[key])
-        for name, colour, key in (
-            ("training", COLOURS[0], "trained"),
-            ("held-out", COLOURS[1], "held"),
-            ("next token (causal-LM warm-up)", COLOURS[2], "forwards"),
+        (name, color, curve[key])
+        for name, color, key in (
+            ("training", COLORS[0], "trained"),
+            ("held-out", COLORS[1], "held"),
+            ("next token (causal-LM warm-up)", COLORS[2], "forwards"),
         )
         if curve[key]
     ]
     chart = _lines(
         f"{curve['name']} over the training",
-        [(name, colour) for name, colour, _ in kinds],
+        [(name, color) for name, color, _ in kinds],
         _NUMBER,
         height=188,
         number_format=".3f",
@@ -152,7 +152,7 @@ def snapshot_charts(
             file="tracked-words-rank",
         ),
         "losses": _lines(
-            "MLM loss of this text", [("MLM loss of this text", COLOURS[0])], _NUMBER, height=198, number_format=".3f",
+            "MLM loss of this text", [("MLM loss of this text", COLORS[0])], _NUMBER, height=198, number_format=".3f",
             shown_as="short", file="loss-of-the-text",
         ),
         "head_shares": _head_lines(heads, _PERCENT, ".1%", "percent"),
@@ -175,7 +175,7 @@ def _lines(
     shown_as: str,
     file: str,
 ) -> dict[str, Any]:
-    """A chart with a line for each (name, colour); `shown_as` is how the page writes the values at the cursor."""
+    """A chart with a line for each (name, color); `shown_as` is how the page writes the values at the cursor."""
     import plotly.graph_objects as go
 
     traces = [
@@ -184,12 +184,12 @@ def _lines(
             y=[],
             mode="lines",
             name=escaped(name),
-            line={"color": colour, "width": 2},
-            marker={"color": colour, "size": 6},
+            line={"color": color, "width": 2},
+            marker={"color": color, "size": 6},
             cliponaxis=False,
             hovertemplate=f"step %{{customdata:,}}, {escaped(name)}: %{{y:{number_format}}}<extra></extra>",
         )
-        for name, colour in names
+        for name, color in names
     ]
     figure = blank_figure(traces, height)
     figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 42}, hovermode="closest")

@@ -9,8 +9,7 @@ import gradio as gr
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.figures.training.preview import preview_payload
-from bertviz_lab.figures.training.task_data import charts_payload
+from bertviz_lab.figures.training.data import charts_payload, preview_payload
 from bertviz_lab.ui.components.charts.data_charts import data_charts
 from bertviz_lab.ui.components.data.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload

@@ -11,7 +11,7 @@ from bertviz_lab.config import PretrainConfig, parse_duration
 from bertviz_lab.data.corpora.sources import FORMATS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.training.health import health_payload
+from bertviz_lab.figures.training.data import health_payload
 from bertviz_lab.ui.components.data.health_cards import health_cards
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice

@@ -45,7 +45,7 @@ def test_each_trace_of_a_panel_says_which_values_it_draws(panel: Panel) -> None:
     assert panel.unit in UNITS
 
 
-def test_compared_runs_have_a_colour_a_symbol_and_a_place_in_the_legend_each() -> None:
+def test_compared_runs_have_a_color_a_symbol_and_a_place_in_the_legend_each() -> None:
     runs = [("a <b>", "var(--run-0)", "circle"), ("b", "var(--run-1)", "square")]
     panels = {panel["id"]: panel for panel in compared_panels(runs)}
     assert list(panels)[:3] == ["mlm_accuracy", "nsp_accuracy", "mlm_loss"]

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bertviz_lab.figures.training.data import balance_payload, lengths_payload
 from bertviz_lab.figures.training.finetuning import (
     confusion_payload,
     per_class_payload,
     reliability_payload,
     slices_payload,
+    trials_payload,
 )
-from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
-from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import calibration, classification_report, entity_report
 from tests.charts import shown
 from tests.ui.components.tuned import task_events

@@ -87,8 +87,8 @@ def test_runs_are_compared_by_their_newest_probes_beside_chance() -> None:
     assert [series["texts"][at] for series in body["series"]] == ["92%", "92% at step 200", ""]
     (line,) = body["figure"]["layout"]["shapes"]
     assert (line["x0"], line["x1"], line["label"]["text"]) == (0.5, 0.5, "chance")
-    colours = [trace["marker"]["color"] for trace in body["figure"]["data"]]
-    assert colours == ["var(--run-0)", "var(--run-1)", "var(--run-2)"]
+    colors = [trace["marker"]["color"] for trace in body["figure"]["data"]]
+    assert colors == ["var(--run-0)", "var(--run-1)", "var(--run-2)"]
 
 
 def test_probes_of_different_sets_stand_under_each_other() -> None:

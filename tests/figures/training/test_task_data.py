@@ -5,9 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bertviz_lab.figures.marking import marked_payload
-from bertviz_lab.figures.training.examples import LabelExample, examples_payload
-from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.strips import marked_payload
+from bertviz_lab.figures.training.data import LabelExample, examples_payload, preview_payload
 from tests.ui.components import tuned
 
 

@@ -19,15 +19,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.charts import (
+    Matrix,
+    bars_payload,
+    columns_payload,
+    lines_payload,
+    matrix_payload,
+    plane_payload,
+)
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload, sqrt_codes
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
-from bertviz_lab.figures.marking import marked_payload
-from bertviz_lab.figures.strips import ScoreRow, scores_payload
-from bertviz_lab.figures.training.examples import examples_payload
-from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.strips import ScoreRow, marked_payload, scores_payload
+from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import to_bytes
@@ -185,17 +190,19 @@ def charts() -> dict[str, str]:
     points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     words = {"file": "toy", "sentence": "A sentence.", "note": "A note."}
     return {
-        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], title="Matrix", picks=True, unit="nats",
-                                 **words),
-        "words": matrix_payload(np.abs(table), ["one", "two"], ["x", "y", "z"], title="Words",
-                                texts=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
+        "matrix": matrix_payload(Matrix(values=table, rows=["one", "two"], columns=["x", "y", "z"], unit="nats",
+                                        picks=(range(2), range(3))), title="Matrix", **words),
+        "words": matrix_payload(Matrix(values=np.abs(table), rows=["one", "two"], columns=["x", "y", "z"],
+                                       words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]]),
+                                title="Words", **words),
         "bars": bars_payload(["cat", "dog", HOSTILE[0]], [("now", [0.5, 0.25, 0.1]), ("then", [0.1, None, 0.2])],
                              title="Bars", **words),
         "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
                                    **words),
-        "counts": matrix_payload(np.array([[0.9, 0.1], [0.5, 0.5]]), ["yes", "no"], ["yes", "no"], title="Counts",
-                                 peak=1.0, counts=np.array([[9, 1], [1, 1]]), details=[["a", "b"], ["c", "d"]],
-                                 diagonal=True, picks=True, **words),
+        "counts": matrix_payload(Matrix(values=np.array([[9, 1], [1, 1]]), rows=["yes", "no"], columns=["yes", "no"],
+                                        details=[["a", "b"], ["c", "d"]], picks=(range(2), range(2)),
+                                        shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0),
+                                 title="Counts", **words),
         "histogram": columns_payload(np.array([4, 9, 1]), ["1–8", "9–16", "17–24"], ["four", "nine", "one"],
                                      title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
                                      **words),

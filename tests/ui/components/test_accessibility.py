@@ -6,11 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training.curves import replay_payload
-from bertviz_lab.figures.training.examples import examples_payload
-from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from tests.ui.components import tuned
 from tests.ui.components.harness import charts, ending, events
 

@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.masking import masking_payload
-from bertviz_lab.figures.interpret.tokens import token_payload
-from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.tokenization import Tokenizer, explain
 from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 from tests.browser import eventually

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.tasks.examples import Answer, LabelledWords, Question
-from bertviz_lab.figures.marking import Span
-from bertviz_lab.figures.training.examples import AnswerExample, LabelExample, NumberExample, WordsExample
+from bertviz_lab.figures.strips import Span
+from bertviz_lab.figures.training.data import AnswerExample, LabelExample, NumberExample, WordsExample
 
 MEASURES = {
     "classification": ("accuracy",),

@@ -5,8 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.attribution import attribution_payload
-from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.server.waiting_line import tell_progress

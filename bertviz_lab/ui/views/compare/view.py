@@ -8,8 +8,7 @@ from pydantic import Field
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
-from bertviz_lab.figures.interpret.comparison import comparison_payload
-from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
+from bertviz_lab.figures.interpret.predictions import comparison_payload, follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState

@@ -3,9 +3,13 @@
 from typing import Any
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_payload
-from bertviz_lab.figures.interpret.logit_lens import surprisal_payload
-from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
+from bertviz_lab.figures.interpret.layers import surprisal_payload
+from bertviz_lab.figures.interpret.predictions import (
+    comparison_payload,
+    fill_mask_payload,
+    joint_payload,
+    next_sentence_payload,
+)
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bertviz_lab.data.tasks.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.figures.training.examples import (
+from bertviz_lab.figures.training.data import (
     AnswerExample,
     LabelExample,
     NumberExample,
@@ -12,9 +12,8 @@ from bertviz_lab.figures.training.examples import (
     WordsExample,
     examples_payload,
 )
-from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload
+from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload, trials_payload
 from bertviz_lab.figures.training.panels import TASK_SCORES
-from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 from bertviz_lab.ui.components.facts import facts_payload

@@ -12,8 +12,7 @@ from bertviz_lab.figures.interpret.masking import (
     masking_payload,
     masking_statistics_payload,
 )
-from bertviz_lab.figures.interpret.tokens import token_payload
-from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState

@@ -1,18 +1,18 @@
-"""The logit lens, and the surprisal of each token."""
+"""Layer by layer: the logit lens, and norms of hidden states; and the surprisal of each token."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import matrix_payload
+from bertviz_lab.figures.charts import Matrix, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.tokenization import Encoding
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Candidate, LogitLens
+    from bertviz_lab.interpret import Candidate, LogitLens, NormsByLayer
 
 
 def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_prenorm: bool = False) -> Payload:
@@ -26,7 +26,7 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_preno
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {prediction.layer}" for prediction in lens.layers[1:])]
     values = np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers])
-    texts = [[c.token for c in prediction.candidates] for prediction in lens.layers]
+    words = [[c.token for c in prediction.candidates] for prediction in lens.layers]
     last = lens.layers[-1]
     ranks = [prediction.rank for prediction in lens.layers]
     first = ranks.index(1) if 1 in ranks else len(ranks)
@@ -34,14 +34,10 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_preno
     stability = f" It ranks first from {names[first]} on." if stays_first else ""
     head = "final LayerNorm and the MLM head" if is_prenorm else "MLM head"
     return matrix_payload(
-        values,
-        names,
-        [f"top {rank + 1}" for rank in range(width)],
+        Matrix(values=values, rows=names, columns=[f"top {rank + 1}" for rank in range(width)], words=words, peak=1.0),
         title=f"Logit lens: {which}the prediction at every layer",
         sentence=f"The {head} applied to the hidden state of every layer. The last row is the model's prediction: "
         f"{lens.target.name}, {last.probability:.1%}.{stability}",
-        texts=texts,
-        peak=1.0,
         file="logit-lens",
         note="The head was trained on the last layer only; on earlier layers its output is an approximation.",
     )
@@ -85,4 +81,64 @@ def surprisal_payload(
         f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020; "
         "Kauf and Ivanova 2023).",
         file="surprisal",
+    )
+
+
+NormKind = Literal["hidden", "attention", "feed_forward"]
+
+_NAMES: dict[NormKind, str] = {
+    "hidden": "hidden state",
+    "attention": "attention output",
+    "feed_forward": "feed-forward output",
+}
+
+#: A mean would show those few tokens alone.
+_MEDIAN = (
+    "The median over all tokens, since some, often [CLS] and [SEP], have norms many times as large: click a token to "
+    "see its own."
+)
+
+
+def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note: str = "") -> Payload:
+    """Three lines over the layers: for the token at `position`, or the median over all tokens.
+
+    `norm_note` says what the hidden states of a pre-norm model are.
+    """
+    tokens = norms.encoding.tokens
+    selected = position if position is not None and position < len(tokens) else None
+
+    def series(kind: NormKind) -> list[float | None]:
+        rows = getattr(norms, kind)
+        values = np.median(rows, 1) if selected is None else rows[:, selected]
+        return [None] * (len(norms.hidden) - len(values)) + [float(value) for value in values]
+
+    return lines_payload(
+        ["embeddings", *(str(layer) for layer in range(1, len(norms.hidden)))],
+        [(name, series(kind)) for kind, name in _NAMES.items()],
+        title=f"Norms by layer: {'median' if selected is None else f'{tokens[selected]} (position {selected})'}",
+        place_name="layer",
+        low=0.0,
+        file="norms",
+        sentence="The Euclidean norm of the hidden state after each layer, and of what self-attention and the "
+        f"feed-forward network add to it{'' if norm_note else ' before LayerNorm'}.",
+        note=f"{norm_note} {_MEDIAN * (selected is None)}".strip(),
+    )
+
+
+def token_norms_payload(norms: "NormsByLayer", kind: NormKind, norm_note: str = "") -> Payload:
+    """A row for each layer, a column for each token; `norm_note` as in `norms_payload`."""
+    rows = getattr(norms, kind)
+    name = _NAMES[kind]
+    labels = ["embeddings"] if kind == "hidden" else []
+    labels += [f"layer {layer}" for layer in range(1, len(norms.hidden))]
+    peak = float(np.max(rows))
+    return scores_payload(
+        norms.encoding,
+        [
+            ScoreRow(label, f"Norm of the {name}, {label}", values, peak=peak)
+            for label, values in zip(labels, rows, strict=True)
+        ],
+        title=f"Norm of the {name} at each layer",
+        note=norm_note,
+        file=f"norms-{kind.replace('_', '-')}",
     )
