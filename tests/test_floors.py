@@ -101,25 +101,6 @@ def test_no_ready_made_transformer_is_used() -> None:
         assert not [name for name, _ in imports(path) if name.startswith("transformers")], path
 
 
-def test_files_are_chapters_not_books() -> None:
-    long = {str(p): n for p in files() if (n := len(p.read_text(encoding="utf-8").splitlines())) > 320}
-    assert not long, "longer than about 300 lines: " + str(long)
-
-
-def test_the_whole_model_stays_readable_in_one_sitting() -> None:
-    def lines(*stems: str) -> int:
-        texts = [(PACKAGE / "model" / f"{stem}.py").read_text(encoding="utf-8") for stem in stems]
-        return sum(1 for text in texts for line in text.splitlines() if line.strip())
-
-    bert = ("__init__", "layers", "embeddings", "attention", "encoder", "bert", "heads", "losses", "trace")
-    families = ("__init__", "positions", "rotary", "disentangled", "relative_bias", "prenorm", "replaced_tokens")
-    files = {"weights", "weight_names"}
-    assert {path.stem for path in (PACKAGE / "model").glob("*.py")} == {*bert, *files}
-    assert {path.stem for path in (PACKAGE / "model" / "families").glob("*.py")} == set(families)
-    assert lines(*bert) <= 740
-    assert lines(*(f"families/{stem}" for stem in families)) <= 280
-
-
 def test_the_map_of_every_room_names_its_files() -> None:
     for room in (path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE):
         names = [p.stem for p in room.glob("*.py") if p.stem != "__init__"]

@@ -1,26 +1,45 @@
-"""Interpretation of a model on a text; results are frozen dataclasses, those with arrays equal to themselves alone.
+"""Interpret a model on a text. Results are frozen dataclasses; those with arrays equal themselves alone.
 
-In reading order: `inputs` (text -> tensors), `cost` (what it takes) and `targets` (which prediction is explained);
-`predictions/` (fill-mask, next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace,
-scores, head metrics, ablation, alignment of two models), `attribution/`, `logit_lens`, `norms`, `embeddings`,
-`masking` and `masking_statistics`; `training_dynamics` (one text through the snapshots of a run), `results` (of a
-fine-tuning) and `family_notes` (what a model has otherwise than BERT).
+In reading order: `inputs` (text to tensors, and their cost) and `targets` (which prediction is explained);
+`predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
+pseudo-log-likelihood), `attention` (trace, scores, head metrics), `head_ablation`, `attribution`, `layers` (logit lens,
+norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a
+run), `results` (of a fine-tuning) and `family_notes` (how a model differs from BERT).
 """
 
 from bertviz_lab.data.tasks.examples import texts_of_example
-from bertviz_lab.interpret.attention.alignment import Alignment, align, merge_attention
-from bertviz_lab.interpret.attention.head_ablation import HeadAblation, ablate_heads
-from bertviz_lab.interpret.attention.head_metrics import (
+from bertviz_lab.interpret.attention import (
     METRICS,
+    AttentionScores,
     HeadMetrics,
+    QueryKey,
+    TextTrace,
+    attention_scores,
     head_metrics,
     measure_heads,
+    query_key,
     rollout,
+    trace_text,
 )
-from bertviz_lab.interpret.attention.scores import AttentionScores, QueryKey, attention_scores, query_key
-from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
-from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute, check_attribution
-from bertviz_lab.interpret.attribution.example_attribution import explain_example
+from bertviz_lab.interpret.attribution import (
+    METHODS,
+    Attribution,
+    Method,
+    attribute,
+    check_attribution,
+    explain_example,
+)
+from bertviz_lab.interpret.comparison import (
+    Alignment,
+    AttentionComparison,
+    FillComparison,
+    align,
+    attention_difference,
+    compare_attention,
+    compare_fill_mask,
+    merge_attention,
+    untrained,
+)
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
     EmbeddingPlane,
@@ -36,25 +55,32 @@ from bertviz_lab.interpret.embeddings import (
     semantic_search,
     similarity,
 )
+from bertviz_lab.interpret.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.inputs import encode_inputs
-from bertviz_lab.interpret.logit_lens import LogitLens, logit_lens
-from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
-from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_statistics
-from bertviz_lab.interpret.norms import NormsByLayer, norms_by_layer
-from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
-from bertviz_lab.interpret.predictions.minimal_pairs import MinimalPairReport, score_minimal_pairs
-from bertviz_lab.interpret.predictions.model_comparison import (
-    AttentionComparison,
-    FillComparison,
-    attention_difference,
-    compare_attention,
-    compare_fill_mask,
-    untrained,
+from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
+from bertviz_lab.interpret.masking import (
+    MaskedLoss,
+    MaskedText,
+    MaskingStatistics,
+    mask_epochs,
+    mask_text,
+    masked_loss,
+    masking_statistics,
 )
-from bertviz_lab.interpret.predictions.predictions import (
+from bertviz_lab.interpret.minimal_pairs import (
+    MinimalPairReport,
+    ProbeReport,
+    PseudoLogLikelihood,
+    probe,
+    pseudo_log_likelihood,
+    score_minimal_pairs,
+)
+from bertviz_lab.interpret.predictions import (
     Candidate,
     Classification,
+    FilledSequence,
     FillMask,
+    JointFill,
     LabelScore,
     MaskPrediction,
     NextSentence,
@@ -62,11 +88,12 @@ from bertviz_lab.interpret.predictions.predictions import (
     classify,
     encode_masked,
     fill_mask,
+    joint_fill,
     next_sentence,
 )
-from bertviz_lab.interpret.predictions.probing import ProbeReport, probe
-from bertviz_lab.interpret.predictions.pseudo_likelihood import PseudoLogLikelihood, pseudo_log_likelihood
-from bertviz_lab.interpret.predictions.token_labels import (
+from bertviz_lab.interpret.results import Results, Slice, read_results
+from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
+from bertviz_lab.interpret.token_labels import (
     Entity,
     PassageAnswer,
     WordLabel,
@@ -74,8 +101,6 @@ from bertviz_lab.interpret.predictions.token_labels import (
     answer_question,
     label_words,
 )
-from bertviz_lab.interpret.results import Results, Slice, read_results
-from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
 from bertviz_lab.interpret.training_dynamics import (
     MaskedToken,
     SnapshotAnalysis,

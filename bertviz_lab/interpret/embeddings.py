@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.cost import check_passes
 from bertviz_lab.interpret.inputs import (
     at_least_one,
     backbone,
+    check_passes,
     encode_inputs,
+    in_evaluation_mode,
     several_texts,
     single_token,
     variants_per_batch,
@@ -59,6 +60,7 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
     """The input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
     inputs = encode_inputs(checkpoint, text_a, text_b)
@@ -149,6 +151,7 @@ def similarity(
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def pooled_vectors(
     checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling | None, layer: int = -1
 ) -> torch.Tensor:
@@ -262,6 +265,7 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
     """A word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for, single_token
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for, in_evaluation_mode, single_token
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -153,6 +153,7 @@ def final_vectors(
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def choose_target(
     checkpoint: Checkpoint,
     inputs: ModelInputs,
@@ -229,6 +230,7 @@ def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def class_scores(
     checkpoint: Checkpoint,
     inputs: ModelInputs,

@@ -8,10 +8,16 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
-from bertviz_lab.interpret.cost import check_memory
-from bertviz_lab.interpret.inputs import ModelInputs, at_least_one, backbone, encode_inputs
-from bertviz_lab.interpret.predictions.predictions import (
+from bertviz_lab.interpret.attention import HeadMetrics, measure_heads
+from bertviz_lab.interpret.inputs import (
+    ModelInputs,
+    at_least_one,
+    backbone,
+    check_memory,
+    encode_inputs,
+    in_evaluation_mode,
+)
+from bertviz_lab.interpret.predictions import (
     Candidate,
     LabelScore,
     RankedCandidate,
@@ -19,8 +25,8 @@ from bertviz_lab.interpret.predictions.predictions import (
     classify_vector,
     ranked,
 )
-from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
 from bertviz_lab.interpret.targets import head_logits, target_kinds, text_position
+from bertviz_lab.interpret.token_labels import PassageAnswer, WordLabel, answer_question, label_words
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForPreTraining,
@@ -81,6 +87,7 @@ class SnapshotAnalysis:
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def analyze_snapshot(
     checkpoint: Checkpoint,
     text_a: str,

@@ -1,6 +1,10 @@
-"""The stack of encoder layers, each: attention, add and norm, feed-forward, add and norm (post-LN).
+"""The stack of encoder layers: self-attention and a feed-forward network, each with residual connection and LayerNorm.
 
-Families: `prenorm.py` has ModernBERT's order, `positions.py` what attention learns of positions.
+    a = LayerNorm(x + attention(x)),    y = LayerNorm(a + feed_forward(a))       post-norm: BERT
+    a = x + attention(LayerNorm(x)),    y = a + feed_forward(LayerNorm(a))       pre-norm: ModernBERT
+
+Sources: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture",
+section 3.1. What attention learns of positions in other families: `families/positions.py`.
 """
 
 from collections.abc import Iterator
@@ -13,21 +17,21 @@ from torch.utils.checkpoint import checkpoint
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import Mask, SelfAttention
 from bertviz_lab.model.families.positions import shared_positions, window_mask
-from bertviz_lab.model.families.prenorm import prenorm_layer
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
 from bertviz_lab.model.trace import LayerTrace, Stages
 
 
 class EncoderLayer(nn.Module):
-    """One layer: LayerNorm(x + attention(x)), then LayerNorm(x + feed_forward(x))."""
+    """One encoder layer, post-norm as in BERT or pre-norm."""
 
     def __init__(self, config: BertConfig, layer: int = 0):
         super().__init__()
         size, width, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
         self.attention = SelfAttention(config, layer)
         self.is_prenorm = config.is_prenorm
-        has_norm = not (self.is_prenorm and layer == 0)  # the embeddings have just been normalised
-        self.attention_norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias) if has_norm else None
+        self.attention_norm: nn.Module = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias)
+        if self.is_prenorm and layer == 0:  # the embeddings have just been normalized
+            self.attention_norm = nn.Identity()
         self.intermediate = Linear(size, width, bias)
         self.gate = Linear(size, width, bias) if config.gated_feed_forward else None
         self.output = Linear(width, size, bias)
@@ -46,17 +50,20 @@ class EncoderLayer(nn.Module):
         stages: Stages,
         positions: Any = None,
     ) -> Tensor:
-        """The new hidden states of the query positions, (batch, queries, hidden); `stages` receives a `LayerTrace`."""
-        if self.is_prenorm:
-            return prenorm_layer(self, hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
-        assert self.attention_norm is not None
+        """Return the new states of the query positions, (batch, queries, hidden); fill `stages` for a `LayerTrace`."""
         if self.is_idle and self.training:  # both sub-layers add zero
-            return self.output_norm(self.attention_norm(hidden_BQD))
-        projection_BQD = self.attention(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
-        attention_BQD = self.attention_norm(hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training))
-        intermediate_BQF = self.expand(attention_BQD)
-        output_BQD = F.dropout(self.output(intermediate_BQF), self.dropout, self.training)
-        output_BQD = self.output_norm(attention_BQD + output_BQD)
+            return hidden_BQD if self.is_prenorm else self.output_norm(self.attention_norm(hidden_BQD))
+        x_BQD, x_BLD = hidden_BQD, hidden_BLD
+        if self.is_prenorm:
+            x_BQD, x_BLD = self.attention_norm(x_BQD), self.attention_norm(x_BLD)
+        projection_BQD = self.attention(x_BQD, x_BLD, attn_mask, head_mask_H, explicit, stages, positions)
+        attention_BQD = hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training)
+        if not self.is_prenorm:
+            attention_BQD = self.attention_norm(attention_BQD)
+        intermediate_BQF = self.expand(self.output_norm(attention_BQD) if self.is_prenorm else attention_BQD)
+        output_BQD = attention_BQD + F.dropout(self.output(intermediate_BQF), self.dropout, self.training)
+        if not self.is_prenorm:
+            output_BQD = self.output_norm(output_BQD)
         if stages is not None:
             stages.update(attention_projection=projection_BQD, attention_output=attention_BQD)
             stages.update(intermediate_output=intermediate_BQF, layer_output=output_BQD)

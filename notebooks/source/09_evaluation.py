@@ -6,7 +6,7 @@
 # BERT does: filling gaps, telling sentences apart, and labelling texts.
 #
 # *On the page*: Learn, lesson 15; Runs, panel Training run. *In the code*: `bertviz_lab/metrics/`,
-# `bertviz_lab/interpret/predictions/`.
+# `bertviz_lab/interpret/predictions.py`.
 
 # %% tags=["parameters"]
 MODEL = "wiki-mini"  # the masked language model that is evaluated below

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from bertviz_lab import BertForSequenceClassification, Checkpoint, InputError, interpret
+from bertviz_lab import (
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    Checkpoint,
+    InputError,
+    interpret,
+    load_checkpoint,
+)
 from tests.little import little_checkpoint
 
 AWKWARD = {
@@ -65,3 +74,34 @@ def test_a_model_without_the_head_says_which_is_missing(analysis: str) -> None:
     checkpoint = little_checkpoint(kind=BertForSequenceClassification)
     with pytest.raises(InputError, match=r"has no (masked-LM|next-sentence) head"):
         ANALYSES[analysis](checkpoint, "the red cat sat on the mat")
+
+
+FINETUNED: dict[str, tuple[type, Callable[[Checkpoint, str], Any]]] = {
+    "classify": (BertForSequenceClassification, interpret.classify),
+    "label words": (BertForTokenClassification, interpret.label_words),
+    "answer": (BertForQuestionAnswering, lambda c, t: interpret.answer_question(c, "who sat", t)),
+}
+MORE: dict[str, Callable[[Checkpoint, str], Any]] = {
+    "norms": interpret.norms_by_layer,
+    "contexts": lambda c, t: interpret.compare_contexts(c, t, "a red dog", "red"),
+    "search": lambda c, t: interpret.semantic_search(c, t, ["a dog"]),
+    "compared": lambda c, t: interpret.compare_fill_mask([c], f"[MASK] {t}"),
+    "attention compared": lambda c, t: interpret.compare_attention(c, c, t),
+    "snapshot": interpret.analyze_snapshot,
+    "probes": lambda c, t: interpret.probe(c, "tiny-town"),
+}
+
+
+@pytest.mark.parametrize("analysis", [name for name in ANALYSES if name != "draws"] + [*FINETUNED, *MORE])
+def test_a_model_in_training_is_analyzed_in_evaluation_mode_and_left_in_training(analysis: str) -> None:
+    kind, analyze = FINETUNED.get(analysis) or (BertForPreTraining, (ANALYSES | MORE).get(analysis))
+    checkpoint = little_checkpoint(kind=kind)
+    if analysis == "probes":
+        checkpoint = load_checkpoint("tiny-town")
+    modes: list[bool] = []
+    for module in checkpoint.model.train().modules():
+        module.register_forward_pre_hook(lambda module, _: modes.append(module.training))
+    analyze(checkpoint, "the red cat sat")
+    assert modes
+    assert not any(modes)
+    assert checkpoint.model.training

@@ -25,8 +25,7 @@ from bertviz_lab.interpret import (
     similarity,
     trace_text,
 )
-from bertviz_lab.interpret.cost import forward_operations
-from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.inputs import backbone, forward_operations
 from tests.little import little_checkpoint, little_tokenizer
 
 TEXT = "the red [MASK] sat on the mat and " * 3

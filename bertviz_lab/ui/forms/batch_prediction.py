@@ -152,7 +152,7 @@ def _inputs(
 def _check_cost(checkpoint: "Checkpoint", examples: "Sequence[Example]") -> None:
     """Raises `InputError` for more texts, by their length, than twenty questions may take together."""
     from bertviz_lab.data.tasks.examples import texts_of_example
-    from bertviz_lab.interpret.cost import forward_operations
+    from bertviz_lab.interpret.inputs import forward_operations
 
     longest = checkpoint.max_length
     characters = [sum(len(text or "") for text in texts_of_example(example)) for example in examples]

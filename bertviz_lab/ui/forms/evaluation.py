@@ -164,7 +164,7 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterato
 
 def _check_cost(checkpoint: "Checkpoint", pairs: "Sequence[MinimalPair]") -> None:
     """Raises `InputError` for more pairs, by their length, than twenty questions may take together."""
-    from bertviz_lab.interpret.cost import forward_operations
+    from bertviz_lab.interpret.inputs import forward_operations
 
     lengths = [len(text) / _CHARACTERS_PER_TOKEN for pair in pairs for text in (pair.good, pair.bad)]
     tokens = sum(min(length, checkpoint.max_length) * (2 + min(length, checkpoint.max_length)) for length in lengths)

@@ -291,6 +291,6 @@ ATTENTION_AND_TRAINING = (
         "from a text of masks.",
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
         measured_by="Probability of “cost” at [MASK]",
-        code="interpret.predictions.predictions:fill_mask",
+        code="interpret.predictions:fill_mask",
     ),
 )

@@ -206,7 +206,7 @@ ENCODER = (
         "them all the same, token by token and many times over (Wang and Cho 2019).",
         source="Radford et al. 2018; Devlin et al. 2018, section 1; Raffel et al. 2020; Wang and Cho 2019",
         measured_by="Probability of the right token (geometric mean)",
-        code="interpret.predictions.predictions:fill_mask",
+        code="interpret.predictions:fill_mask",
         hour=2,
     ),
 )

@@ -6,7 +6,7 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, texts_of_example
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import METHODS
-from bertviz_lab.interpret.attribution.example_attribution import explain_example
+from bertviz_lab.interpret.attribution import explain_example
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from tests.little import little_checkpoint

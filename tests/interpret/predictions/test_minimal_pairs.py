@@ -97,7 +97,7 @@ def test_accuracy_is_that_of_each_phenomenon_and_of_all_pairs(little: Path) -> N
 def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, heard = load_checkpoint(little), []
     whole = score_minimal_pairs(checkpoint, LITTLE, precision="fp32")
-    monkeypatch.setattr("bertviz_lab.interpret.predictions.minimal_pairs._PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr("bertviz_lab.interpret.minimal_pairs._PAIRS_AT_ONCE", 2)
     parts = score_minimal_pairs(checkpoint, LITTLE, precision="fp32", on_progress=lambda *done: heard.append(done))
     assert heard == [(2, 3), (3, 3)]
     for score, other in zip(whole.scores, parts.scores, strict=True):

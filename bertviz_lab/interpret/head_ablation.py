@@ -7,13 +7,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.interpret.cost import check_passes
 from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
     at_least_one,
     backbone,
+    check_passes,
     encode_inputs,
+    in_evaluation_mode,
     nothing,
     variants_per_batch,
 )
@@ -46,6 +47,7 @@ class HeadAblation:
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def ablate_heads(
     checkpoint: Checkpoint,
     text_a: str,

@@ -15,8 +15,7 @@ from bertviz_lab.data.tasks.answer_spans import SpanAnswer, extract_answers
 from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.cost import check_passes
-from bertviz_lab.interpret.inputs import OnProgress, backbone, nothing
+from bertviz_lab.interpret.inputs import OnProgress, backbone, check_passes, in_evaluation_mode, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics import entity_spans, marks_entities
 from bertviz_lab.tokenization import Tokenizer
@@ -65,6 +64,7 @@ class WordLabels:
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progress: OnProgress = nothing) -> WordLabels:
     """Label every word of a text of any length.
 
@@ -166,6 +166,7 @@ class PassageAnswer:
 
 
 @torch.inference_mode()
+@in_evaluation_mode
 def answer_question(
     checkpoint: Checkpoint,
     question: str,
