@@ -12,6 +12,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 if TYPE_CHECKING:
     from bertviz_lab import interpret, show
     from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+    from bertviz_lab.data.loaders import classification_batches, mlm_batches
     from bertviz_lab.errors import InputError
     from bertviz_lab.model import (
         BertForMaskedLM,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     )
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+    from bertviz_lab.training.finetuning.evaluate import evaluate
     from bertviz_lab.training.finetuning.finetune import finetune
     from bertviz_lab.training.pretraining.pretrain import pretrain
 
@@ -41,9 +43,12 @@ __all__ = [
     "InputError",
     "PretrainConfig",
     "Tokenizer",
+    "classification_batches",
+    "evaluate",
     "finetune",
     "interpret",
     "load_checkpoint",
+    "mlm_batches",
     "pretrain",
     "save_checkpoint",
     "show",
@@ -53,8 +58,10 @@ __all__ = [
 # `--help` should wait for it.
 _HOMES = {
     "config": ("BertConfig", "FinetuneConfig", "PretrainConfig"),
+    "data.loaders": ("classification_batches", "mlm_batches"),
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
+    "training.finetuning.evaluate": ("evaluate",),
     "training.finetuning.finetune": ("finetune",),
     "training.pretraining.pretrain": ("pretrain",),
     "training.checkpoints.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),

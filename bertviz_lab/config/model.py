@@ -4,6 +4,7 @@ The families that came after BERT (`families.py`) are other values of the same s
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -22,6 +23,9 @@ PRESETS: dict[str, tuple[int, int, int]] = {
     "base": (12, 768, 12),
     "large": (24, 1024, 16),
 }
+
+#: The names of the published models whose sizes are presets: "bert-base-uncased", with its vocabulary of 30,522.
+_PUBLISHED = re.compile(r"bert-(?P<size>base|large)-(?P<case>cased|uncased)")
 
 #: The label of what is not scored, as in `torch.nn.functional.cross_entropy` and in transformers.
 IGNORE_INDEX = -100
@@ -251,10 +255,15 @@ class BertConfig:
 
     @classmethod
     def preset(cls, name: str, *, family: str = "bert", **overrides: Any) -> Self:
-        """A named size ("tiny" to "large"), with any field replaced. Raises `InputError` for an unknown name or family.
+        """Return a named size ("tiny" to "large", or "bert-base-uncased"), with any field replaced.
 
-        `family` is one of `FROM_SCRATCH`; what makes it that family is not replaced.
+        `family` is one of `FROM_SCRATCH`; what makes it that family is not replaced. Raises `InputError` for an unknown
+        name or family.
         """
+        published = _PUBLISHED.fullmatch(name)
+        if published:
+            name = published["size"]
+            overrides = {"vocab_size": 28_996 if published["case"] == "cased" else 30_522} | overrides
         if name not in PRESETS:
             raise InputError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
         layers, hidden, heads = PRESETS[name]

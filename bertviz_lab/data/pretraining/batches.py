@@ -52,6 +52,7 @@ class PretrainingData:
     seed: int
     causal: bool = False  # most batches ask for every next token instead of masked ones
     repeat_after: int | None = None
+    balanced: bool = False  # as many true as random next sentences, see `plan_epoch`
 
     def random(self, epoch: int, stream: int) -> np.random.Generator:
         """Random numbers of a pass: stream 0 plans it, stream n + 1 masks its batch n."""
@@ -67,6 +68,7 @@ class PretrainingData:
             seq_len=self.seq_len,
             short_seq_probability=self.short_seq_probability,
             pairs=self.pairs,
+            balanced=self.balanced,
         )
         for table in tables:
             lengths = table[:, A_END] - table[:, A_START] + table[:, B_END] - table[:, B_START]

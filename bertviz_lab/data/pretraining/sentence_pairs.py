@@ -31,10 +31,15 @@ def plan_epoch(
     seq_len: int,
     short_seq_probability: float = 0.1,
     pairs: str = "nsp",
+    balanced: bool = False,
 ) -> Iterator[Examples]:
-    """One pass over the shuffled documents, as tables of examples, each table shuffled.
+    """Yield one pass over the shuffled documents, as tables of examples, each table shuffled.
 
-    Raises `ValueError` if next-sentence pairs are asked for and there is no second document to draw from.
+    Google's code draws more random next sentences than true ones, because a sentence without a successor can only
+    get a random one. With `balanced` each table has as many true as random next sentences; sentences without a
+    successor are dropped where they outnumber the true pairs.
+
+    Raises `ValueError` if next-sentence pairs are requested and there is no second document to draw from.
     """
     if pairs not in PAIRS:
         raise ValueError(f"Pairs can be {PAIRS}, not {pairs!r}.")
@@ -43,33 +48,82 @@ def plan_epoch(
     order = rng.permutation(len(documents))
     for start in range(0, len(order), _SHARD):
         rows: list[tuple[int, int, int, int, int]] = []
+        balance = _Balance(rng) if balanced else _Coin(rng)
         for index in order[start : start + _SHARD]:
             if pairs == "nsp":
-                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability))
+                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability, balance))
             elif pairs == "sop":
                 rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
             else:
                 rows.extend(_runs(documents, int(index), rng, seq_len - 2, short_seq_probability))
-        yield rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
+        table = rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
+        yield balance.trim(table) if pairs == "nsp" else table
+
+
+class _Coin:
+    """Decide with a fair coin whether B is random, as Google's code does."""
+
+    shortest = 1  # sentences of a chunk
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def is_random(self, gathered: int) -> bool:
+        """Return whether a chunk of this many sentences gets a random B: always for one sentence."""
+        return gathered == 1 or bool(self._rng.random() < 0.5)
+
+    def trim(self, table: Examples) -> Examples:
+        """Return the examples as they are."""
+        return table
+
+
+class _Balance(_Coin):
+    """Choose the label that is behind, or toss the coin."""
+
+    shortest = 2  # a sentence that fills the room still gets its successor; both are truncated to fit
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self._excess = 0  # random minus true next sentences so far
+
+    def is_random(self, gathered: int) -> bool:
+        """Return whether a chunk of this many sentences gets a random B."""
+        random = super().is_random(gathered)
+        if gathered > 1 and self._excess:
+            random = self._excess < 0
+        self._excess += 1 if random else -1
+        return random
+
+    def trim(self, table: Examples) -> Examples:
+        """Return the examples without those that make one label more frequent, by more than one, than the other."""
+        labels = table[:, LABEL]
+        kept = 1 + min((labels == IS_NEXT).sum(), (labels == IS_RANDOM).sum())
+        rank = np.where(labels == IS_NEXT, np.cumsum(labels == IS_NEXT), np.cumsum(labels == IS_RANDOM))
+        return table[rank <= kept]
 
 
 def _pairs(
-    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
+    documents: CorpusView,
+    index: int,
+    rng: np.random.Generator,
+    longest: int,
+    short_probability: float,
+    coin: _Coin,
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """The examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
+    """Yield the examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
     bounds = documents.sentence_bounds(index).tolist()
     sentences = len(bounds) - 1
     target = _target_length(rng, longest, short_probability)
     first = 0  # first sentence of the chunk being gathered
     last = 0  # the sentence under the cursor
     while last < sentences:
-        if last < sentences - 1 and bounds[last + 1] - bounds[first] < target:
+        gathered = last - first + 1
+        if last < sentences - 1 and (gathered < coin.shortest or bounds[last + 1] - bounds[first] < target):
             last += 1
             continue
-        gathered = last - first + 1
         a_sentences = 1 if gathered == 1 else int(rng.integers(1, gathered))
         a = (bounds[first], bounds[first + a_sentences])
-        if gathered == 1 or rng.random() < 0.5:
+        if coin.is_random(gathered):
             b = _random_run(documents, index, rng, target - (a[1] - a[0]))
             label = IS_RANDOM
             last = first + a_sentences - 1  # the sentences of the chunk that were not used are put back
