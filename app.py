@@ -2,7 +2,7 @@
 
 import sys
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main(["app", *sys.argv[1:]]))

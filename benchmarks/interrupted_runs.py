@@ -14,7 +14,7 @@ from pathlib import Path
 import torch._dynamo
 import torch.distributed.tensor
 
-from bertviz_lab.__main__ import main as command_line
+from bertviz_lab.cli.main import main as command_line
 from bertviz_lab.config import PRESETS
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.pretraining.pretrain import pretrain

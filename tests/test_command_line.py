@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from bertviz_lab import FinetuneConfig, PretrainConfig, finetune, interpret, load_checkpoint, pretrain
-from bertviz_lab.__main__ import _COMMANDS, main
+from bertviz_lab.cli.main import command_parser, main
+from bertviz_lab.cli.options import expand_home
 from bertviz_lab.errors import InputError
-from bertviz_lab.flags import command_parser, expand_home
 from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
 from tests.training.finetuning.support import TASKS, Files
@@ -185,7 +185,7 @@ def test_a_tilde_is_expanded_in_the_paths_of_a_run(monkeypatch: pytest.MonkeyPat
     }
     for command, flags in paths.items():
         given = [command, "--out=~/run", *(f"{flag}=~/x" for flag in flags)]
-        options = vars(expand_home(command_parser("", _COMMANDS).parse_args(given)))
+        options = vars(expand_home(command_parser().parse_args(given)))
         assert "~" not in str({name: value for name, value in options.items() if name != "run"})
 
 
@@ -403,7 +403,7 @@ def test_an_error_that_is_not_of_a_file_keeps_its_traceback(monkeypatch: pytest.
     def broken(*_: object) -> None:
         raise OSError("of the program")
 
-    monkeypatch.setattr("bertviz_lab.__main__.command_parser", broken)
+    monkeypatch.setattr("bertviz_lab.cli.main.command_parser", broken)
     with pytest.raises(OSError, match="of the program"):
         main(["runs"])
 
@@ -418,7 +418,7 @@ def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bertviz_lab.__main__.command_parser", interrupted)
+    monkeypatch.setattr("bertviz_lab.cli.main.command_parser", interrupted)
     assert main(["runs"]) == 130
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.__main__ import _COMMANDS, main
-from bertviz_lab.flags import command_parser
+from bertviz_lab.cli.main import command_parser, main
 from tests.little import little_text
 
 ROOT = Path(__file__).parents[1]
@@ -54,8 +53,8 @@ EVERY_COMMAND = [(path.name, command) for path in DOCUMENTS for command in comma
 @pytest.mark.parametrize(("document", "command"), EVERY_COMMAND, ids=lambda value: str(value)[:60])
 def test_every_documented_command_exists(document: str, command: list[str]) -> None:
     if (arguments := arguments_of(command)) is not None:
-        options = command_parser("", _COMMANDS).parse_args(arguments)
-        assert options.run in _COMMANDS.values()
+        options = command_parser().parse_args(arguments)
+        assert callable(options.run)
     elif command[0] == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M)
         assert command[1] in targets

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bertviz_lab.__main__ import main
-from bertviz_lab.doctor import Check, examine_machine
+from bertviz_lab.cli.main import main
+from bertviz_lab.ui.workshop.machine import Check, examine_machine
 
 
 def checks(port: int, runs_dir: Path, visitors: int) -> dict[str, Check]:

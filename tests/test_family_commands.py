@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForMaskedLM
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.config.families import FROM_SCRATCH
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import SENTENCES, little_text

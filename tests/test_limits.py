@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.__main__ import _COMMANDS
+from bertviz_lab.cli.main import command_parser
 from bertviz_lab.config.limits import GIGABYTE, MEGABYTE, Limits, flag_of, limit_fields, variable_of, words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.flags import command_parser
 
 
 def test_a_shared_page_allows_no_more_than_a_local_one() -> None:
@@ -25,7 +24,7 @@ def test_every_limit_has_an_option_and_a_variable_and_its_default_in_the_help(
     field: dataclasses.Field, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        command_parser("", _COMMANDS).parse_args(["app", "--help"])
+        command_parser().parse_args(["app", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert flag_of(field.name) in shown
     assert words_of(field.metadata["kind"], field.metadata["shared"]) in shown.replace("- ", "-")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.ui.app import build
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.views import VIEWS

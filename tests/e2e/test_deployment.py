@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, expect
 
-from bertviz_lab.__main__ import _COMMANDS
-from bertviz_lab.flags import command_parser
+from bertviz_lab.cli.app import app_command
+from bertviz_lab.cli.main import command_parser
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
@@ -139,7 +139,7 @@ def test_systemd_accepts_the_service(tmp_path: Path) -> None:
     unit.write_text(block("ini").replace(line.split()[0], f"ExecStart={sys.executable}"))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
     assert not [line for line in done.stderr.splitlines() if unit.name in line], done.stderr
-    assert command_parser("", _COMMANDS).parse_args(shlex.split(line)[1:]).run is _COMMANDS["app"]
+    assert command_parser().parse_args(shlex.split(line)[1:]).run is app_command
 
 
 def test_the_container_copies_what_there_is_and_starts_the_page() -> None:
@@ -150,5 +150,5 @@ def test_the_container_copies_what_there_is_and_starts_the_page() -> None:
         assert source in allowed
     (entry,) = [line for line in lines if line.startswith("ENTRYPOINT ")]
     _, _, *arguments = eval(entry.removeprefix("ENTRYPOINT "))
-    assert command_parser("", _COMMANDS).parse_args(["app", *arguments]).run is _COMMANDS["app"]
+    assert command_parser().parse_args(["app", *arguments]).run is app_command
     assert "USER lab" in lines

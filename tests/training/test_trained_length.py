@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.interpret import answer_question, classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import (

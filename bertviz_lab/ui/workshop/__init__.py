@@ -1,6 +1,7 @@
 """A workshop: a leader, their page, and a room of participants whose predictions are counted without their names.
 
-In reading order: `room` (what is known, in memory alone), `leader_key` (who is the leader), `address` (where
-participants find the page, with QR codes), `plans` (what is done when, and who trains when), `sheet` (the parts that
-both pages are made of), `leader_page` and `screen` (for the leader, and for the projector), and `routes`.
+In reading order: `machine` (whether this machine can carry the page, as `bertviz-lab doctor` prints it), `room` (what
+is known, in memory alone), `leader_key` (who is the leader), `address` (where participants find the page, with QR
+codes), `plans` (what is done when, and who trains when), `sheet` (the parts that both pages are made of), `leader_page`
+and `screen` (for the leader, and for the projector), and `routes`.
 """

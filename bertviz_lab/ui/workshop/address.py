@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import segno
 
-from bertviz_lab.doctor import addresses_of_machine
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.settings import LOCAL_HOSTS
+from bertviz_lab.ui.workshop.machine import addresses_of_machine
 
 _PUBLIC = re.compile(r"https?://[\w.:\[\]-]+(/[\w./-]*)?")
 

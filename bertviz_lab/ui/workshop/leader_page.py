@@ -5,7 +5,6 @@ import html
 from collections.abc import Sequence
 
 from bertviz_lab.config.limits import words_of
-from bertviz_lab.doctor import Check, addresses_of_machine
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import short_name
@@ -16,6 +15,7 @@ from bertviz_lab.ui.lessons.handout import marked
 from bertviz_lab.ui.lessons.measuring import Measured
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.workshop.address import qr_code
+from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guesses_told, other_languages, told

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.doctor import examine_machine
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.languages import Language, Message, language_of
@@ -38,6 +37,7 @@ from bertviz_lab.ui.workshop.leader_page import (
     notes_of,
     run_lines,
 )
+from bertviz_lab.ui.workshop.machine import examine_machine
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.screen import screen, screen_page
 from bertviz_lab.ui.workshop.sheet import document

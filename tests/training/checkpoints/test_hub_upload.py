@@ -13,7 +13,7 @@ import torch
 from huggingface_hub import ModelCard
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.training.checkpoints.hub_upload import card_for_hub, push_to_hub, scores_of
 from tests.little import little_checkpoint, little_folder
 from tests.ui.fake_hub import FakeHub, fake_hub

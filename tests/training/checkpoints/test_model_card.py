@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
+from bertviz_lab.cli.options import add_options, given_options
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
-from bertviz_lab.flags import add_options, given_options
 from bertviz_lab.training.checkpoints.model_card import _command, source_name
 
 

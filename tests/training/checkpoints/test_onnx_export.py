@@ -11,7 +11,7 @@ from bertviz_lab import (
     BertForSequenceClassification,
     InputError,
 )
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.training.checkpoints import onnx_export
 from bertviz_lab.training.checkpoints.onnx_export import export_onnx
 from tests.little import little_checkpoint, little_folder

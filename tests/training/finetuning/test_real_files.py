@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.interpret import read_results
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputError, save_checkpoint
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.training.pretraining.distillation import (

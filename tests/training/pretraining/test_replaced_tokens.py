@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, ElectraForMaskedLM, ElectraForPreTraining
 
 from bertviz_lab import BertConfig, load_checkpoint
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.config import IGNORE_INDEX, PretrainConfig
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tensorboardX.proto.event_pb2 import Event as TensorBoardEvent
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, RunFinished, RunStarted, StepDone
 from bertviz_lab.training.runs.run_folder import discard_failed_run, record

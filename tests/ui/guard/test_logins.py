@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from bertviz_lab.__main__ import main
+from bertviz_lab.cli.main import main
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.guard.logins import Sessions, Tries

@@ -7,7 +7,6 @@ import pytest
 
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.pretrain import PretrainConfig
-from bertviz_lab.doctor import Check
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -15,6 +14,7 @@ from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.server.visitors import Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.workshop.leader_page import board, checks_table, leader_page, run_lines
+from bertviz_lab.ui.workshop.machine import Check
 from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.screen import screen, screen_page

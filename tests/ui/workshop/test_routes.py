@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from bertviz_lab.__main__ import main
-from bertviz_lab.doctor import Check
+from bertviz_lab.cli.main import main
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import language_of
 from bertviz_lab.ui.lessons import LESSONS
@@ -24,6 +23,7 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.workshop import routes
+from bertviz_lab.ui.workshop.machine import Check
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
 

@@ -8,14 +8,61 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import INTERRUPTED, Result, notes_of, stop_on_signals, write_file
+from bertviz_lab.cli.options import AddCommand, add_options, given_options
+from bertviz_lab.cli.result import INTERRUPTED, Result, notes_of, notice, stop_on_signals, write_file
+from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
-from bertviz_lab.flags import given_options
 from bertviz_lab.metrics.names import NAMES, format_score
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+
+#: What a pretrained model is evaluated on, before any fine-tuning.
+_PRETRAINED_TASKS = ("mlm", "nsp", "probes", "minimal-pairs")
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add `evaluate`, `predict` and `encode`."""
+    evaluate = command("evaluate", evaluate_command)
+    what = evaluate.add_mutually_exclusive_group()
+    what.add_argument(
+        "--task", choices=(*_PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate (default: mlm)"
+    )
+    what.add_argument("--suite", choices=("glue",), help="Fine-tune and score the model on each task of a suite")
+    evaluate.add_argument(
+        "--data",
+        nargs="+",
+        default=[],
+        help="Text or labelled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
+        "format; for a suite the folder with a folder for each task",
+    )
+    evaluate.add_argument(
+        "--seq-len",
+        type=int,
+        help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
+    )
+    evaluate.add_argument(
+        "--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs (default: 0)"
+    )
+    add_options(evaluate, FinetuneConfig, READING)
+    suite = evaluate.add_argument_group("suites", "How the runs of a suite are fine-tuned, and where they are kept.")
+    suite.add_argument(
+        "--out", help="Folder of the suite's runs and results; called again, it goes on where it stopped"
+    )
+    add_options(suite, FinetuneConfig, ("seeds", *SUITE_SETTINGS))
+
+    predict = command("predict", predict_command)
+    predict.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
+    predict.add_argument("--out", help="The .csv to write; printed if not given")
+    add_options(predict, FinetuneConfig, READING_TEXTS)
+
+    encode = command("encode", encode_command)
+    encode.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
+    encode.add_argument("--out", required=True, help="The .npy or .jsonl to write")
+    add_options(encode, FinetuneConfig, [name for name in READING_TEXTS if name != "text_b"])
+    encode.add_argument("--normalize", action="store_true", help="Vectors of length 1, whose products are cosines")
 
 
 def evaluate_command(options: argparse.Namespace) -> Result:
@@ -64,7 +111,7 @@ def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, no
 
     def tell(done: int, total: int) -> None:
         rate = 2 * done / (time.monotonic() - began)
-        options.progress(f"{done:,} of {total:,} pairs, {rate:,.0f} sentences/s")
+        notice(f"{done:,} of {total:,} pairs, {rate:,.0f} sentences/s")
 
     body = score_minimal_pairs(model, pairs, max_length=options.seq_len, on_progress=tell).to_dict()
     rows = [*body["phenomena"].items(), ("all", body)]
@@ -88,7 +135,7 @@ def _evaluate_suite(options: argparse.Namespace) -> Result:
     stop = stop_on_signals()
     for run, event in run_glue(runs, out, stop.is_set):
         for line in format_event(event).splitlines():
-            options.progress(f"{run.name}: {line}")
+            notice(f"{run.name}: {line}")
     body = {"suite": options.suite, "model": options.model, "out": str(out), **glue_results(runs)}
     return Result(body, suite_table(body), INTERRUPTED if stop.is_set() else 0, notes=tuple(notes))
 

@@ -5,8 +5,29 @@ import dataclasses
 from pathlib import Path
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import Result, notes_of, write_file
+from bertviz_lab.cli.options import AddCommand
+from bertviz_lab.cli.result import Result, notes_of, write_file
 from bertviz_lab.errors import InputError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add `fill-mask`, `next-sentence`, `attention` and `tokenize`."""
+    fill = command("fill-mask", fill_mask_command)
+    fill.add_argument("--top-k", type=int, default=5, help="Predictions for each masked token (default: 5)")
+    fill.add_argument("text", help="A text with one or more masked tokens, [MASK]")
+
+    next_sentence = command("next-sentence", next_sentence_command)
+    next_sentence.add_argument("--text-a", required=True, help="Sentence A")
+    next_sentence.add_argument("--text-b", required=True, help="Sentence B")
+
+    attention = command("attention", attention_command)
+    attention.add_argument("--text-a", required=True, help="Sentence A")
+    attention.add_argument("--text-b", help="Sentence B")
+    attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
+
+    tokenize = command("tokenize", tokenize_command)
+    tokenize.add_argument("text", help="Sentence A")
+    tokenize.add_argument("--text-b", help="Sentence B")
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:

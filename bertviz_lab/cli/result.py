@@ -1,6 +1,7 @@
 """The result of a command, the file that it writes, and what ends it early."""
 
 import signal
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ class Result:
 def notes_of(*sentences: str) -> tuple[str, ...]:
     """The notes of a result; empty sentences are left out."""
     return tuple(f"Note: {sentence}" for sentence in sentences if sentence)
+
+
+def notice(line: str) -> None:
+    """Print a line for people, on stderr."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def write_file(path: Path, content: bytes) -> None:

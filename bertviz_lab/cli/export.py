@@ -1,0 +1,76 @@
+"""The commands that hand models on, and `runs`: `export`, `push` and `runs`."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from bertviz_lab.cli.options import AddCommand
+from bertviz_lab.cli.result import Result
+from bertviz_lab.errors import InputError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add `export`, `push` and `runs`."""
+    export = command("export", export_command)
+    export.add_argument("--out", required=True, help="A new folder")
+    export.add_argument("--onnx", action="store_true", help="Also as ONNX graphs, in 32 bits and with 8-bit weights")
+
+    push = command("push", push_command)
+    push.add_argument("--repo", required=True, metavar="USER/NAME", help="The model's name on the hub")
+    push.add_argument("--public", action="store_true", help="For everybody to see; a new model is private otherwise")
+    push.add_argument("--dry-run", action="store_true", help="Send nothing; print the files and the card")
+    push.add_argument("--license", help="Such as apache-2.0")
+    push.add_argument("--language", nargs="*", default=(), help="Such as en")
+    push.add_argument("--datasets", nargs="*", default=(), help="Ids of the hub")
+    push.add_argument("--base-model", help="The hub id of the model that it was fine-tuned from")
+
+    runs = command("runs", runs_command, model=False)
+    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs (default: runs)")
+
+
+def export_command(options: argparse.Namespace) -> Result:
+    """Export a model as a Hugging Face folder."""
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.export import export_checkpoint
+
+    path = Path(options.out)
+    report = export_checkpoint(load_checkpoint(options.model), path, onnx=options.onnx)
+    if not report:
+        return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
+    body = dataclasses.asdict(report) | {"path": str(path), "onnx": str(report.path)}
+    return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
+
+
+def push_command(options: argparse.Namespace) -> Result:
+    """Publish a model on the Hugging Face hub; --dry-run shows what would be sent."""
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
+
+    publication = push_to_hub(
+        load_checkpoint(options.model),
+        options.repo,
+        private=not options.public,
+        dry_run=options.dry_run,
+        license=options.license,
+        language=tuple(options.language),
+        datasets=tuple(options.datasets),
+        base_model=options.base_model,
+    )
+    files = "\n".join(f"{size:>12,}  {name}" for name, size in publication.bytes.items())
+    seen = "private" if publication.private else "public"
+    head = f"Sent to {publication.url}" if publication.url else "Nothing was sent (--dry-run); this would be"
+    body = dataclasses.asdict(publication)
+    return Result(body, f"{head}\n{options.repo}, {seen}:\n{files}\n\n{publication.card}")
+
+
+def runs_command(options: argparse.Namespace) -> Result:
+    """List the runs of a folder, newest first."""
+    from bertviz_lab.jobs import Runs
+
+    if Path(options.runs_dir).is_file():
+        raise InputError(f"{options.runs_dir} is not a folder.")
+    runs = Runs(Path(options.runs_dir))
+    states = {run_id: runs.state(run_id) for run_id in runs.ids()}
+    body = {"runs": [{"run": run_id, **dataclasses.asdict(state)} for run_id, state in states.items()]}
+    lines = [f"{run_id:40} {s.status:10} step {s.step:<8} {s.model}" for run_id, s in states.items()]
+    return Result(body, "\n".join(lines) or f"There are no runs in {options.runs_dir}.")

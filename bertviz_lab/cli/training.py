@@ -1,0 +1,101 @@
+"""The commands that train a model: `pretrain` and `finetune`."""
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bertviz_lab.cli.options import AddCommand, add_options, given_options
+from bertviz_lab.cli.result import INTERRUPTED, Result, notice, stop_on_signals
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import require_no_overridden_setting
+from bertviz_lab.errors import InputError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add `pretrain` and `finetune`; their options are the fields of the configs."""
+    for name, run, kind in (
+        ("pretrain", pretrain_command, PretrainConfig),
+        ("finetune", finetune_command, FinetuneConfig),
+    ):
+        training = command(name, run, model=False)
+        training.add_argument("--out", required=True, help="Folder for the run")
+        training.add_argument("--resume", action="store_true", help="Resume the run in --out")
+        add_options(training, kind)
+
+
+def pretrain_command(options: argparse.Namespace) -> Result:
+    """Pretrain a BERT from scratch; Ctrl-C saves a checkpoint and stops."""
+    return _train(options, PretrainConfig, PretrainConfig.of_recipe)
+
+
+def finetune_command(options: argparse.Namespace) -> Result:
+    """Fine-tune a model on labelled examples: classes, numbers, token labels, answers to questions or embeddings."""
+    require_no_overridden_setting(vars(options))
+    return _train(options, FinetuneConfig, FinetuneConfig)
+
+
+def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
+    """Start or resume a run; `settings` supplies the defaults."""
+    from bertviz_lab.training import run_training
+    from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+    from bertviz_lab.training.loop.hardware import start_accelerator
+    from bertviz_lab.training.runs.console import final_scores, format_event
+    from bertviz_lab.training.runs.events import Event, RunFinished
+    from bertviz_lab.training.runs.run_folder import (
+        discard_failed_run,
+        read_config,
+        read_log,
+        record,
+        require_no_other_files,
+    )
+    from bertviz_lab.training.runs.trackers import track
+
+    if not options.out:
+        raise InputError("--out is empty; name a folder for the run.")
+    folder = Path(options.out)
+    given = given_options(options, [f.name for f in dataclasses.fields(kind)])
+    resume = options.resume and (folder / "config.json").is_file()
+    if resume:
+        earlier = read_config(folder)
+        if not isinstance(earlier, kind):
+            raise InputError(f"{folder} holds a run of another kind; name another folder.")
+        if "time_budget" in given and (steps := getattr(earlier, "steps", None)):
+            raise InputError(
+                f"{folder} was started with --steps {steps}: more --steps extend it, a time budget does not."
+            )
+        config = earlier.resumed_with(**given)
+    else:
+        config = settings(**given)
+        if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
+            raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
+        if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
+            raise InputError(f"{folder} holds a model already, which would be lost; name another folder.")
+        require_no_other_files(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
+
+    stop = stop_on_signals()
+    finished: RunFinished | None = None
+    accelerator = start_accelerator()
+    main = accelerator.is_main_process
+    events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
+    if main:
+        events = track(record(events, folder), config, folder)
+    for event in events:
+        if main and (line := format_event(event)):
+            notice(line)
+        if isinstance(event, RunFinished):
+            finished = event
+    assert finished is not None
+    accelerator.state.destroy_process_group()
+    rows, _ = read_log(folder)
+    body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
+    text = (
+        f"Your model is in {finished.path}"
+        if finished.path
+        else "Stopped before the first checkpoint; resume with --resume"
+    )
+    return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
