@@ -34,12 +34,12 @@ def check(answer: Any, expected: Any, hint: str = "", *, tolerance: float = 1e-4
 
 
 def _array(value: Any) -> np.ndarray:
-    """The value as an array; a tensor that takes part in training is detached from it."""
+    """Return the value as an array; a tensor that takes part in training is detached from it."""
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of an array or of what is made of numbers alone; None of anything else."""
+    """Return the shape of an array or of what is made of numbers alone; None of anything else."""
     if isinstance(value, str | set | dict):
         return None
     try:

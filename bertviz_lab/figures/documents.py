@@ -18,7 +18,7 @@ _MARGIN = 48
 def attention_document(
     tokens: Sequence[str], segment_ids: Sequence[int], attentions: NDArray[np.floating]
 ) -> dict[str, Any]:
-    """The numbers: `attentions[layer][head][from][to]`, rounded to six digits, and the tokens they belong to."""
+    """Return the numbers, `attentions[layer][head][from][to]` to six digits, with their tokens."""
     return {
         "tokens": list(tokens),
         "token_type_ids": list(segment_ids),
@@ -29,7 +29,7 @@ def attention_document(
 
 
 def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], title: str) -> str:
-    """A self-contained page with a heat map and a menu of all heads.
+    """Return a self-contained page with a heat map and a menu of all heads.
 
     `attentions` is (layers, heads, tokens, tokens). Tokens are escaped.
     """
@@ -67,7 +67,7 @@ def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], titl
 
 
 def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
-    """A picture of all heads, one row per layer; brightness is the square root of the weight, so small ones show."""
+    """Return a picture of all heads, a row for each layer; brightness is the square root of the weight."""
     layers, heads, tokens, _ = attentions.shape
     scale = max(1, -(-_HEAD_PIXELS // tokens))
     side = scale * tokens
@@ -91,7 +91,7 @@ def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
 
 
 def _viridis() -> NDArray[np.uint8]:
-    """The color of each of 256 brightnesses, (256, 3)."""
+    """Return the color of each of 256 brightnesses, (256, 3)."""
     colors = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
     return np.rint(255 * np.array(colors)).astype(np.uint8)
 

@@ -20,28 +20,28 @@ class Payload(str):
     __slots__ = ()
 
     def having(self, **more: Any) -> "Payload":
-        """The same with further entries."""
+        """Return the same with further entries."""
         added = to_json(more)
         return Payload(f"{self[:-1]}{',' if len(self) > 2 else ''}{added[1:]}")
 
 
 def to_json(body: Mapping[str, Any]) -> Payload:
-    """A payload as JSON. NaN and infinity become null."""
+    """Return a payload as JSON. NaN and infinity become null."""
     text = strict_json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # "<" occurs only inside strings, where the escape is the same character.
     return Payload(text.replace("<", "\\u003c"))
 
 
 def message_payload(text: str) -> Payload:
-    """A payload that any component shows as a message in place of its picture."""
+    """Return a payload that any component shows as a message in place of its picture."""
     return to_json({"message": text})
 
 
 def base64_array(array: NDArray[Any]) -> str:
-    """The bytes of an array as base64 text."""
+    """Return the bytes of an array as base64 text."""
     return base64.b64encode(little_endian(array)).decode("ascii")
 
 
 def little_endian(array: NDArray[Any]) -> bytes:
-    """The bytes of an array in C order, as browsers read them."""
+    """Return the bytes of an array in C order, as browsers read them."""
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()

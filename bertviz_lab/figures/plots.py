@@ -77,7 +77,7 @@ def bar_figure(
     colors: Sequence[str] = COLORS,
     reference: tuple[float, str] | None = None,
 ) -> "go.Figure":
-    """Bars that lie, a row for each group and in it a bar for each of `series`, with `texts` beside them.
+    """Return horizontal bars, a row for each group and in it a bar for each of `series`, with `texts` as labels.
 
     `reference` is a value with a dashed line across all groups, and the line's name.
     """
@@ -127,7 +127,7 @@ def column_figure(
     words: Sequence[str],
     marked: Sequence[bool],
 ) -> "go.Figure":
-    """Columns that stand on a line, or hang from it below 0; the `marked` ones have the other color."""
+    """Return vertical bars, which go down below 0; the `marked` ones have the other color."""
     import plotly.graph_objects as go
 
     colors = [COLORS[1 if flag or value < 0 else 0] for value, flag in zip(values, marked, strict=True)]
@@ -152,7 +152,7 @@ def scatter_figure(
     group_names: Sequence[str],
     ways: Sequence[Sequence[int]],
 ) -> "go.Figure":
-    """Points in a plane, (n, 2), with names; each of `ways` joins points in the color of its place."""
+    """Return points in a plane, (n, 2), with names; each of `ways` joins points in the color of its place."""
     import plotly.graph_objects as go
 
     traces: list[Any] = [
@@ -198,7 +198,7 @@ def line_figure(
     low: float | None,
     high: float | None,
 ) -> "go.Figure":
-    """Lines over named places, one for each of `series`; `low` and `high` are shown whatever the values."""
+    """Return lines over named places, one for each of `series`; the y-axis includes `low` and `high`."""
     import plotly.graph_objects as go
 
     traces = [
@@ -226,12 +226,12 @@ def line_figure(
 
 
 def escaped(text: str) -> str:
-    """A text as Plotly shows it, letter by letter."""
+    """Escape a text so that Plotly shows it literally."""
     return html.escape(_CONTROL.sub(" ", str(text)), quote=False)
 
 
 def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
-    """Traces on the page's background, `height` pixels high, with nothing that can be dragged."""
+    """Return traces on a transparent background, `height` pixels high, without dragging."""
     import plotly.graph_objects as go
 
     return go.Figure(
@@ -255,7 +255,7 @@ def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go
 
 
 def _named(names: Sequence[str], most: int = 400) -> dict[str, Any]:
-    """An axis with a name at each whole number; of very many, evenly spread ones."""
+    """Return an axis with a name at each whole number, or at evenly spaced ones if there are many."""
     every = max(1, math.ceil(len(names) / most))
     shown = range(0, len(names), every)
     texts = [escaped(_short_name(names[place])) for place in shown]
@@ -263,7 +263,7 @@ def _named(names: Sequence[str], most: int = 400) -> dict[str, Any]:
 
 
 def _named_rows(names: Sequence[str]) -> dict[str, Any]:
-    """An axis with a name at each row, in up to two lines."""
+    """Return an axis with a name at each row, in up to two lines."""
     texts = ["<br>".join(map(escaped, _lines(name))) for name in names]
     return {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": texts, "ticks": ""}
 

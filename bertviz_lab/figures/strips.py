@@ -23,7 +23,7 @@ Scale = Literal["none", "bar", "shade"]
 
 
 def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
-    """One dict per position, shared by every strip.
+    """Return one dict per position, shared by every strip.
 
     `word` is equal for the pieces of a word and null outside words; `surface` is what the token adds to the input text,
     empty for added tokens, for a space alone, and after the first of several tokens that make up a character; `spaced`
@@ -98,7 +98,7 @@ class ScoreRow:
 
 
 def words_row(label: str, description: str, texts: Sequence[str], kinds: Sequence[str] = ()) -> ScoreRow:
-    """A row of words, with a color each where `kinds` are given."""
+    """Return a row of words, with a color each where `kinds` are given."""
     return ScoreRow(label, description, [None] * len(texts), "none", texts, kinds=kinds)
 
 
@@ -113,7 +113,7 @@ def scores_payload(
     columns: Sequence[Mapping[str, Any]] = (),
     **more: Any,
 ) -> Payload:
-    """The payload of a strip; `columns` replace those of `encoding` where they say more of each token.
+    """Return a strip; `columns` replace those of `encoding` if they have more fields.
 
     `more` may hold `tokens_label` (of the first row), `details` (of each token a sentence as a list, whose every second
     part is emphasized), `legend` ([[color, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
@@ -148,7 +148,7 @@ def marked_payload(
     chosen: int | None = 0,
     file: str = "marked",
 ) -> Payload:
-    """The payload of the highlighted text. Offsets are in code points of `text`, as in Python.
+    """Return the highlighted text. Offsets are in code points of `text`, as in Python.
 
     `alternatives` are answers, the most probable first; `chosen` is the index of the one to highlight first, or None.
     Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.

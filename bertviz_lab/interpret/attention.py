@@ -12,7 +12,6 @@ from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
-    at_least_one,
     backbone,
     check_memory,
     encode_inputs,
@@ -45,15 +44,8 @@ class TextTrace:
         return self.encoding.tokens
 
     def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """The k positions that `token` attends to most in a head, with their weights, largest first; at most all.
-
-        Raises `InputError` for a layer, head or token that does not exist, and for k below 1.
-        """
-        k = at_least_one(k, "k")
-        try:
-            row = self.attentions[layer, head, token]
-        except IndexError:
-            raise InputError("That layer, head or token is not there.") from None
+        """Return the k positions that `token` attends to most in a head, with their weights, largest first."""
+        row = self.attentions[layer, head, token]
         return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
 
 
@@ -135,7 +127,7 @@ class AttentionScores:
         return sum(array.nbytes for array in arrays)
 
     def values(self, term: str) -> NDArray[np.float32]:
-        """One of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked.
+        """Return one of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked.
 
         Raises `InputError` for a term that these scores do not have.
         """
@@ -151,7 +143,7 @@ class AttentionScores:
         return np.where(self.masked[:, None], np.float32(0), values)
 
     def pair(self, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
-        """One score, dimension by dimension. Raises `InputError` for a layer, head or token that does not exist."""
+        """Return one score by dimension. Raises `InputError` for a layer, head or token that does not exist."""
         place = (layer, head, query_position, key_position)
         if not all(0 <= index < size for index, size in zip(place, self.attentions.shape, strict=True)):
             raise InputError("That layer, head or token is not there.")
@@ -171,7 +163,7 @@ class AttentionScores:
 
 
 def attention_scores(trace: TextTrace) -> AttentionScores:
-    """The scores of a trace in their terms, which sum to its `attention_scores` wherever these are not masked."""
+    """Return the scores of a trace in their terms, which sum to its `attention_scores` where unmasked."""
 
     def stacked(name: str) -> NDArray[np.float32]:
         return np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
@@ -197,7 +189,7 @@ def _masked(scores_LL: Tensor) -> NDArray[np.bool_]:
 
 
 def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
-    """The score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
+    """Return the score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
 
     Raises `InputError` for a layer, head or token that does not exist.
     """
@@ -223,14 +215,14 @@ class HeadMetrics:
     metrics: dict[str, NDArray[np.float64]]
 
     def ranked(self, metric: str) -> tuple[tuple[int, int, float], ...]:
-        """(layer, head, value) of all heads, the largest value first."""
+        """Return (layer, head, value) of all heads, the largest value first."""
         values = self.metrics[metric]
         order = np.argsort(-values, axis=None, kind="stable")
         return tuple((int(i // values.shape[1]), int(i % values.shape[1]), float(values.flat[i])) for i in order)
 
 
 def head_metrics(trace: TextTrace) -> HeadMetrics:
-    """Every head's metrics on one text."""
+    """Return every head's metrics on one text."""
     encoding = trace.encoding
     return HeadMetrics(
         measure_heads(trace.attentions, np.array(encoding.token_type_ids), np.array(encoding.special_tokens_mask) == 1)
@@ -240,7 +232,7 @@ def head_metrics(trace: TextTrace) -> HeadMetrics:
 def measure_heads(
     attentions: NDArray[np.floating], segment_ids: NDArray[Any], special: NDArray[np.bool_]
 ) -> dict[str, NDArray[np.float64]]:
-    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks special tokens.
+    """Return `METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks special tokens.
 
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
     only, as queries and as keys; it is 0 for a text without a second sentence.
@@ -267,7 +259,7 @@ def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Attention rollout: the share of each input token in each position after each layer (Abnar and Zuidema 2020).
+    """Return each input token's share in each position after each layer: attention rollout (Abnar and Zuidema 2020).
 
     (layers, heads, tokens, tokens) to (layers, tokens, tokens); rows sum to 1. The residual connection is modelled as
     half of each layer's output (section 3).

@@ -27,7 +27,6 @@ from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
     affordable_passes,
-    at_least_one,
     backbone,
     check_passes,
     encode_inputs,
@@ -65,8 +64,8 @@ class Attribution:
     steps: int = 0  # points of the quadrature
 
     def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """(position, score) of the tokens with the largest absolute scores. Raises `InputError` for k below 1."""
-        order = np.argsort(-np.abs(self.scores), kind="stable")[: at_least_one(k, "k")]
+        """Return (position, score) of the tokens with the largest absolute scores."""
+        order = np.argsort(-np.abs(self.scores), kind="stable")[:k]
         return tuple((int(position), float(self.scores[position])) for position in order)
 
 
@@ -118,19 +117,19 @@ def attribute(
 
 
 def check_attribution(checkpoint: Checkpoint, inputs: ModelInputs) -> None:
-    """Raises `InputError` where one of the methods takes more than a question may, before any is computed."""
+    """Raise `InputError` if one of the methods takes more than a question may."""
     for method in METHODS:
         check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
 
 
 def _passes(inputs: ModelInputs, method: Method) -> int:
-    """The least number of forward passes that a method takes."""
+    """Return the least number of forward passes that a method takes."""
     steps = {"integrated gradients": _MIN_STEPS * GRADIENT, "gradient x input": GRADIENT}
     return steps.get(method, len(inputs.encoding))
 
 
 def _baseline_ids(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
-    """The ids with [MASK] for every token but the special ones."""
+    """Return the ids with [MASK] for every token but the special ones."""
     special = torch.tensor([inputs.encoding.special_tokens_mask]).bool()
     return inputs.input_ids.masked_fill(~special, checkpoint.tokenizer.mask_id)
 
@@ -143,7 +142,7 @@ def _integrated(
     change: float,
     on_progress: OnProgress,
 ) -> tuple[Tensor, int]:
-    """Gauss-Legendre quadrature; the number of points doubles until the scores sum to `change`."""
+    """Integrate by Gauss-Legendre quadrature; the number of points doubles until the scores sum to `change`."""
     # Doubling from the first number of points to the last takes twice the last.
     affordable = affordable_passes(checkpoint, len(inputs.encoding)) / GRADIENT / 2
     done = 0
@@ -174,12 +173,12 @@ def _integrated(
 
 
 def _word_embeddings(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
-    """(1, tokens) to (tokens, hidden): the word embeddings, without position and segment."""
+    """Return (1, tokens) to (tokens, hidden): the word embeddings, without position and segment."""
     return backbone(checkpoint).embeddings.word(ids)[0].detach().float()
 
 
 def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, words_BLD: Tensor) -> Tensor:
-    """The gradient of the target's score with respect to the word vectors, (batch, tokens, hidden)."""
+    """Return the gradient of the target's score with respect to the word vectors, (batch, tokens, hidden)."""
     dtype = backbone(checkpoint).embeddings.word.weight.dtype
     words_BLD = words_BLD.detach().clone().requires_grad_()
     arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD.to(dtype)}
@@ -194,7 +193,7 @@ def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, word
 def _occlusion(
     checkpoint: Checkpoint, inputs: ModelInputs, target: Target, score: float, on_progress: OnProgress
 ) -> Tensor:
-    """The loss in score when a token is masked; 0 for [MASK] and special tokens."""
+    """Return the loss in score when a token is masked; 0 for [MASK] and special tokens."""
     baseline_ids = _baseline_ids(checkpoint, inputs)[0]
     positions = (baseline_ids != inputs.input_ids[0]).nonzero()[:, 0]
     scores = torch.zeros(len(baseline_ids))
@@ -211,7 +210,7 @@ def _occlusion(
 def explain_example(
     checkpoint: Checkpoint, example: Example, prediction: Prediction, on_progress: OnProgress = nothing
 ) -> list[Attribution]:
-    """Attribution of a prediction to its tokens, by every method.
+    """Return attribution of a prediction to its tokens, by every method.
 
     A wrong label is contrasted with the true one. For labelled words, the first wrong label is explained, or else the
     first other than "O"; for an answer, its first token. `on_progress` is called with the share of all methods that is
@@ -251,14 +250,14 @@ def explain_example(
 
 
 def _label_to_explain(checkpoint: Checkpoint, example: LabelledText, prediction: Prediction) -> str | None:
-    """Of several labels one that is wrong or missing, else one that is right; None for the most probable."""
+    """Return a wrong or missing label of several, else a correct one; None for the most probable."""
     true, known = cast(tuple[str, ...], example.label), checkpoint.config.labels
     wrong = [label for label in (*prediction.labels, *true) if (label in true) != (label in prediction.labels)]
     return next((label for label in (*wrong, *prediction.labels) if label in known), None)
 
 
 def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
-    """The window of the passage around the answer, and the answer's offset in it; None for no answer."""
+    """Return the window of the passage around the answer, and the answer's offset in it; None for no answer."""
     if not prediction.label:
         return example.passage, None
     answer = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
@@ -267,14 +266,14 @@ def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Predic
 
 
 def _token_at(inputs: ModelInputs, start: int) -> int | None:
-    """The position of the token of text B that covers this character."""
+    """Return the position of the token of text B that covers this character."""
     encoding = inputs.encoding
     rows = zip(encoding.token_type_ids, encoding.offsets, strict=True)
     return next((n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= start < b), None)
 
 
 def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledWords, prediction: Prediction) -> Target:
-    """The label to explain: the first wrong one, else the first other than "O"."""
+    """Return the label to explain: the first wrong one, else the first other than "O"."""
     pairs = list(zip(example.labels, prediction.labels, strict=True))
     errors = [index for index, (true, predicted) in enumerate(pairs) if true != predicted]
     index = (errors or [index for index, (_, predicted) in enumerate(pairs) if predicted != "O"] or [0])[0]

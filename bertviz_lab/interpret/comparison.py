@@ -60,7 +60,7 @@ def align(first: Encoding, second: Encoding) -> Alignment:
 
 
 def merge_attention(attentions: NDArray[np.floating], stretches: Sequence[int]) -> NDArray[np.float32]:
-    """Attention between tokens, (..., tokens, tokens), as attention between stretches, (..., stretches, stretches).
+    """Merge attention between tokens, (..., tokens, tokens), to stretches, (..., stretches, stretches).
 
     `stretches` has the index of each token's. Attention is summed over keys and averaged over queries.
     """
@@ -69,7 +69,7 @@ def merge_attention(attentions: NDArray[np.floating], stretches: Sequence[int]) 
 
 
 def _spans(encoding: Encoding) -> list[_Span]:
-    """Where each token lies on one axis for both texts: special tokens, text A, special tokens, text B, special tokens.
+    """Return the place of each token on one axis for both texts: special tokens, A, special tokens, B, special tokens.
 
     The special tokens at one place, such as RoBERTa's two separators, share one point. A token without characters, such
     as Unigram's "▁" alone, lies where the next one does.
@@ -94,7 +94,7 @@ def _spans(encoding: Encoding) -> list[_Span]:
 
 
 def _starts(first: Sequence[_Span], second: Sequence[_Span]) -> list[int]:
-    """Where each stretch begins, so that every one has tokens of both models."""
+    """Return where each stretch begins, so that every one has tokens of both models."""
     stretches: list[tuple[int, int, set[int]]] = []  # start, end, and whose tokens it has
     for start, end, model in sorted([(*span, 0) for span in first] + [(*span, 1) for span in second]):
         if stretches and start < stretches[-1][1]:
@@ -130,7 +130,7 @@ class FillComparison:
 
 
 def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
-    """The same architecture and vocabulary with random weights, as before training."""
+    """Return the same architecture and vocabulary with random weights, as before training."""
     model = type(checkpoint.model)(checkpoint.config, generator=torch.Generator().manual_seed(seed))
     return replace(checkpoint, model=model.eval(), name="before training", card="", path=None)
 
@@ -184,7 +184,7 @@ def _spelt(text: str, masks: Iterable[str], own: str) -> str:
 
 
 def _probability(tokenizer: Tokenizer, row_V: Tensor, name: str, is_token: bool) -> float | None:
-    """The probability of a token, or of the most probable one with a name; None where the vocabulary has none."""
+    """Return the probability of a token, or of the most probable one with a name; None if there is none."""
     ids = [tokenizer.id(name)] if is_token else ids_named(tokenizer, name)
     return max((float(row_V[token_id]) for token_id in ids if token_id is not None), default=None)
 
@@ -223,7 +223,7 @@ def compare_attention(
 
 
 def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.float32]:
-    """Attention of the second minus that of the first, (layers, heads, tokens, tokens); each row sums to 0.
+    """Return attention of the second minus that of the first, (layers, heads, tokens, tokens); each row sums to 0.
 
     The texts may differ; their tokens are matched by position.
 

@@ -45,16 +45,16 @@ class EmbeddingSum:
         return {"token": self.token, "segment": self.segment, "position": self.position}
 
     def norms(self) -> dict[str, NDArray[np.float32]]:
-        """The norm of each vector, (tokens,)."""
+        """Return the norm of each vector, (tokens,)."""
         return {name: np.linalg.norm(part, axis=-1) for name, part in (self.parts() | {"sum": self.total}).items()}
 
     def cosines(self) -> dict[str, NDArray[np.float32]]:
-        """The cosine similarity of each part and the sum, (tokens,)."""
+        """Return the cosine similarity of each part and the sum, (tokens,)."""
         return {name: cosine(part, self.total) for name, part in self.parts().items()}
 
 
 def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float32]:
-    """The cosine similarity of vectors, over the last dimension; 0 where one of them is 0."""
+    """Return the cosine similarity of vectors, over the last dimension; 0 where one of them is 0."""
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     return ((a * b).sum(-1) / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
@@ -62,7 +62,7 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float
 @torch.inference_mode()
 @in_evaluation_mode
 def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
-    """The input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
+    """Return the input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
     inputs = encode_inputs(checkpoint, text_a, text_b)
     embeddings = backbone(checkpoint).embeddings
     token, position, segment = embeddings.summands(inputs.input_ids, inputs.token_type_ids)
@@ -103,7 +103,7 @@ class SearchHit:
 def encode(
     checkpoint: Checkpoint, texts: Iterable[str], *, pooling: Pooling | None = None, normalize: bool = False
 ) -> NDArray[np.float32]:
-    """One vector for each text, (texts, hidden): its sentence embedding.
+    """Return one vector for each text, (texts, hidden): its sentence embedding.
 
     Pooled as the model's `1_Pooling/config.json` says, by default the mean; `normalize` makes vectors of length 1. A
     text of more than `Checkpoint.max_length` tokens is truncated. Raises `InputError` without a text, where one is
@@ -116,7 +116,7 @@ def encode(
 
 
 def semantic_search(checkpoint: Checkpoint, query: str, texts: Iterable[str], top_k: int = 10) -> tuple[SearchHit, ...]:
-    """The `top_k` texts, or all, nearest to a query by the cosine of their sentence embeddings, the nearest first.
+    """Return the `top_k` texts nearest to a query by the cosine of their sentence embeddings, the nearest first.
 
     Raises `InputError` and `TypeError` as `encode`, and for an empty query.
     """
@@ -155,7 +155,7 @@ def similarity(
 def pooled_vectors(
     checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling | None, layer: int = -1
 ) -> torch.Tensor:
-    """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
+    """Return one vector for each text, (texts, hidden), in padded batches of texts of similar length."""
     pooling = pooling or checkpoint.pooling or "mean"
     if pooling not in POOLINGS:
         raise InputError(f"There is no pooling {pooling!r}: choose one of {', '.join(POOLINGS)}.")
@@ -187,12 +187,12 @@ class EmbeddingPlane:
     explained: float  # share of the variance
 
     def project(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-        """(words, hidden) to (words, 2)."""
+        """Return (words, hidden) to (words, 2)."""
         return ((vectors - self.mean) @ self.axes.T).astype(np.float32)
 
 
 def embedding_plane(vectors: NDArray[np.floating]) -> EmbeddingPlane:
-    """The plane of the first two principal components of vectors, (words, hidden).
+    """Return the plane of the first two principal components of vectors, (words, hidden).
 
     The sign of a component is arbitrary; it is chosen so that the coordinate furthest from 0 is positive.
     """
@@ -219,7 +219,7 @@ class Neighbour:
 
 @torch.inference_mode()
 def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
-    """The `top_k` tokens, or all, with the most similar word embeddings by cosine, without the word itself.
+    """Return the `top_k` tokens, or all, with the most similar word embeddings by cosine, without the word itself.
 
     Raises `InputError` where the word is not one token, or `top_k` is below 1.
     """
@@ -252,7 +252,7 @@ class ContextComparison:
 
 
 def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
-    """How the embeddings of one word diverge in two contexts, such as "bank" by a river and in a street.
+    """Return how the embeddings of one word diverge in two contexts, such as "bank" by a river and in a street.
 
     The word may also be several, such as "New York", or have punctuation in it, such as "don't". The mean of its tokens
     is taken; of several occurrences the first. Raises `InputError` where the word is not in both texts.
@@ -267,7 +267,7 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
 @torch.inference_mode()
 @in_evaluation_mode
 def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
-    """A word's vector at every layer, (layers + 1, hidden)."""
+    """Return a word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding
     positions = _tokens_of(encoding, word)
@@ -282,7 +282,7 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
 
 
 def _tokens_of(encoding: Encoding, word: str) -> list[int]:
-    """The positions of the first occurrence of a word, or of several, that begins and ends where a word does."""
+    """Return the positions of the first occurrence of a word, or of several, that begins and ends where a word does."""
     spans = [encoding.span(positions) for positions in encoding.words]
     starts, ends = {start for start, _ in spans}, {end for _, end in spans}
     characters = r"\s+".join(map(re.escape, word.split()))

@@ -29,7 +29,7 @@ CHANGES = {
 
 
 def segments_note(config: BertConfig) -> str:
-    """That there are no segment embeddings; "" where there are."""
+    """Say that there are no segment embeddings; "" if there are."""
     if config.has_segments:
         return ""
     row = "its one segment embedding is the same for every token" if config.type_vocab_size else ""
@@ -38,7 +38,7 @@ def segments_note(config: BertConfig) -> str:
 
 
 def positions_note(config: BertConfig) -> str:
-    """Where the model learns of positions; "" where rows 0, 1, 2 ... of a table are added to the input."""
+    """Say how the model encodes positions; "" if rows 0, 1, 2 ... of a table are added to the input."""
     title = config.family.title
     inputs = "" if config.position_biased_input else f"This {title} adds no position embeddings to its input: "
     match config.position_embedding_type:
@@ -53,7 +53,7 @@ def positions_note(config: BertConfig) -> str:
 
 
 def windows_note(config: BertConfig) -> str:
-    """Which layers have local attention, and how far they see; "" where all layers see all tokens."""
+    """Say which layers have local attention, and its window; "" if all layers see all tokens."""
     local = [str(layer + 1) for layer in range(config.num_hidden_layers) if config.is_local(layer)]
     if not local:
         return ""
@@ -65,7 +65,7 @@ def windows_note(config: BertConfig) -> str:
 
 
 def norm_note(config: BertConfig) -> str:
-    """What the hidden states of a pre-norm model are; "" for post-norm, as in BERT."""
+    """Say what the hidden states of a pre-norm model are; "" for post-norm, as in BERT."""
     if not config.is_prenorm:
         return ""
     return (
@@ -75,14 +75,14 @@ def norm_note(config: BertConfig) -> str:
 
 
 def sharing_note(config: BertConfig) -> str:
-    """That all layers are one; "" where each has its own parameters."""
+    """Say that all layers share their parameters; "" if each has its own."""
     if not config.share_layers:
         return ""
     return f"All layers of this {config.family.title} share their parameters (cross-layer parameter sharing)."
 
 
 def factorisation_note(config: BertConfig) -> str:
-    """The size of the input embeddings where it is not the hidden size, else ""."""
+    """Return the size of the input embeddings where it is not the hidden size, else ""."""
     if not config.embedding_size:
         return ""
     return (
@@ -92,7 +92,7 @@ def factorisation_note(config: BertConfig) -> str:
 
 
 def objective_note(config: BertConfig) -> str:
-    """That the model was not pretrained on next-sentence prediction; "" where it was."""
+    """Say that the model was not pretrained on next-sentence prediction; "" if it was."""
     if config.has_nsp:
         return ""
     instead = {"sop": "sentence-order prediction (SOP)", "rtd": "replaced-token detection (RTD)"}
@@ -104,7 +104,7 @@ def objective_note(config: BertConfig) -> str:
 
 
 def differences(config: BertConfig) -> tuple[str, ...]:
-    """All that the model has otherwise than BERT."""
+    """Return all differences between the model and BERT."""
     notes = [objective_note(config), segments_note(config), positions_note(config), windows_note(config)]
     notes += [norm_note(config), sharing_note(config), factorisation_note(config)]
     notes += ["The feed-forward network is gated (GLU)."] if config.gated_feed_forward else []
@@ -112,7 +112,7 @@ def differences(config: BertConfig) -> tuple[str, ...]:
 
 
 def explained_differences(config: BertConfig) -> tuple[str, ...]:
-    """The same after what its family changed, with the paper, and before where to read on; () for a BERT."""
+    """Return what the family changed, with the paper, then `differences`, then where to read on; () for a BERT."""
     if config.model_type not in CHANGES:
         return ()
     changed = f"What {config.family.title} changed: {CHANGES[config.model_type]}"

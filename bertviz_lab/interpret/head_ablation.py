@@ -10,7 +10,6 @@ from torch import Tensor
 from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
-    at_least_one,
     backbone,
     check_passes,
     encode_inputs,
@@ -40,9 +39,9 @@ class HeadAblation:
         return self.baseline - self.without_head
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
-        """(layer, head, effect) of the heads with the largest absolute effect. Raises `InputError` for k below 1."""
+        """Return (layer, head, effect) of the heads with the largest absolute effect."""
         effects = self.effects
-        order = np.argsort(-np.abs(effects), axis=None, kind="stable")[: at_least_one(k, "k")]
+        order = np.argsort(-np.abs(effects), axis=None, kind="stable")[:k]
         return tuple((int(i // effects.shape[1]), int(i % effects.shape[1]), float(effects.flat[i])) for i in order)
 
 
@@ -94,7 +93,7 @@ def _from_layer(
     head_masks_NLH: Tensor,
     on_progress: OnProgress,
 ) -> NDArray[np.float64]:
-    """The target's score, (variants,), when the encoder resumes at a layer with some of its heads ablated."""
+    """Return the target's score, (variants,), when the encoder resumes at a layer with some of its heads ablated."""
     length = hidden_1LD.shape[1]
     attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
     scores = []

@@ -35,19 +35,19 @@ _KEPT_BY_TERMS = 6  # the same of the three terms of disentangled attention
 
 
 def forward_operations(config: BertConfig, tokens: int) -> float:
-    """Operations of one forward pass over a text of so many tokens, without a head."""
+    """Return the operations of one forward pass over a text of so many tokens, without a head."""
     hidden, layers = config.hidden_size, config.num_hidden_layers
     weights = 4 * hidden**2 + 2 * hidden * config.intermediate_size
     return 2.0 * tokens * layers * (weights + 2 * hidden * tokens)
 
 
 def affordable_passes(checkpoint: Checkpoint, tokens: int) -> float:
-    """How many forward passes over a text of so many tokens one question may take."""
+    """Return the number of forward passes over a text of so many tokens that one question may take."""
     return checkpoint.limits.operations / forward_operations(checkpoint.config, tokens)
 
 
 def check_passes(checkpoint: Checkpoint, tokens: int, passes: float, what: str) -> None:
-    """Raises `InputError` where so many forward passes are more than one question may take; `what` takes them."""
+    """Raise `InputError` if so many forward passes are more than one question may take; `what` takes them."""
     allowed = affordable_passes(checkpoint, tokens)
     if passes > allowed:
         raise InputError(
@@ -57,7 +57,7 @@ def check_passes(checkpoint: Checkpoint, tokens: int, passes: float, what: str) 
 
 
 def check_memory(checkpoint: Checkpoint, tokens: int, *, traced: bool = False) -> None:
-    """Raises `InputError` where the attention of a text, all of it in a trace, is more memory than it may take."""
+    """Raise `InputError` if the attention of a text, or its whole trace, takes more memory than it may."""
     config = checkpoint.config
     matrices = config.num_attention_heads * _KEPT_BY_HEADS
     if traced:
@@ -76,7 +76,7 @@ OnProgress = Callable[[float], None]
 
 
 def nothing(share: float) -> None:
-    """Where nobody asks how far a computation is."""
+    """Ignore progress."""
 
 
 def in_evaluation_mode(
@@ -99,12 +99,12 @@ _TOKENS_PER_BATCH = 1024  # when a model is run on many variants of a text
 
 
 def variants_per_batch(length: int) -> int:
-    """How many variants of a text of `length` tokens make a batch."""
+    """Return the number of variants of a text of `length` tokens in a batch."""
     return max(1, _TOKENS_PER_BATCH // length)
 
 
 def at_least_one(count: SupportsIndex, name: str) -> int:
-    """A number of results that was asked for; `name` is that of the argument. Raises `InputError` for any other."""
+    """Return a number of results. Raises `InputError` if the argument `name` is not a whole number above 0."""
     try:
         number = index(count)
     except TypeError:
@@ -115,7 +115,7 @@ def at_least_one(count: SupportsIndex, name: str) -> int:
 
 
 def several_texts(texts: Iterable[str]) -> list[str]:
-    """The texts as a list.
+    """Return the texts as a list.
 
     Raises `InputError` where there is none or one of them is empty, and `TypeError` for one string.
     """
@@ -142,7 +142,7 @@ class ModelInputs:
         return self.variants(self.input_ids)
 
     def variants(self, ids_BL: Tensor) -> dict[str, Tensor]:
-        """The model's arguments for other ids, (batch, tokens), with the same mask and segments."""
+        """Return the model's arguments for other ids, (batch, tokens), with the same mask and segments."""
         return {
             "input_ids": ids_BL,
             "attention_mask": self.attention_mask.expand(len(ids_BL), -1),
@@ -151,7 +151,7 @@ class ModelInputs:
 
 
 def with_segment_ids(inputs: ModelInputs, kind: Literal["zero", "swapped"]) -> ModelInputs:
-    """The same text with all segment ids 0, or with those of the two texts swapped: an intervention."""
+    """Return the same text with all segment ids 0, or with those of the two texts swapped: an intervention."""
     ids_1L = inputs.token_type_ids
     return replace(inputs, token_type_ids=torch.zeros_like(ids_1L) if kind == "zero" else 1 - ids_1L)
 
@@ -183,7 +183,7 @@ def encode_inputs(
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:
-    """The id of a word that is one token, or else of a piece spelt as in the vocabulary.
+    """Return the id of a word that is one token, or else of a piece spelt as in the vocabulary.
 
     Raises `InputError` for an empty word, or one of several pieces.
     """
@@ -201,13 +201,13 @@ def single_token(checkpoint: Checkpoint, word: str) -> int:
 
 
 def backbone(checkpoint: Checkpoint) -> BertModel:
-    """The backbone of a checkpoint, without its head."""
+    """Return the backbone of a checkpoint, without its head."""
     model = checkpoint.model
     return model if isinstance(model, BertModel) else model.get_submodule("bert")  # type: ignore[return-value]
 
 
 def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None) -> Tensor | None:
-    """The head mask as a tensor, (layers, heads). Raises `InputError` for another shape."""
+    """Return the head mask as a tensor, (layers, heads). Raises `InputError` for another shape."""
     if head_mask is None:
         return None
     config = checkpoint.config

@@ -89,7 +89,7 @@ class NormsByLayer:
 @torch.inference_mode()
 @in_evaluation_mode
 def norms_by_layer(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> NormsByLayer:
-    """Norms of a text's hidden states and of both updates of each layer, before LayerNorm (Kobayashi et al. 2021).
+    """Return norms of hidden states and of both updates of each layer, before LayerNorm (Kobayashi et al. 2021).
 
     Raises `InputError` without a text.
     """

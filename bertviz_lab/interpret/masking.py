@@ -39,7 +39,7 @@ class MaskedText:
 
 
 def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
-    """The encoding of a text or pair. Raises `InputError` when there is no text."""
+    """Return the encoding of a text or pair. Raises `InputError` when there is no text."""
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")
     return tokenizer.encode(text_a, text_b or None, max_length=max_length)
@@ -86,7 +86,7 @@ def mask_epochs(
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
-    """The masks of one sentence, or pair, in successive epochs of training.
+    """Return the masks of one sentence, or pair, in successive epochs of training.
 
     With `repeat_after`, masks repeat after that many epochs, as in Google's files ("static" masking; the paper used ten
     copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). The first epoch's masks are those of
@@ -132,7 +132,7 @@ class MaskedLoss:
 @torch.inference_mode()
 @in_evaluation_mode
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
-    """The MLM loss at each chosen position.
+    """Return the MLM loss at each chosen position.
 
     Raises `InputError` where the model has no masked-LM head, or reads fewer tokens than the text has.
     """

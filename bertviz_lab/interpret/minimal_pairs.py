@@ -95,7 +95,7 @@ def pseudo_log_likelihood(
 
 
 def _rest_of_word(encoding: Encoding, position: int) -> list[int]:
-    """The position itself and the pieces of the same word that follow it."""
+    """Return the position itself and the pieces of the same word that follow it."""
     return [at for at in encoding.word_at(position) if at >= position]
 
 
@@ -144,7 +144,7 @@ def _named(checkpoint: Checkpoint, name: str) -> Probes:
 
 
 def _best_fitting(checkpoint: Checkpoint) -> Probes:
-    """The set with the largest share of pairs that fit the vocabulary."""
+    """Return the set with the largest share of pairs that fit the vocabulary."""
     fitting = [probes for name in PROBES if (probes := probes_that_fit(name, checkpoint.tokenizer))]
     if not fitting:
         raise InputError(
@@ -183,7 +183,7 @@ class MinimalPairReport:
         return Counter(score.pair.kind for score in self.scores)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `evaluate --json` prints."""
+        """Return what `evaluate --json` prints."""
         counts = self.counts
         phenomena = {name: {"accuracy": share, "pairs": counts[name]} for name, share in self.by_phenomenon.items()}
         return {"accuracy": self.accuracy, "pairs": len(self.scores), "phenomena": phenomena}

@@ -138,7 +138,7 @@ def fill_mask(
 
 
 def _token_asked(checkpoint: Checkpoint, word: str | SupportsIndex | None) -> int | None:
-    """The id of the token that is asked for, by its spelling or its id; None where none is."""
+    """Return the id of the token that is asked for, by its spelling or its id; None where none is."""
     if word is None or isinstance(word, str):
         return single_token(checkpoint, word) if word else None
     if not 0 <= index(word) < checkpoint.config.vocab_size:
@@ -152,7 +152,7 @@ def _token_asked(checkpoint: Checkpoint, word: str | SupportsIndex | None) -> in
 def mask_probabilities(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
 ) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
-    """The inputs, the positions of the [MASK]s, and their probabilities, (masks, vocabulary).
+    """Return the inputs, the positions of the [MASK]s, and their probabilities, (masks, vocabulary).
 
     `options` are passed to the model. Raises `InputError` as `fill_mask` does.
     """
@@ -163,7 +163,7 @@ def mask_probabilities(
 
 
 def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
-    """The inputs and the positions of the [MASK]s. Raises `InputError`, with advice, where there is none."""
+    """Return the inputs and the positions of the [MASK]s. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
     inputs = encode_inputs(checkpoint, text, text_b)
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
@@ -180,13 +180,13 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
 
 
 def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
-    """The most probable tokens of one prediction, (vocabulary,). Raises `InputError` for `top_k` below 1."""
+    """Return the most probable tokens of one prediction, (vocabulary,). Raises `InputError` for `top_k` below 1."""
     values, ids = probabilities_V.topk(min(at_least_one(top_k, "top_k"), len(probabilities_V)))
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 
 
 def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
-    """One token of a prediction, (vocabulary,), with its rank."""
+    """Return one token of a prediction, (vocabulary,), with its rank."""
     probability = probabilities_V[token_id]
     rank = int((probabilities_V > probability).sum()) + 1
     return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)
@@ -233,7 +233,7 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
 
 
 def classify_vector(checkpoint: Checkpoint, states: Tensor) -> tuple[LabelScore, ...]:
-    """The labels of a classifier in their order, or the number of a regression, from the final state of [CLS].
+    """Return the labels of a classifier in their order, or the number of a regression, from the final state of [CLS].
 
     `states` is (1, hidden), or (1, tokens, hidden) for a classifier that reads the mean.
     """
@@ -300,7 +300,7 @@ def joint_fill(
     check_passes(checkpoint, len(inputs.encoding), 1 + beams * (len(positions) - 1), "Joint filling")
 
     def predict(ids_BL: Tensor) -> Tensor:
-        """Log-probabilities of all tokens at all masked positions: (batch, masks, vocabulary)."""
+        """Return log-probabilities of all tokens at all masked positions: (batch, masks, vocabulary)."""
         masked_positions = torch.tensor([positions]).expand(len(ids_BL), -1)
         out = backbone(checkpoint)(**inputs.variants(ids_BL), masked_positions=masked_positions)
         return head_logits(model, "token", out.last_hidden_state).float().log_softmax(-1)
@@ -333,7 +333,7 @@ def joint_fill(
 
 
 def _extend(beam: _Beam, table_PV: Tensor, positions: tuple[int, ...], beams: int) -> list[_Beam]:
-    """The sequences that extend a beam by its most confident prediction."""
+    """Return the sequences that extend a beam by its most confident prediction."""
     filled_indices = {index for index, _, _ in beam.filled}
     index = max((p for p in range(len(positions)) if p not in filled_indices), key=lambda p: float(table_PV[p].max()))
     extended = []

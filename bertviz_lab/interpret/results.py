@@ -122,21 +122,21 @@ class Results:
         return frozenset(self.labels)
 
     def calibration(self) -> Calibration:
-        """Accuracy by confidence. Raises `InputError` for other tasks than classification."""
+        """Return accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
             raise InputError("Calibration is defined for classification only, where a prediction has one probability.")
         truth, _ = class_numbers(self.examples, self.predictions, self.labels)
         return calibration(np.array([p.probabilities for p in self.predictions]), truth)
 
     def slices(self) -> tuple[Slice, ...]:
-        """The score by length, and for labels of texts by the true label."""
+        """Return the score by length, and for labels of texts by the true label."""
         slices = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
         if self.task == "classification":
             slices += self._by("label", self._true_name, self._names)
         return tuple(slices)
 
     def _true_name(self, example: Example) -> str:
-        """The label of a text as the scores name it."""
+        """Return the label of a text as the scores name it."""
         label = str(cast(LabelledText, example).label)
         return label if label in self._known else self._names[-1]
 
@@ -162,7 +162,7 @@ class Results:
         return metric_of(self.task, self.labels) if self.metric == "loss" else self.metric
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
-        """Indices of examples, the most confident errors first; of one cell of the confusion matrix if it is given.
+        """Return indices of examples, the most confident errors first, optionally of one cell of the confusion matrix.
 
         Errors come before correct predictions, in order of confidence; for regression the largest errors come first,
         for words and answers the lowest scores.
@@ -178,7 +178,7 @@ class Results:
 
 
 def read_results(folder: str | Path) -> Results:
-    """The results of a run. Raises `InputError` before its first trial has finished."""
+    """Return the results of a run. Raises `InputError` before its first trial has finished."""
     folder = Path(folder)
     try:
         body = json.loads((folder / "report.json").read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ _HEADS: dict[TargetKind, tuple[tuple[type, ...], str]] = {
     "token": ((BertForPreTraining, BertForMaskedLM), "masked-LM"),
     "next": ((BertForPreTraining, BertForNextSentencePrediction), "next-sentence"),
     "label": ((BertForSequenceClassification,), "classification"),
-    "word": ((BertForTokenClassification,), "word-labelling"),
+    "word": ((BertForTokenClassification,), "token-classification"),
     "start": ((BertForQuestionAnswering,), "question-answering"),
     "end": ((BertForQuestionAnswering,), "question-answering"),
 }
@@ -70,7 +70,7 @@ class Target:
         return None if self.reads_all or is_answer(self.kind) else self.position
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
-        """The score of this class in nats, (batch,), from the final hidden states at its `read_position`.
+        """Return the score of this class in nats, (batch,), from the final hidden states at its `read_position`.
 
         Its log-probability; with `against`, the log-ratio to the other class (Yin and Neubig 2022). For a regression,
         the predicted number.
@@ -83,7 +83,7 @@ class Target:
 
 
 def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
-    """The kinds of predictions that a model has a head for; none for an encoder alone."""
+    """Return the kinds of predictions that a model has a head for; none for an encoder alone."""
     return tuple(
         kind
         for kind, (models, _) in _HEADS.items()
@@ -92,7 +92,7 @@ def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
-    """The model, which has a head of this kind. Raises `InputError` where it has not, or there is no such kind."""
+    """Return the model. Raises `InputError` if it has no head of this kind, or there is no such kind."""
     if kind not in _HEADS:
         raise InputError(f"There is no target of kind {kind!r}: choose one of {', '.join(_HEADS)}.")
     kinds, name = _HEADS[kind]
@@ -111,12 +111,12 @@ def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
 
 
 def is_answer(kind: TargetKind) -> bool:
-    """Whether the classes are the tokens themselves: the start or the end of an answer."""
+    """Return whether the classes are the tokens themselves: the start or the end of an answer."""
     return kind in ("start", "end")
 
 
 def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
-    """The logits of a head, (batch, hidden) to (batch, classes), from the final hidden states or another layer's.
+    """Return the logits of a head, (batch, hidden) to (batch, classes), from the hidden states of any layer.
 
     For an answer's start or end, (batch, tokens, hidden) to (batch, tokens): the tokens are the classes.
     """
@@ -134,14 +134,14 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
 
 
 def text_position(checkpoint: Checkpoint) -> int | None:
-    """What a text's classifier reads: the position of [CLS], or None where it is the mean of all tokens."""
+    """Return the position that a text's classifier reads, that of [CLS]; None for the mean of all tokens."""
     return 0 if checkpoint.config.classifier_pooling == "cls" else None
 
 
 def final_vectors(
     checkpoint: Checkpoint, positions: int | Tensor | None, arguments: dict[str, Tensor], **options: Any
 ) -> Tensor:
-    """The final hidden states, (batch, hidden), at one position or at one for each example, (batch,).
+    """Return the final hidden states, (batch, hidden), at one position or at one for each example, (batch,).
 
     Those of other tokens are not computed. Without a position, all of them, (batch, tokens, hidden).
     """
@@ -163,7 +163,7 @@ def choose_target(
     choice: str | None = None,
     against: str | None = None,
 ) -> Target:
-    """The prediction to explain: the class named by `choice`, or the most probable; `against` names its contrast.
+    """Return the prediction to explain: the class `choice`, or the most probable; `against` names its contrast.
 
     `position` is that of a [MASK], by default the first; for a word's label that of one of its tokens, by default of
     the first word with a predicted label other than "O"; for an answer's start or end that of the token, 0 for no
@@ -206,7 +206,7 @@ def choose_target(
 
 
 def check_target(checkpoint: Checkpoint, inputs: ModelInputs, target: Target) -> Target:
-    """The target. Raises `InputError` where this model or text has no such prediction, but those it was chosen for."""
+    """Return the target. Raises `InputError` if it was chosen for another text or model."""
     require_head(checkpoint, target.kind)
     sizes: dict[str, int] = {"token": checkpoint.config.vocab_size, "next": len(NEXT_NAMES)}
     size = sizes.get(target.kind, len(inputs.encoding) if is_answer(target.kind) else checkpoint.config.num_labels)
@@ -218,12 +218,12 @@ def check_target(checkpoint: Checkpoint, inputs: ModelInputs, target: Target) ->
 
 
 def is_multi_label(checkpoint: Checkpoint) -> bool:
-    """Whether several labels of a classifier may apply, each with its own probability."""
+    """Return whether several labels of a classifier may apply, each with its own probability."""
     return checkpoint.config.problem_type == "multi_label_classification"
 
 
 def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
-    """A classifier's logits as scores: sigmoid if multi-label, identity for a regression, else softmax."""
+    """Return a classifier's logits as scores: sigmoid if multi-label, identity for a regression, else softmax."""
     if is_multi_label(checkpoint):
         return logits_C.float().sigmoid()
     return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
@@ -239,7 +239,7 @@ def class_scores(
     head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> NDArray[np.float32]:
-    """What the target's head gives to each of its classes, (classes,): probabilities, or the number of a regression.
+    """Return the probabilities of the target's classes, (classes,), or the number of a regression.
 
     `head_mask` and `causal` as in `trace_text`. Raises `InputError` for a target of another text or model.
     """
@@ -252,7 +252,7 @@ def class_scores(
 
 
 def class_name(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, index: int) -> str:
-    """One of the classes that the target's head chooses among, in words."""
+    """Return one of the classes that the target's head chooses among, in words."""
     if target.kind == "token":
         return checkpoint.tokenizer.token(index)
     if is_answer(target.kind):
@@ -261,7 +261,7 @@ def class_name(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, inde
 
 
 def _positions(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind) -> Sequence[int]:
-    """The positions that a prediction of this kind can be about: [MASK]s, words, tokens of the passage, or [CLS]."""
+    """Return the positions of possible targets: [MASK]s, words, tokens of the passage, or [CLS]."""
     encoding = inputs.encoding
     if kind == "token":
         return encoding.mask_positions(checkpoint.tokenizer.mask_id)
@@ -285,7 +285,7 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
 
 
 def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
-    """The first token of a word, at which its label is predicted."""
+    """Return the first token of a word, at which its label is predicted."""
     encoding = inputs.encoding
     firsts = _positions(checkpoint, inputs, "word")
     if position is None and firsts:

@@ -114,7 +114,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
 
 
 def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
-    """The ids of each word, tokenized by itself; [MASK] is the mask token."""
+    """Return the ids of each word, tokenized by itself; [MASK] is the mask token."""
     split = tokenizer.ids([f" {word}" for word in words])
     mask = tokenizer.special.mask
     return [
@@ -160,7 +160,7 @@ class PassageAnswer:
     question_cut: int = 0
 
     def window_of(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets of the window with most context around `passage[start:end]`; of none, the whole passage."""
+        """Return the offsets of the window with most context around `passage[start:end]`, or of the whole passage."""
         windows = [window for window in self.windows if window[0] <= start and end <= window[1]]
         return max(windows, key=lambda w: min(start - w[0], w[1] - end), default=(0, len(self.passage)))
 

@@ -144,7 +144,7 @@ def _check_ids(checkpoint: Checkpoint, tokens: Sequence[int]) -> None:
 def _masked_tokens(
     checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, tracked: Sequence[int], top_k: int
 ) -> tuple[MaskedToken, ...]:
-    """The predictions at each [MASK] from the hidden states of all layers, (layers + 1, tokens, hidden)."""
+    """Return the predictions at each [MASK] from the hidden states of all layers, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
     positions = encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]
     masked_tokens = []
@@ -158,7 +158,7 @@ def _masked_tokens(
 
 
 def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
-    """The loss of every token of the text: each is masked once, in a fixed group with others."""
+    """Return the loss of every token of the text: each is masked once, in a fixed group with others."""
     encoding, mask = inputs.encoding, checkpoint.tokenizer.mask_id
     positions = [
         position
@@ -182,7 +182,7 @@ def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
 
 
 def _answer(checkpoint: Checkpoint, question: str, passage: str | None) -> PassageAnswer | None:
-    """The answer of a question-answering model, where there are a question and a passage."""
+    """Return the answer of a question-answering model, where there are a question and a passage."""
     if (
         not isinstance(checkpoint.model, BertForQuestionAnswering)
         or not question.strip()
@@ -194,14 +194,14 @@ def _answer(checkpoint: Checkpoint, question: str, passage: str | None) -> Passa
 
 @torch.inference_mode()
 def word_embeddings(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np.float32]:
-    """The word embeddings of some tokens scaled to length 1, (tokens, hidden)."""
+    """Return the word embeddings of some tokens scaled to length 1, (tokens, hidden)."""
     table = backbone(checkpoint).embeddings.word.weight[torch.tensor(list(tokens), dtype=torch.long)]
     return torch.nn.functional.normalize(table.float(), dim=-1).numpy()
 
 
 @torch.inference_mode()
 def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40) -> tuple[int, ...]:
-    """The seeds and the words whose embeddings are nearest to one of them, at most `count` in all, without repetition.
+    """Return the seeds and the words with the nearest embeddings, at most `count` in all, without repetition.
 
     Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out. Raises
     `InputError` when the vocabulary has no such token, or `count` is below 1.
@@ -223,7 +223,7 @@ def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40
 
 
 def _is_word(tokenizer: Tokenizer, token_id: int) -> bool:
-    """Whether a token begins a word and has letters only, two at least."""
+    """Return whether a token begins a word and has letters only, two at least."""
     if token_id >= tokenizer.vocab_size or tokenizer.continuation[token_id]:  # padding rows of the embedding matrix
         return False
     text = token_text(tokenizer, token_id)

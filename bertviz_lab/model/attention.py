@@ -81,12 +81,12 @@ class SelfAttention(nn.Module):
         return self.output(context_BHQK.transpose(1, 2).flatten(2))
 
     def _split_heads(self, x_BLD: Tensor) -> Tensor:
-        """(B, L, D) -> (B, H, L, K): cut each vector into one piece per head."""
+        """Cut each vector into one piece per head: (B, L, D) -> (B, H, L, K)."""
         return x_BLD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
 def extended_attention_mask(attention_mask: Mask, length: int, causal: bool, device: torch.device) -> Mask:
-    """The mask that attention takes: boolean, broadcastable to (batch, heads, queries, keys), True where allowed.
+    """Return the mask that attention takes: boolean, broadcastable to (batch, heads, queries, keys), True if allowed.
 
     `attention_mask` is non-zero at the tokens that may be attended to: (batch, keys), the same for all queries, or
     (batch, queries, keys). `causal` also hides later tokens, as in GPT. None when nothing is masked.

@@ -32,7 +32,7 @@ class BertModel(nn.Module):
     def __init__(
         self, config: BertConfig, *, add_pooling_layer: bool | None = None, generator: torch.Generator | None = None
     ):
-        """`add_pooling_layer` is by default as in the family's bare model."""
+        """Build the model; `add_pooling_layer` is by default as in the family's bare model."""
         super().__init__()
         has_pooler = config.family.has_pooler if add_pooling_layer is None else add_pooling_layer
         size, eps, bias = config.hidden_size, config.layer_norm_eps, config.norm_bias
@@ -93,11 +93,11 @@ class BertModel(nn.Module):
         )
 
     def as_final(self, hidden_BLD: Tensor) -> Tensor:
-        """A layer's output as heads read it: the same, but of a pre-norm model normalised."""
+        """Return a layer's output as heads read it: normalized if the model is pre-norm."""
         return hidden_BLD if self.final_norm is None else self.final_norm(hidden_BLD)
 
     def pool_text(self, hidden_BLD: Tensor, text_mask: Tensor | None) -> Tensor | None:
-        """One vector of each text, (batch, hidden): from [CLS], or of ModernBERT's classifiers the mean of its tokens.
+        """Return one vector per text, (batch, hidden): from [CLS], or in some ModernBERT classifiers a mean of tokens.
 
         None for a model without a pooler.
         """
@@ -110,7 +110,7 @@ class BertModel(nn.Module):
         return self.pool((hidden_BLD * text_mask[..., None]).sum(1) / text_mask.sum(1, keepdim=True))
 
     def pool(self, hidden_BD: Tensor) -> Tensor:
-        """The pooler: dense and activation, tanh in BERT; families have dropout before it, or LayerNorm after it."""
+        """Apply the pooler: dense and activation, tanh in BERT; families have dropout before or LayerNorm after it."""
         assert self.pooler is not None
         if self.config.dropout_before_pooler:
             hidden_BD = F.dropout(hidden_BD, self.config.head_dropout, self.training)

@@ -35,7 +35,7 @@ class Embeddings(nn.Module):
         position_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
     ) -> Tensor:
-        """Ids (batch, tokens) to vectors (batch, tokens, hidden); `inputs_embeds` replaces the word vectors.
+        """Embed ids (batch, tokens) as (batch, tokens, hidden); `inputs_embeds` replaces the word vectors.
 
         Raises `ValueError` when neither or both inputs are given, or the text is longer than the positions learnt.
         """
@@ -53,7 +53,7 @@ class Embeddings(nn.Module):
         position_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """The vectors of tokens, positions and segments, which are added; None for a table that a family lacks."""
+        """Return the vectors of tokens, positions and segments that are added; None for a table that a family lacks."""
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("Give either input_ids or inputs_embeds.")
         word_BLD = self.word(input_ids) if inputs_embeds is None else inputs_embeds

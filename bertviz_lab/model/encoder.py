@@ -70,7 +70,7 @@ class EncoderLayer(nn.Module):
         return output_BQD
 
     def expand(self, x_BQD: Tensor) -> Tensor:
-        """The first half of the feed-forward layer; a GLU multiplies it by a gate (Shazeer 2020)."""
+        """Return the first half of the feed-forward layer; a GLU multiplies it by a gate (Shazeer 2020)."""
         x_BQF = ACTIVATION_FUNCTIONS[self.activation](self.intermediate(x_BQD))
         return x_BQF if self.gate is None else x_BQF * self.gate(x_BQD)
 
@@ -129,7 +129,7 @@ class Encoder(nn.Module):
 
 
 def set_gradient_checkpointing(model: nn.Module, enabled: bool) -> None:
-    """Whether training keeps only each layer's input and computes the rest again.
+    """Return whether training keeps only each layer's input and computes the rest again.
 
     The gradients are the same, in less memory and a third more time (Chen et al. 2016).
     """
@@ -139,5 +139,5 @@ def set_gradient_checkpointing(model: nn.Module, enabled: bool) -> None:
 
 
 def _gather(rows_BLN: Tensor, positions_BP: Tensor) -> Tensor:
-    """The rows at some positions: (batch, tokens, n) -> (batch, positions, n); (1, P) are those of all texts."""
+    """Return the rows at some positions: (batch, tokens, n) -> (batch, positions, n); (1, P) are those of all texts."""
     return rows_BLN.gather(1, positions_BP[..., None].expand(len(rows_BLN), -1, rows_BLN.shape[-1]))

@@ -36,7 +36,7 @@ class PreTrainingOutput(BertModelOutput):
 
 
 def token_logits(out: PreTrainingOutput | LogitsOutput) -> Tensor:
-    """The masked-LM logits, which Hugging Face names otherwise where the model has an NSP head too."""
+    """Return the masked-LM logits, which Hugging Face names otherwise where the model has an NSP head too."""
     return out.prediction_logits if isinstance(out, PreTrainingOutput) else out.logits
 
 
@@ -83,7 +83,7 @@ class BertHead(nn.Module):
         raise NotImplementedError
 
     def drop(self, x: Tensor) -> Tensor:
-        """Dropout before a fine-tuning classifier: `classifier_dropout`, or the hidden dropout if that is unset."""
+        """Apply dropout before a fine-tuning classifier: `classifier_dropout`, else the hidden dropout."""
         return F.dropout(x, self.config.head_dropout, self.training)
 
 
@@ -146,7 +146,7 @@ class LabelHead(BertHead):
         labels: Tensor | None = None,
         **options: Any,
     ) -> LogitsOutput:
-        """Logits, and the loss where there are `labels`, of the logits' shape without classes; -100 marks no label."""
+        """Return logits, and the loss if there are `labels`, (batch[, tokens]); -100 marks no label."""
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         logits = self.logits(out)
         loss = None if labels is None else self.loss(logits, labels)
@@ -192,7 +192,7 @@ class BertForSequenceClassification(LabelHead):
         return self.classify(out.pooler_output)
 
     def classify(self, pooled_BD: Tensor) -> Tensor:
-        """Logits (batch, labels) of pooled vectors (batch, hidden)."""
+        """Return logits (batch, labels) of pooled vectors (batch, hidden)."""
         return self.classifier(self.drop(pooled_BD))
 
 
@@ -210,7 +210,7 @@ class ClassifierTransform(nn.Module):
 
 
 def classifier_transform(config: BertConfig) -> nn.Module:
-    """What a classifier of tokens reads their hidden states through: in BERT as they are."""
+    """Return what a classifier of tokens reads their hidden states through: in BERT as they are."""
     return ClassifierTransform(config) if config.classifier_transform else nn.Identity()
 
 
@@ -225,7 +225,7 @@ class BertForTokenClassification(LabelHead):
         return self.classify(out.last_hidden_state)
 
     def classify(self, hidden_BLD: Tensor) -> Tensor:
-        """Logits (..., labels) of final hidden states (..., hidden)."""
+        """Return logits (..., labels) of final hidden states (..., hidden)."""
         return self.classifier(self.drop(self.transform(hidden_BLD)))
 
 
@@ -237,7 +237,7 @@ class BertForQuestionAnswering(BertHead):
         self.answer = Linear(config.hidden_size, 2)
 
     def classify(self, hidden_BLD: Tensor) -> Tensor:
-        """(..., 2): the scores of final hidden states (..., hidden) as an answer's start and end."""
+        """Return (..., 2): the scores of final hidden states (..., hidden) as an answer's start and end."""
         return self.answer(self.transform(hidden_BLD))
 
     def forward(

@@ -39,7 +39,7 @@ class LayerNorm(nn.LayerNorm):
 
 @torch.no_grad()
 def initialize(model: nn.Module, std: float, generator: torch.Generator | None = None) -> None:
-    """Initial values as in google-research/bert: normal with deviation `std`, cut at two sigma; biases 0, scales 1.
+    """Initialize as in google-research/bert: normal with deviation `std`, cut at two sigma; biases 0, scales 1.
 
     `torch.nn.init.trunc_normal_` cuts at absolute +-2 unless told otherwise, so the cut is given.
     """

@@ -16,7 +16,7 @@ _AT_ONCE = 1 << 18  # logits: a megabyte in 32 bits, which stays in a core's cac
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, count: Tensor | int | None = None) -> Tensor:
-    """The MLM, NSP and causal-LM loss: mean -log p(label) in nats, logits (..., C), labels (...), over `count` or all.
+    """Return the MLM, NSP or causal-LM loss: mean -log p(label) in nats of logits (..., C), over `count` or all labels.
 
     Without a label to be counted the loss is 0, as is its gradient; a label that is no class is refused by torch.
     Raises `ValueError` for labels of another shape than (...) or (..., 1).
@@ -60,7 +60,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def label_loss(logits: Tensor, labels: Tensor, problem_type: str | None = None) -> Tensor:
-    """The loss by the config's `problem_type`, as in transformers: logits (batch, C), labels (batch,) or (batch, C).
+    """Return the loss by `problem_type`, as in transformers: logits (batch, C), labels (batch,) or (batch, C).
 
     "regression" is the mean squared error, "multi_label_classification" the binary cross-entropy of each label, 0 or 1,
     else it is cross-entropy. Where it is None, one class is regression, and labels (batch, C) are multi-label.
@@ -76,7 +76,7 @@ def label_loss(logits: Tensor, labels: Tensor, problem_type: str | None = None) 
 
 
 def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-    """Mean of the start and end cross-entropies; positions beyond the text (-100 or >= tokens) are left out."""
+    """Return the mean of start and end cross-entropies; positions beyond the text (-100, >= tokens) are left out."""
     length = start_logits.shape[-1]
     starts = starts.masked_fill(starts >= length, IGNORE_INDEX)
     ends = ends.masked_fill(ends >= length, IGNORE_INDEX)
@@ -84,7 +84,7 @@ def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Te
 
 
 def _in_shape(labels: Tensor, logits: Tensor, shape: torch.Size) -> Tensor:
-    """Labels in the shape that is compared: torch would broadcast another one."""
+    """Return labels in the shape that is compared: torch would broadcast another one."""
     if labels.shape not in (shape, (*shape, 1)):
         raise ValueError(f"Labels {tuple(labels.shape)} do not fit logits {tuple(logits.shape)}: give {tuple(shape)}.")
     return labels.view(shape)

@@ -216,7 +216,7 @@ _LAYER = re.compile(r"encoder\.layers\.(\d+)\.(.*)")
 
 
 def place_of(name: str, model_type: str = "bert", kind: str = "") -> Place:
-    """Where a parameter of the lab's class `kind` is in the family's files, without the backbone's prefix."""
+    """Return the name of a parameter of the lab's class `kind` in the family's files, without the backbone's prefix."""
     names = WEIGHT_NAMES[model_type]
     module, _, parameter = name.removeprefix("bert.").rpartition(".")
     if layer := _LAYER.fullmatch(module):
@@ -228,6 +228,6 @@ def place_of(name: str, model_type: str = "bert", kind: str = "") -> Place:
 
 
 def belongs_to_backbone(name: str, model_type: str, kind: str) -> bool:
-    """Whether the file's name of a parameter has the backbone's prefix: a text's classifier may own the pooler."""
+    """Return whether a parameter's name in the file has the backbone's prefix: a classifier may own the pooler."""
     module = name.rpartition(".")[0].removeprefix("bert.")
     return name.startswith("bert.") and module not in WEIGHT_NAMES[model_type].of_kind.get(kind, {})

@@ -34,12 +34,12 @@ class LoadReport:
 
 
 def to_huggingface(name: str) -> str:
-    """The Hugging Face name of one of the lab's parameters of a BERT, with the prefix where it has one."""
+    """Return the Hugging Face name of one of the lab's parameters of a BERT, with the prefix where it has one."""
     return ("bert." if name.startswith("bert.") else "") + place_of(name).name
 
 
 def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
-    """All parameters under their family's names; the decoder is the word-embedding table and is not saved twice."""
+    """Return all parameters under their family's names; the decoder is the word-embedding table, saved once."""
     family, kind = _family_of(model), type(model).__name__
     parts: dict[str, dict[int, Tensor]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):  # shared layers are written one by one
@@ -61,14 +61,14 @@ def _family_of(model: nn.Module) -> Family:
 
 
 def plain_name(name: str) -> str:
-    """A tensor's Hugging Face name in the one spelling for all savings: no prefix, no `gamma` and `beta`."""
+    """Return a tensor's Hugging Face name in one spelling for all files: no prefix, no `gamma` and `beta`."""
     name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
     name = re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name)
     return _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
 
 
 def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[str, Tensor]:
-    """One spelling for all savings: no prefix, no `gamma`/`beta`, no buffers, tied tensors once.
+    """Return tensors in one spelling for all files: no prefix, no `gamma`/`beta`, no buffers, tied tensors once.
 
     Raises `InputError` where the prefixes are another family's, or a decoder is saved that differs from the word
     embeddings it should be tied to.
@@ -95,12 +95,12 @@ def _unaliased(name: str, aliases: Mapping[str, str]) -> str:
 
 
 def _same(first: Tensor, second: Tensor) -> bool:
-    """Whether two tensors are equal; on the meta device, where there are no numbers, whether they may be."""
+    """Return whether two tensors are equal; on the meta device, where there are no numbers, whether they may be."""
     return first.shape == second.shape and (first.is_meta or torch.equal(first, second))
 
 
 def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
-    """Copy Hugging Face tensors into `model`, whatever their prefix and age; say what was missing or left over.
+    """Copy Hugging Face tensors into `model`, whatever their prefix and age; report what was missing or left over.
 
     Raises `InputError` naming the first tensor whose shape does not fit the configuration.
     """
@@ -136,7 +136,7 @@ _BACKBONE = re.compile(r"(bert\.)?(embeddings|encoder|final_norm)\.")
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The weights of a checkpoint, one file or many shards: safetensors, or else pickles (`pytorch_model.bin`).
+    """Return the weight files of a checkpoint, one or many shards: safetensors, else pickles (`pytorch_model.bin`).
 
     Raises `InputError` when they are not all there.
     """
@@ -158,7 +158,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def read_shapes(files: Iterable[Path]) -> dict[str, Tensor]:
-    """All tensors in the files on the meta device: shapes from the headers, no numbers and no memory.
+    """Return all tensors in the files on the meta device: shapes from the headers, no numbers and no memory.
 
     Raises `InputError` naming a damaged file.
     """
@@ -166,7 +166,7 @@ def read_shapes(files: Iterable[Path]) -> dict[str, Tensor]:
 
 
 def read_tensors(files: Iterable[Path], leave_out: Collection[str] = ()) -> dict[str, Tensor]:
-    """All tensors in the files, in 32 bits, on the CPU, but buffers and those with the plain names in `leave_out`.
+    """Return all tensors in the files, in 32 bits, on the CPU, except buffers and the plain names in `leave_out`.
 
     Raises `InputError` naming a damaged file.
     """

@@ -17,12 +17,12 @@ from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 
 
 def tokens(encoding: Encoding) -> View:
-    """The tokens of a text with ids, segments, positions and mask."""
+    """Show the tokens of a text with ids, segments, positions and mask."""
     return view(TOKEN_STRIP, "Tokens", token_payload(encoding), 420)
 
 
 def word_splits(tokenizer: Tokenizer, text: str) -> View:
-    """How each word of a text is split, step by step."""
+    """Show how each word of a text is split, step by step."""
     payload = splitting_payload(
         explain(tokenizer, text), tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id)
     )
@@ -30,21 +30,21 @@ def word_splits(tokenizer: Tokenizer, text: str) -> View:
 
 
 def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
-    """A masked text: which tokens were selected, and how they were replaced."""
+    """Show a masked text: which tokens were selected, and how they were replaced."""
     return view(TOKEN_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
 
 
 def masked_loss(masked: MaskedText, loss: MaskedLoss) -> View:
-    """The MLM loss at each selected position."""
+    """Show the MLM loss at each selected position."""
     return view(TOKEN_STRIP, "MLM loss at each selected position", losses_payload(masked, loss), 420)
 
 
 def masking_statistics(counts: MaskingStatistics) -> View:
-    """What became of the selected tokens over many draws, beside what the rule makes one expect."""
+    """Show the outcomes of many draws next to those that the masking rule predicts."""
     expected = {count.outcome: count.expected / max(1, counts.chosen) for count in counts.outcomes}
     return chart("Masking statistics", masking_statistics_payload(counts, expected))
 
 
 def mask_epochs(epochs: Sequence[MaskedText], *, static: bool = False) -> View:
-    """What is masked in successive epochs, whose masks repeat where they are `static`."""
+    """Show the masks of successive epochs; with `static` they repeat."""
     return chart("Masks by epoch", epochs_payload(epochs, static))

@@ -41,7 +41,7 @@ from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def attention(trace: TextTrace, title: str = "") -> View:
-    """Every head of a trace: the grid, one head in detail, lines, filters, metrics."""
+    """Show every head of a trace: the grid, one head in detail, lines, filters, metrics."""
     metrics = {name: (METRICS[name], values) for name, values in head_metrics(trace).metrics.items()}
     encoding = trace.encoding
     body = attention_body(
@@ -58,7 +58,7 @@ def attention(trace: TextTrace, title: str = "") -> View:
 
 
 def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> View:
-    """The same of the scores before the softmax, or of one of their terms (`AttentionScores.terms`).
+    """Show the scores before the softmax, or one of their terms (`AttentionScores.terms`), in the same way.
 
     Raises `InputError` for a term that these scores do not have.
     """
@@ -75,12 +75,12 @@ def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> 
 
 
 def query_key(pair: QueryKey) -> View:
-    """The score of a pair of tokens in a head: query times key, dimension by dimension."""
+    """Show the score of a pair of tokens in a head: query times key, dimension by dimension."""
     return chart("Query times key", pair_payload(pair))
 
 
 def difference(first: TextTrace, second: TextTrace, title: str = "The second minus the first") -> View:
-    """Attention of the second trace minus the first; both have the same tokens, layers and heads."""
+    """Show attention of the second trace minus the first; both have the same tokens, layers and heads."""
     encoding = first.encoding
     weights = attention_difference(first, second)
     special = encoding.special_tokens_mask
@@ -89,7 +89,7 @@ def difference(first: TextTrace, second: TextTrace, title: str = "The second min
 
 
 def attention_comparison(compared: AttentionComparison, title: str = "The second minus the first") -> View:
-    """Attention of the second model minus the first, between the stretches of text that are whole tokens in both."""
+    """Show attention of the second model minus the first, between stretches that are whole tokens in both."""
     shared = compared.alignment
     weights, special = compared.second - compared.first, shared.special_tokens_mask
     body = difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
@@ -97,7 +97,7 @@ def attention_comparison(compared: AttentionComparison, title: str = "The second
 
 
 def heads(traces: Mapping[str, TextTrace]) -> View:
-    """All heads of several models side by side, by their names."""
+    """Show all heads of several models side by side, by their names."""
     grids = [
         attention_payload(
             attention_body(
@@ -113,45 +113,45 @@ def heads(traces: Mapping[str, TextTrace]) -> View:
 
 
 def logit_lens(lens: LogitLens) -> View:
-    """The prediction at every layer."""
+    """Show the prediction at every layer."""
     return chart("Logit lens", logit_lens_payload(lens), 560)
 
 
 def norms(by_layer: NormsByLayer, position: int | None = None) -> View:
-    """Norms by layer, of hidden states and of what both parts of a layer add: of a token, or the median of all."""
+    """Show norms by layer, of hidden states and of what both sub-layers add: of a token, or the median of all."""
     return chart("Norms by layer", norms_payload(by_layer, position))
 
 
 def token_norms(by_layer: NormsByLayer, kind: NormKind = "hidden") -> View:
-    """The norms of one kind of vector, layer by layer and token by token."""
+    """Show the norms of one kind of vector, layer by layer and token by token."""
     return view(TOKEN_STRIP, "Norms by layer and token", token_norms_payload(by_layer, kind), 420)
 
 
 def embedding_sum(embeddings: EmbeddingSum) -> View:
-    """The norms of the vectors that are added for each token, and their cosines with the sum."""
+    """Show the norms of the vectors that are added for each token, and their cosines with the sum."""
     return view(TOKEN_STRIP, "Embedding sum", embedding_payload(embeddings), 420)
 
 
 def similarity(result: Similarity) -> View:
-    """Cosine similarity of sentences."""
+    """Show cosine similarity of sentences."""
     return chart("Cosine similarity of the sentences", similarity_payload(result.texts, result.cosines), 480)
 
 
 def sentence_map(result: Similarity) -> View:
-    """Sentences in the plane of the first two principal components of their vectors."""
+    """Show sentences in the plane of the first two principal components of their vectors."""
     return chart("Map of the sentences", map_payload(result.texts, result.map, result.explained), 480)
 
 
 def neighbours(word: str, nearest: Sequence[Neighbour]) -> View:
-    """The tokens whose embeddings are nearest to a word's."""
+    """Show the tokens whose embeddings are nearest to a word's."""
     return chart(f"Nearest neighbours of {word}", neighbours_payload(word, nearest))
 
 
 def context_similarity(contexts: ContextComparison) -> View:
-    """A word in two contexts: how alike its two vectors are at each layer."""
+    """Show a word in two contexts: the similarity of its two vectors at each layer."""
     return chart("Contextual embeddings", context_payloads(contexts)[0])
 
 
 def context_paths(contexts: ContextComparison) -> View:
-    """The same as two paths through the layers, in one plane."""
+    """Show the same as two paths through the layers, in one plane."""
     return chart("Paths through the layers", context_payloads(contexts)[1], 480)

@@ -33,22 +33,22 @@ from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def fill_mask(filled: FillMask) -> View:
-    """The predictions for each masked token."""
+    """Show the predictions for each masked token."""
     return view(FILL_MASK_BARS, "Predictions for the masked tokens", fill_mask_payload(filled), 420)
 
 
 def fill_comparison(compared: FillComparison) -> View:
-    """The predictions of several models for the same masked tokens."""
+    """Show the predictions of several models for the same masked tokens."""
     return chart("Predictions of several models", comparison_payload(compared), 480)
 
 
 def joint_fill(joint: JointFill) -> View:
-    """All masked tokens filled together, beside the independent predictions."""
+    """Show all masked tokens filled jointly, next to the independent predictions."""
     return chart("Masked tokens filled together", joint_payload(joint))
 
 
 def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
-    """Surprisal of each token (pseudo-log-likelihood)."""
+    """Show surprisal of each token (pseudo-log-likelihood)."""
     payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
@@ -56,45 +56,45 @@ def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
 
 
 def next_sentence(prediction: NextSentence) -> View:
-    """Whether B follows A."""
+    """Show the NSP prediction."""
     return chart("Next sentence", next_sentence_payload(prediction.is_next, prediction.is_random), 320)
 
 
 def next_sentences(predictions: Mapping[str, NextSentence]) -> View:
-    """The same by several models, or for several pairs, by their names."""
+    """Show the NSP prediction of several models, or for several pairs, by their names."""
     shares = [prediction.is_next for prediction in predictions.values()]
     return chart("Next sentence", follows_payload(list(predictions), shares))
 
 
 def classification(prediction: Classification) -> View:
-    """The probability of each label of a text; of a regression the predicted number."""
+    """Show the probability of each label of a text; of a regression the predicted number."""
     return chart("Labels", labels_payload(prediction))
 
 
 def entities(labelled: WordLabels) -> View:
-    """The entities of a text, or the labels of its words, marked in it."""
+    """Show the entities of a text, or the labels of its words, marked in it."""
     return view(MARKED_TEXT, "Entities", entities_payload(labelled), 300)
 
 
 def answer(answer: PassageAnswer) -> View:
-    """The answer to a question marked in its passage, and the next best ones."""
+    """Show the answer to a question marked in its passage, and the next best ones."""
     return view(MARKED_TEXT, "Answer", answer_payload(answer), 420)
 
 
 def attribution(attributions: Attribution | Sequence[Attribution]) -> View:
-    """Attribution of a prediction to its tokens, by one method or several."""
+    """Show attribution of a prediction to its tokens, by one method or several."""
     several = [attributions] if isinstance(attributions, Attribution) else list(attributions)
     return view(TOKEN_STRIP, "Attribution", attribution_payload(several), 360)
 
 
 def head_ablation(ablation: HeadAblation) -> View:
-    """Effect of each head on a prediction (head ablation)."""
+    """Show effect of each head on a prediction (head ablation)."""
     payload = head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, ablation.target)
     return chart("Head ablation", payload, 640)
 
 
 def intervention(before: FillMask, after: FillMask, what: str) -> View:
-    """The likeliest tokens for the first [MASK] before and after an intervention, in words such as "causal mask".
+    """Show the likeliest tokens for the first [MASK] before and after an intervention, in words such as "causal mask".
 
     A token that one of the two does not list counts as 0 there: ask both for enough.
     """

@@ -21,7 +21,7 @@ Events = Iterable[Event | Mapping[str, Any]]
 
 
 def learning_curves(events: Events, title: str = "") -> View:
-    """The curves of a run: losses, accuracies, perplexity, learning rate.
+    """Show the curves of a run: losses, accuracies, perplexity, learning rate.
 
     `events` are what `pretrain` or `finetune` yields, or the rows of a run's `events.jsonl`.
     """
@@ -29,13 +29,13 @@ def learning_curves(events: Events, title: str = "") -> View:
 
 
 def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Events]]) -> View:
-    """Several runs by their names: the settings that differ, and their curves; for each (settings, events)."""
+    """Show several runs, (settings, events) by their names: the settings that differ, and their curves."""
     views = [RunView("", name, settings, _rows(events)) for name, (settings, events) in runs.items()]
     return view(RUN_COMPARE, "Comparison of runs", runs_payload(views), 900)
 
 
 def probes(events: Events) -> View:
-    """The minimal-pair probes of a run while it learns. Raises `ValueError` for a run that was asked none."""
+    """Show the minimal-pair probes of a run over training. Raises `ValueError` for a run that has none."""
     payload = learning_payload(_rows(events))
     if payload is None:
         raise ValueError("There are no probes in these events.")
@@ -43,29 +43,29 @@ def probes(events: Events) -> View:
 
 
 def confusion_matrix(results: Results) -> View:
-    """True and predicted labels; for words and several labels the scores of each, for other tasks those by length."""
+    """Show true and predicted labels; the scores of each for words and several labels; else scores by length."""
     return chart("Confusion matrix", confusion_view(results), 480)
 
 
 def label_scores(results: Results) -> View:
-    """Precision, recall and F1 of each label. Raises `ValueError` for a task without labels."""
+    """Show precision, recall and F1 of each label. Raises `ValueError` for a task without labels."""
     if results.report is None:
         raise ValueError("There are no labels in this task.")
     return chart("Scores of each label", per_class_payload(results.report))
 
 
 def reliability(results: Results) -> View:
-    """Whether the model is right as often as it is confident."""
+    """Show the reliability diagram: accuracy against confidence."""
     return chart("Reliability diagram", reliability_payload(results.calibration()))
 
 
 def slices(results: Results) -> View:
-    """The score by length and by label."""
+    """Show the score by length and by label."""
     return chart("Slices", slices_payload(results.slices(), results.measure))
 
 
 def trials(results: Results) -> View:
-    """The trials of a run side by side. Raises `ValueError` where there is one only."""
+    """Show the trials of a run side by side. Raises `ValueError` if there is only one."""
     payload = trials_view(results)
     if payload is None:
         raise ValueError("There is one trial only.")
@@ -73,7 +73,7 @@ def trials(results: Results) -> View:
 
 
 def examples(results: Results) -> View:
-    """The held-out examples with their predictions, mistakes first."""
+    """Show the held-out examples with their predictions, errors first."""
     return view(EXAMPLE_LIST, "Held-out examples", listed_view(results, results.picked()), 560)
 
 

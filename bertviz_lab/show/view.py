@@ -34,10 +34,10 @@ class View:
 
 
 def view(assembly: Assembly, label: str, payload: str, height: int) -> View:
-    """The picture that an island of the page draws of a payload."""
+    """Return the picture that a component of the page draws of a payload."""
     return View(assembly.page(label, payload), height)
 
 
 def chart(label: str, payload: str, height: int = 420) -> View:
-    """The same of a chart with axes."""
+    """Return the same for a chart with axes."""
     return view(CHART, label, payload, height)

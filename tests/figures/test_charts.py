@@ -14,7 +14,6 @@ from bertviz_lab.figures.charts import (
 )
 from bertviz_lab.figures.interpret.attribution import _times, attribution_payload, head_ablation_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
-from bertviz_lab.figures.interpret.masking import masking_statistics_payload
 from bertviz_lab.figures.interpret.predictions import comparison_payload
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
@@ -116,13 +115,6 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
     strip = attribution_payload([Attribution(text, stars, "occlusion", scores, 0.5, None)])
     assert "Loss in predicted value when" in strip
     assert "log" not in strip
-
-
-def test_masks_of_nothing_are_counted_as_none() -> None:
-    outcome = SimpleNamespace(outcome="mask", observed=0, expected=0.0, low=0.0, high=0.0)
-    body = shown(masking_statistics_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8}))
-    assert body["series"][0]["values"] == [0.0]
-    assert "0 tokens were selected" in body["sentence"]
 
 
 def test_similar_embeddings_are_explained_and_others_are_not() -> None:

@@ -10,11 +10,13 @@ from bertviz_lab import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
+    BertModel,
     Checkpoint,
     InputError,
     interpret,
     load_checkpoint,
 )
+from bertviz_lab.data.probes import PROBES
 from tests.little import little_checkpoint
 
 AWKWARD = {
@@ -68,12 +70,21 @@ def test_a_hundred_masked_tokens_are_filled_each_on_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "analysis", ["pseudo-log-likelihood", "masking", "next sentence", "joint", "lens", "attribution", "heads"]
+    ("analyze", "head"),
+    [
+        *((ANALYSES[name], "masked-LM") for name in ("pseudo-log-likelihood", "masking", "fill-mask", "joint", "lens")),
+        *((ANALYSES[name], "masked-LM") for name in ("attribution", "heads")),
+        (lambda c, t: interpret.probe(c), "masked-LM"),
+        (lambda c, t: interpret.score_minimal_pairs(c, PROBES["english"].pairs[:1]), "masked-LM"),
+        (ANALYSES["next sentence"], "next-sentence"),
+        (interpret.classify, "classification"),
+        (interpret.label_words, "token-classification"),
+        (lambda c, t: interpret.answer_question(c, "who", t), "question-answering"),
+    ],
 )
-def test_a_model_without_the_head_says_which_is_missing(analysis: str) -> None:
-    checkpoint = little_checkpoint(kind=BertForSequenceClassification)
-    with pytest.raises(InputError, match=r"has no (masked-LM|next-sentence) head"):
-        ANALYSES[analysis](checkpoint, "the red cat sat on the mat")
+def test_a_missing_head_is_named(analyze: Callable[[Checkpoint, str], Any], head: str) -> None:
+    with pytest.raises(InputError, match=f"has no {head} head"):
+        analyze(little_checkpoint(kind=BertModel), "the red cat sat")
 
 
 FINETUNED: dict[str, tuple[type, Callable[[Checkpoint, str], Any]]] = {

@@ -11,7 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from bertviz_lab import BertForQuestionAnswering, BertForTokenClassification, Checkpoint, InputError
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.interpret import (
-    METHODS,
     ablate_heads,
     analyze_snapshot,
     answer_question,
@@ -144,14 +143,6 @@ def test_draws_are_limited_by_their_tokens_and_can_be_ended():
 
     with pytest.raises(Left):
         masking_statistics(tokenizer, TEXT, draws=1000, seed=0, on_progress=leave)
-
-
-def test_every_method_of_attribution_tells_its_progress():
-    for method in METHODS:
-        shares: list[float] = []
-        attribute(limited(), TEXT, method=method, on_progress=shares.append)
-        assert shares == sorted(shares)
-        assert shares[-1] == 1
 
 
 @one_question

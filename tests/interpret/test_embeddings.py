@@ -30,14 +30,6 @@ def test_token_segment_and_position_add_up_to_what_the_encoder_gets() -> None:
     assert found.cosines()["token"].shape == (len(found.encoding),)
 
 
-def test_all_tokens_of_a_sentence_get_the_same_segment_vector() -> None:
-    found = embedding_sum(little_checkpoint(), TEXT_A, TEXT_B)
-    types = np.array(found.encoding.token_type_ids)
-    for segment in (0, 1):
-        rows = found.segment[types == segment]
-        assert (rows == rows[0]).all()
-
-
 def test_the_cosine_of_known_vectors() -> None:
     assert cosine(np.array([1.0, 0.0]), np.array([1.0, 1.0])) == pytest.approx(2**-0.5)
     assert cosine(np.array([1.0, 0.0]), np.array([0.0, 0.0])) == 0
@@ -233,8 +225,3 @@ def test_a_word_that_is_not_in_the_sentence_is_refused(word: str) -> None:
 def test_a_word_in_the_part_that_is_cut_off_is_named_as_such() -> None:
     with pytest.raises(InputError, match="longer than the model reads"):
         compare_contexts(little_checkpoint(), TEXT_A, "the red cat " * 100 + "sat", "sat")
-
-
-def test_a_word_of_several_tokens_has_no_neighbours() -> None:
-    with pytest.raises(InputError, match="not one token"):
-        nearest_tokens(little_checkpoint(), "unbelievably red")

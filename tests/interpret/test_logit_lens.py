@@ -1,6 +1,6 @@
 import pytest
 
-from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputError
+from bertviz_lab import BertForMaskedLM, InputError
 from bertviz_lab.interpret import choose_target, encode_inputs, fill_mask, logit_lens
 from tests.little import little_checkpoint
 
@@ -49,8 +49,3 @@ def test_a_target_that_is_no_masked_token_is_refused() -> None:
     target = choose_target(checkpoint, encode_inputs(checkpoint, TEXT, "a dog"), "next")
     with pytest.raises(InputError, match="predicts a token, not B "):
         logit_lens(checkpoint, TEXT, "a dog", target=target)
-
-
-def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-LM head"):
-        logit_lens(little_checkpoint(kind=BertForSequenceClassification), TEXT)

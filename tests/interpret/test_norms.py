@@ -1,8 +1,6 @@
 import numpy as np
-import pytest
 import torch
 
-from bertviz_lab import InputError
 from bertviz_lab.interpret import norms_by_layer, trace_text
 from tests.little import little_checkpoint
 
@@ -40,8 +38,3 @@ def test_layers_that_share_parameters_are_measured_one_by_one() -> None:
     norms = norms_by_layer(little_checkpoint(share_layers=True), TEXT_A)
     assert norms.feed_forward.shape[0] == 2
     assert not np.allclose(norms.feed_forward[0], norms.feed_forward[1])
-
-
-def test_no_text_is_refused() -> None:
-    with pytest.raises(InputError, match="Type a sentence"):
-        norms_by_layer(little_checkpoint(), " ")

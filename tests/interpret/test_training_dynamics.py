@@ -13,7 +13,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.training_dynamics import MAX_MASKS, word_embeddings
+from bertviz_lab.interpret.training_dynamics import MAX_MASKS
 from bertviz_lab.tokenization import token_text
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, joined_layers, joining_note
 from tests.family_checkpoints import family_checkpoint
@@ -176,17 +176,3 @@ def test_related_words_are_no_pieces_inside_a_word(algorithm, mark, tmp_path):
     assert all(word.isalpha() and len(word) > 1 for word in words)
     assert "the" in words
     assert algorithm == "unigram" or {"café", "près", "forêt"} <= set(words)
-
-
-def test_the_plane_is_that_of_the_principal_components(checkpoint):
-    tokens = ids(checkpoint, "cat", "dog", "river", "the", "red", "book")
-    vectors = word_embeddings(checkpoint, tokens)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), 1, atol=1e-5)
-    plane = interpret.embedding_plane(vectors)
-    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-5)
-    points, (sizes) = plane.project(vectors), np.linalg.svd(vectors - vectors.mean(0), compute_uv=False)
-    np.testing.assert_allclose((points**2).sum(0), sizes[:2] ** 2, rtol=1e-4)
-    assert plane.explained == pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), abs=1e-5)
-    # Another snapshot's words are projected onto the same plane, which does not move.
-    other = word_embeddings(little_checkpoint(seed=1), tokens)
-    np.testing.assert_allclose(plane.project(other), (other - vectors.mean(0)) @ plane.axes.T, atol=1e-5)

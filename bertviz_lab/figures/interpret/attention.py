@@ -55,7 +55,7 @@ _GUIDES = {
 
 
 def attention_payload(body: Mapping[str, Any]) -> Payload:
-    """What `attention_body` or `difference_body` gives, as text for a page of its own; the lab's page takes bytes."""
+    """Return the result of `attention_body` or `difference_body` as text; the lab's page itself takes bytes."""
     return to_json({**body, "cells": base64_array(body["cells"])})
 
 
@@ -72,7 +72,7 @@ def attention_body(
     windows: Sequence[int | None] = (),
     note: str = "",
 ) -> dict[str, Any]:
-    """What the attention grid shows; `cells` is an array of codes (layers sent, heads, tokens, tokens).
+    """Return the content of the attention grid; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
@@ -106,7 +106,7 @@ def scores_body(
     windows: Sequence[int | None] = (),
     note: str = "",
 ) -> dict[str, Any]:
-    """The same of scores before the softmax, or of one of their terms, divided by `score_unit` so that they fit.
+    """Return the same for scores before the softmax, or for one of their terms, divided by `score_unit`.
 
     `scores` is (layers, heads, tokens, tokens); "unit" is what one of the numbers sent stands for.
     """
@@ -120,7 +120,7 @@ def scores_body(
 
 
 def score_unit(scores: NDArray[np.floating]) -> float:
-    """The largest score, whichever its sign; 1 where all are 0."""
+    """Return the largest absolute score, or 1 if all are 0."""
     return float(np.abs(scores).max(initial=0)) or 1.0
 
 
@@ -134,7 +134,7 @@ def difference_body(
     special: Sequence[int] | None = None,
     note: str = "",
 ) -> dict[str, Any]:
-    """The same of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
+    """Return the same for differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
@@ -170,7 +170,7 @@ def _frame(
     windows: Sequence[int | None],
     note: str,
 ) -> dict[str, Any]:
-    """What the grid is told besides its cells; `number` is what each of them is."""
+    """Return everything but the cells; `number` is what a cell shows."""
     if cells.ndim != 4 or cells.shape[2] != cells.shape[3]:
         raise ValueError(f"Attention must be (layers, heads, tokens, tokens), not {cells.shape}.")
     layers, heads, length, _ = cells.shape
@@ -196,7 +196,7 @@ def _frame(
 
 
 def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
-    """Why a token attends to another: its query times the other's key, and what relative positions add.
+    """Explain an attention score: the query times the key, and what relative positions add.
 
     `note` is a sentence about the model.
     """
@@ -231,7 +231,7 @@ def _listed(added: Mapping[str, float]) -> str:
 
 
 def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Differences in -1..1 quantized as their signed square roots, 0 being the middle code.
+    """Quantize differences in -1..1 as their signed square roots; 0 is the middle code.
 
     A code c stands for s|s| with s = (c - half) / half, half being 127 (8 bits) or 32767 (16 bits).
     Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
@@ -245,7 +245,7 @@ def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.uns
 
 
 def sqrt_codes(weights: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Weights in 0..1 quantized as their square roots.
+    """Quantize weights in 0..1 as their square roots.
 
     A code c stands for the weight (c / top)², top being 255 (8 bits) or 65535 (16 bits).
     Raises `ValueError` where a weight is outside 0..1 by more than rounding, or is not a number.

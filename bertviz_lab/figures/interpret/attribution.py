@@ -32,7 +32,7 @@ _DESCRIPTIONS = {
 def attribution_payload(
     attributions: Sequence["Attribution"], attention: NDArray[np.floating] | None = None, *, title: str = ""
 ) -> Payload:
-    """The payload of the score strip; `attention` (tokens,) is shown beside the methods for contrast."""
+    """Return the score strip; `attention` (tokens,) is shown next to the methods for contrast."""
     first = attributions[0]
     rows = [
         ScoreRow(
@@ -72,7 +72,7 @@ def _with_unit(target: "Target") -> str:
 
 
 def _times(change: float) -> str:
-    """A difference of log-probabilities as a likelihood ratio in words."""
+    """Write a difference of log-probabilities as a likelihood ratio in words."""
     ratio = math.exp(min(abs(change), 50))
     if ratio < 1.05:
         return "about as likely"
@@ -89,7 +89,7 @@ def head_ablation_payload(
     off: Sequence[Sequence[bool]] | None = None,
     sharing_note: str = "",
 ) -> Payload:
-    """The (layers, heads) effects on the target's score, with a column for whole layers.
+    """Return the (layers, heads) effects on the target's score, with a column for whole layers.
 
     With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked. With a
     `sharing_note` all layers are one, and a head is ablated where that layer is used for one of them.
@@ -129,7 +129,7 @@ def change_payload(
     *,
     regression: bool = False,
 ) -> Payload:
-    """The probabilities of some classes before and after an intervention; with `regression` they are plain numbers."""
+    """Return the probabilities of some classes, or numbers for a `regression`, before and after an intervention."""
     series = [("unmodified model", [float(v) for v in before]), (intervention, [float(v) for v in after])]
     number_format = ".2f" if regression else ".1%"
     return bars_payload(names, series, title="Prediction before and after", number_format=number_format, file="what-if")

@@ -17,7 +17,7 @@ _ALL_SIMILAR = 0.3  # a cosine; that of unrelated sentences is about 0 where a m
 
 
 def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
-    """The norm of each embedding that is added, and its cosine with their sum; `note` says what a family lacks."""
+    """Return the norm of each summand and its cosine with the sum; `note` says what a family lacks."""
     parts = [name for name, part in embeddings.parts().items() if part.any()]
     norms, cosines = embeddings.norms(), embeddings.cosines()
     norms = {name: norms[name] for name in (*parts, *(["sum"] if len(parts) > 1 else []))}
@@ -56,7 +56,7 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
 
 
 def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> Payload:
-    """The cosine of each pair of sentences."""
+    """Return the cosine of each pair of sentences."""
     names = [_name(text, index) for index, text in enumerate(texts)]
     off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
     least = float(off_diagonal.min()) if off_diagonal.size else 0.0
@@ -74,7 +74,7 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
 
 
 def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: float) -> Payload:
-    """Sentence embeddings in the plane of their first two principal components."""
+    """Return sentence embeddings in the plane of their first two principal components."""
     return plane_payload(
         points,
         [str(index + 1) for index in range(len(texts))],
@@ -87,7 +87,7 @@ def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: f
 
 
 def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
-    """The nearest tokens as bars."""
+    """Return the nearest tokens as bars."""
     cosines = [float(n.cosine) for n in neighbours]
     return bars_payload(
         [n.token for n in neighbours],
@@ -101,7 +101,7 @@ def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
 
 
 def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tuple[Payload, Payload]:
-    """A word in two contexts: its similarity at each layer, and both paths through the layers.
+    """Return a word in two contexts: its similarity at each layer, and both paths through the layers.
 
     `norm_note` says what the hidden states of a pre-norm model are.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_prenorm: bool = False) -> Payload:
-    """One row per layer: its top predictions, shaded by probability.
+    """Return the top predictions of each layer, shaded by probability.
 
     `masks` are the positions of all [MASK]s, so that the title says of which of several it is. Hidden states of a
     pre-norm model go through its final LayerNorm first.
@@ -50,7 +50,7 @@ def surprisal_payload(
     total: float,
     perplexity: float,
 ) -> Payload:
-    """Each token's surprisal in nats, with the top prediction in its place."""
+    """Return each token's surprisal in nats, with the top prediction where it differs."""
     predictions = [
         "" if candidate is None or candidate.token == token else candidate.token
         for candidate, token in zip(expected, encoding.tokens, strict=True)
@@ -100,7 +100,7 @@ _MEDIAN = (
 
 
 def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note: str = "") -> Payload:
-    """Three lines over the layers: for the token at `position`, or the median over all tokens.
+    """Return three lines over the layers: for the token at `position`, or the median over all tokens.
 
     `norm_note` says what the hidden states of a pre-norm model are.
     """
@@ -126,7 +126,7 @@ def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note:
 
 
 def token_norms_payload(norms: "NormsByLayer", kind: NormKind, norm_note: str = "") -> Payload:
-    """A row for each layer, a column for each token; `norm_note` as in `norms_payload`."""
+    """Return the norms with a row for each layer and a column for each token; `norm_note` as in `norms_payload`."""
     rows = getattr(norms, kind)
     name = _NAMES[kind]
     labels = ["embeddings"] if kind == "hidden" else []

@@ -31,7 +31,7 @@ def masking_payload(
     mask_share: float = 0.8,
     random_share: float = 0.1,
 ) -> Payload:
-    """The payload of the strip of a masked text.
+    """Return the payload of the strip of a masked text.
 
     The probabilities are those of the masking rule; `counts` has the observed and the expected number of tokens. The
     number chosen is not random: the share of all positions, rounded, and at least one (google-research/bert,
@@ -101,7 +101,7 @@ def masking_payload(
 
 
 def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dict[str, float]) -> Payload:
-    """The observed outcomes of the chosen tokens over many draws, beside the expected shares and their intervals."""
+    """Return the outcomes of many draws next to the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
     names = [_SHOWN[count.outcome][2] for count in counts.outcomes]
     shares = [count.observed / chosen for count in counts.outcomes]
@@ -126,7 +126,7 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
 
 
 def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
-    """One row per epoch, one column per token: the positions that the model predicts."""
+    """Return the masked positions, with a row for each epoch and a column for each token."""
     symbols = {"mask": "■", "random": "↻", "kept": "="}
     values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
     matrix = Matrix(
@@ -148,7 +148,7 @@ def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
 
 
 def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
-    """The loss at each selected position, below the masked text."""
+    """Return the loss at each selected position, below the masked text."""
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length
     predictions, probabilities = [""] * length, [""] * length

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def next_sentence_payload(is_next: float, is_random: float) -> Payload:
-    """Whether B follows A: two shares that sum to 1."""
+    """Return the NSP prediction: two probabilities that sum to 1."""
     shares = [is_next, is_random]
     return bars_payload(
         ["B follows A", "B comes from elsewhere"],
@@ -27,7 +27,7 @@ def next_sentence_payload(is_next: float, is_random: float) -> Payload:
 
 
 def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | None = None) -> Payload:
-    """The payload of the fill-mask bars; probabilities are shares of 1.
+    """Return the fill-mask bars.
 
     With `vocab_size` the page shows over how many other tokens the remaining probability is spread.
     """
@@ -37,7 +37,7 @@ def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | 
 
 
 def labels_payload(prediction: "Classification") -> Payload:
-    """The labels of a text with their probabilities; of a regression the predicted number."""
+    """Return the labels of a text with their probabilities; of a regression the predicted number."""
     labels, scores = zip(*((label.label, label.score) for label in prediction.labels), strict=True)
     if len(labels) == 1 and not prediction.multi_label:
         return bars_payload(labels, [("number", scores)], title="Predicted value", number_format=".2f", file="value")
@@ -54,7 +54,7 @@ def labels_payload(prediction: "Classification") -> Payload:
 
 
 def entities_payload(labelled: "WordLabels") -> Payload:
-    """Entities marked in their text; of labels that form none, such as parts of speech, every word's."""
+    """Return a text with its entities marked, or all its words if the labels form no entities (parts of speech)."""
     spans = [Span(e.start, e.end, e.type, e.probability) for e in labelled.entities]
     if not marks_entities(labelled.labels):
         spans = [Span(word.start, word.end, word.label, word.probability) for word in labelled.words]
@@ -64,7 +64,7 @@ def entities_payload(labelled: "WordLabels") -> Payload:
 
 
 def answer_payload(answer: "PassageAnswer") -> Payload:
-    """The answer to a question marked in its passage, and the next best ones."""
+    """Return the answer to a question marked in its passage, and the next best ones."""
     sentence = f"Answer: “{answer.text}”." if answer.text else "Prediction: the passage has no answer."
     return marked_payload(
         answer.passage,
@@ -78,7 +78,7 @@ def answer_payload(answer: "PassageAnswer") -> Payload:
 
 
 def comparison_payload(comparison: "FillComparison") -> Payload:
-    """Bars side by side; "not in its vocabulary" for tokens that a vocabulary lacks."""
+    """Return the bars of several models side by side."""
     several = len(comparison.masks) > 1
     groups: list[str] = []
     values: list[list[float | None]] = [[] for _ in comparison.names]
@@ -101,7 +101,7 @@ def comparison_payload(comparison: "FillComparison") -> Payload:
 
 
 def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
-    """Joint fills of all masked tokens, the best first, beside the independent predictions."""
+    """Return the joint fills of all masked tokens, the best first, next to the independent predictions."""
     sequences = list(joint.joint[:limit])
     names = [" · ".join(sequence.tokens) for sequence in sequences]
     independent = " · ".join(joint.independent.tokens)
@@ -126,7 +126,7 @@ def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
 
 
 def follows_payload(names: Sequence[str], shares: Sequence[float | None]) -> Payload:
-    """Each model's probability that B follows A; None for one without a next-sentence head."""
+    """Return each model's probability that B follows A; None for one without an NSP head."""
     if all(share is None for share in shares):
         return message_payload("None of these models has an NSP head.")
     return bars_payload(
@@ -141,5 +141,5 @@ def follows_payload(names: Sequence[str], shares: Sequence[float | None]) -> Pay
 
 
 def heads_payload(names: Sequence[str], grids: Sequence[str]) -> Payload:
-    """All heads of each model; `grids` are payloads of the attention grid, one for each name."""
+    """Return all heads of each model; `grids` are payloads of the attention grid, one for each name."""
     return to_json({"names": list(names), "grids": list(grids), "file": "heads"})

@@ -30,7 +30,7 @@ _KINDS = {
 
 
 def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = "", positions_note: str = "") -> Payload:
-    """The payload of the strip of an input. A column's index is its position; `note` is a sentence.
+    """Return the strip of an input. A column's index is its position; `note` is a sentence.
 
     Of a family without segment embeddings, or with other positions than a table of them, the notes say so.
     """
@@ -92,7 +92,7 @@ def _numbers(
 
 
 def _details(columns: Sequence[dict[str, Any]], position: int, has_segments: bool) -> list[str]:
-    """What a token is, in a sentence whose every second part is emphasized."""
+    """Describe a token in a list of which every second part is emphasized."""
     column = columns[position]
     token, word = column["token"], column["word"]
     text = f"segment {column['segment']} ({_letter(column)})" if has_segments else f"text {_letter(column)}"
@@ -127,7 +127,7 @@ _MAX_CANDIDATES = 12
 
 
 def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
-    """The payload of the word-splitting view; for a long text the first words, for a long word the first steps."""
+    """Return the word-splitting view: the first words of a long text, the first steps of a long word."""
     shown = [
         {
             "word": word.word,

@@ -13,7 +13,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Iterable[str] = ()) -> Payload:
-    """The payload of the ablation cards. `runs` has the run id of each ablation that was run, and of `WHOLE`."""
+    """Return the ablation cards. `runs` has the run id of each ablation that was run, and of `WHOLE`."""
     selected = set(ticked)
     return to_json(
         {
@@ -40,7 +40,7 @@ def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Itera
 def outcome(
     name: str, whole: Rows, ablated: Rows, predicted: Mapping[str, str], titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The effect of an ablation, computed from the events of both runs.
+    """Return the effect of an ablation, computed from the events of both runs.
 
     `predicted` maps each measure to the user's prediction, a key of `PREDICTIONS`; `titles` has the name of each kind
     of probe. Returns {"measures": [...], "words": [sentences]}. Raises `ValueError` where a run has no score.
@@ -86,7 +86,7 @@ def _measure(measure: str, full: float, ablated: float, predicted: str) -> dict[
 
 
 def _probe_differences(whole: Rows, ablated: Rows, titles: Mapping[str, str]) -> list[str]:
-    """The kinds of probes with clear differences, the largest first."""
+    """Return the kinds of probes with clear differences, the largest first."""
     full_probes, ablated_probes = _last(whole, "ProbesDone"), _last(ablated, "ProbesDone")
     if (
         full_probes is None

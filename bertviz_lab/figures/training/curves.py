@@ -79,7 +79,7 @@ FURNITURE = {"axes": AXES, "marks": _MARKS}
 
 
 def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
-    """The figure of a panel without points; for each measure training, the same smoothed, and held-out data.
+    """Return a panel without points: for each measure its training values, the same smoothed, and held-out values.
 
     Where `runs` are compared, each has its own traces and a place in the legend.
     """
@@ -120,7 +120,7 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
 
 
 def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
-    """A panel for each measure of pretraining, in which runs are compared."""
+    """Return a panel for each measure of pretraining, in which runs are compared."""
     return [
         _body(replace(panel, id=series.field, title=series.label, series=(series,)), runs)
         for panel in (ACCURACY, MLM, NSP, PERPLEXITY, RTD, DETECTION, *OPTIMIZATION)
@@ -130,7 +130,7 @@ def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
 
 
 def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
-    """A panel as JSON."""
+    """Return a panel as JSON."""
     measures = {series.field for series in panel.series}
     return {
         "id": panel.id,
@@ -153,7 +153,7 @@ def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
 
 @cache
 def _panels_of(objective: str) -> dict[str, Any]:
-    """What a log is drawn with: the panels of an objective, or of all where it is not known yet; axes and marks."""
+    """Return axes, marks and the panels of an objective, or all panels if it is not known yet."""
     names = {"tokens": ("tokens", "words")}.get(objective, (objective.removesuffix("+nsp"),))
     known = {name: PANELS[name] for name in names if name in PANELS} or PANELS
     return {
@@ -187,7 +187,7 @@ def replay_payload(
 
 
 def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps: int) -> list[dict[str, Any]]:
-    """The events of these kinds; the training steps among them as `replay_payload` selects them."""
+    """Return the events of these kinds, with training steps thinned as in `replay_payload`."""
     selected = [dict(row) for row in rows if row.get("event") in kinds]
     steps = [index for index, row in enumerate(selected) if row["event"] == "StepDone"]
     if len(steps) <= max_steps:

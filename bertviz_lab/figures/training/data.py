@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def health_payload(report: "HealthReport", name: str) -> Payload:
-    """The payload of the health cards; `name` is that of the text."""
+    """Return the payload of the health cards; `name` is that of the text."""
     about = "about " if report.tokens_estimated else ""
     cards: list[tuple[str, str, str]] = [
         ("Documents", f"{report.documents:,}", ""),
@@ -63,7 +63,7 @@ _FORMATS = {
 
 
 def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payload:
-    """The payload of the preview: raw rows, or for such `examples` sentences with their labels, or questions."""
+    """Return a preview: raw rows, or for such `examples` sentences with their labels, or questions."""
     names = [str(name) for name in reading.columns] or [
         str(n + 1) for n in range(max(map(len, reading.rows), default=0))
     ]
@@ -89,7 +89,7 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payl
 
 
 def _role(reading: FileInfo, name: str) -> str:
-    """The role of a column: "a", "b", "label", or "" if unused."""
+    """Return the role of a column: "a", "b", "label", or "" if unused."""
     roles = {reading.label: "label", reading.text_b: "b", reading.text_a: "a"}
     return roles.get(name, "") if name else ""
 
@@ -114,7 +114,7 @@ def _cut(text: str) -> str:
 
 
 def charts_payload(report: "TaskReport") -> Payload:
-    """The labels and the sequence lengths of a data set, each the payload of a chart."""
+    """Return the labels and the sequence lengths of a data set, each the payload of a chart."""
     if report.task == "regression":
         labels = message_payload("This is a regression task: it has numbers, not labels.")
     else:
@@ -123,7 +123,7 @@ def charts_payload(report: "TaskReport") -> Payload:
 
 
 def lengths_payload(histogram: "LengthHistogram") -> Payload:
-    """Histogram of sequence lengths in tokens; bins that are truncated have another style."""
+    """Return a histogram of sequence lengths in tokens; bins that are truncated have another style."""
     counts = np.asarray(histogram.counts)
     if not counts.sum():
         return message_payload("There are no texts to measure.")
@@ -150,7 +150,7 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
 
 
 def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
-    """How often each label occurs in the training and in the held-out examples."""
+    """Return how often each label occurs in the training and in the held-out examples."""
     if len(classes) > MOST_LABELS:
         classes = sorted(classes, key=lambda c: -c.train)
     totals = [sum(c.train for c in classes), sum(c.held_out for c in classes)]
@@ -276,7 +276,7 @@ class AnswerExample:
 
 
 def _body(text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """What the page shows of an example, and `row`, its line of a file."""
+    """Return what the page shows of an example, and its `row` in a file."""
     texts = [_shortened(text), *([_shortened(text_b)] if text_b else [])]
     return {"texts": texts, "row": dict(zip(("text", "text_b"), texts, strict=False)) | row, **more}
 
@@ -291,7 +291,7 @@ def examples_payload(
     sentence: str = "",
     key: str = "",
 ) -> Payload:
-    """The payload of the list, in the order given. `example_select` returns the `index` of an example.
+    """Return a list of examples in the order given. `example_select` returns the `index` of an example.
 
     Lists with the same `key` show the same examples: the selection is kept from one to the next.
     """

@@ -20,7 +20,7 @@ _VECTOR_TOP = 32767  # scale of a number in -1..1 as 16 bits
 
 
 def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
-    """One frame: attention with 8 bits per weight, other numbers with the precision that the page shows."""
+    """Return one frame: attention with 8 bits per weight, other numbers as precise as the page shows them."""
     answer = analysis.answer
     best = answer.best[0] if answer is not None and answer.best else None
     return to_json(
@@ -72,7 +72,7 @@ def opening_payload(
     live: bool,
     first: Payload,
 ) -> Payload:
-    """The opening of a run: what all its frames share, and `first`, the frame of the last step.
+    """Return the opening of a run: what all its frames share, and `first`, the frame of the last step.
 
     `analysis` is that of the last step, whatever is tracked. `question` is sent back to the server with every step that
     is requested. With `live` the page polls for new snapshots.
@@ -118,19 +118,19 @@ def opening_payload(
 
 
 def progress_body(steps: Sequence[int], curve: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """How far a run is: its snapshots, the axis on which they stand, and its loss curve."""
+    """Return the progress of a run: its snapshots, their axis, and its loss curve."""
     reached = [rows[-1][0] for rows in (curve["trained"], curve["forwards"]) if rows]
     axis = SnapshotAxis(steps, max(reached, default=0))
     return {"steps": list(steps), "axis": axis.layout(), "loss": _drawn(loss_chart(curve, axis)), "live": live}
 
 
 def readable(token: str) -> str:
-    """A token without the marks of its place in a word."""
+    """Return a token without the marks of its place in a word."""
     return token.removeprefix("##").lstrip("Ġ▁") or token
 
 
 def _followed(analysis: "SnapshotAnalysis", tracked: Sequence[str], labels: Sequence[str]) -> tuple[str, list[str]]:
-    """What is followed over the steps, and the names of its lines; see `snapshot_charts`."""
+    """Return what is tracked over the steps, and the names of its lines; see `snapshot_charts`."""
     if analysis.masked_tokens:
         return ("words", [readable(token) for token in tracked]) if tracked else ("", [])
     if analysis.labels:
@@ -145,7 +145,7 @@ def _drawn(chart: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plane_body(mean: NDArray[np.floating], axes: NDArray[np.floating], explained: float) -> dict[str, Any]:
-    """The plane of the word map: (hidden,) and (2, hidden), packed."""
+    """Return the plane of the word map: (hidden,) and (2, hidden), packed."""
     return {
         "middle": base64_array(mean.astype(np.float32)),
         "axes": base64_array(axes.astype(np.float32)),
@@ -160,7 +160,7 @@ _BASELINES = {"mlm_loss": ("unigram_entropy", "unigram-entropy baseline"), "loss
 
 
 def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) -> dict[str, Any]:
-    """The loss curves of a log: {"name", "chance", "trained", "forwards", "held"}.
+    """Return the loss curves of a log: {"name", "chance", "trained", "forwards", "held"}.
 
     `trained` are [step, loss, seconds, tokens]; `forwards` (causal-LM warm-up) and `held` (held-out text) are
     [step, loss]. Rows are averaged in bins that are equal in the logarithm of the step.
@@ -184,7 +184,7 @@ def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) 
 
 
 def _points(rows: Sequence[Mapping[str, Any]], field: str, max_points: int) -> list[list[float]]:
-    """[step, value, seconds, tokens], evenly spaced in the logarithm of the step."""
+    """Return [step, value, seconds, tokens], evenly spaced in the logarithm of the step."""
     values = [row for row in rows if isinstance(row.get(field), (int, float)) and math.isfinite(row[field])]
     if not values:
         return []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def confusion_payload(report: ClassificationReport) -> Payload:
-    """The confusion matrix: rows are true labels, columns are predicted labels; a cell can be selected.
+    """Return the confusion matrix: rows are true labels, columns are predicted labels; a cell can be selected.
 
     The chart's `item_select` gives {row, column}, indices into the report's labels. Of many labels those with the most
     frequent errors are drawn, and the CSV lists the cells of all that are not 0.
@@ -74,7 +74,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
 
 
 def reliability_payload(calibration: Calibration) -> Payload:
-    """The reliability diagram: accuracy against confidence."""
+    """Return the reliability diagram: accuracy against confidence."""
     bins = [b for b in calibration.bins if b.count]
     if not bins:
         return message_payload("There are no held-out examples to measure calibration on.")
@@ -108,7 +108,7 @@ def reliability_payload(calibration: Calibration) -> Payload:
 
 
 def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityReport) -> Payload:
-    """Precision, recall and F1 of each label or entity type."""
+    """Return precision, recall and F1 of each label or entity type."""
     if isinstance(report, EntityReport):
         scores = report.per_type
         what, total = "entity type", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
@@ -140,7 +140,7 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
 
 
 def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
-    """The score and the size of slices of the held-out examples, by length or by label."""
+    """Return the score and the size of slices of the held-out examples, by length or by label."""
     filled = [s for s in slices if s.count]
     if not filled:
         return message_payload("There are no held-out examples to slice.")
@@ -170,7 +170,7 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
 
 
 def _most_confused(counts: NDArray[np.int64], errors: NDArray[np.int64]) -> list[int]:
-    """At most `MOST_LABELS`, in order: those of the most frequent errors, then the most frequent ones."""
+    """Return at most `MOST_LABELS`: those of the most frequent errors, then the most frequent ones."""
     cells = np.argwhere(errors)
     cells = cells[np.argsort(-errors[tuple(cells.T)], kind="stable")]
     ranked = dict.fromkeys([*cells.ravel().tolist(), *np.argsort(-counts.sum(axis=1), kind="stable").tolist()])
@@ -214,7 +214,7 @@ def trials_payload(
     baselines: Mapping[str, float] | None = None,
     measure: str = "",
 ) -> Payload:
-    """The score of each trial of a run and of the baseline: bars of the task's main metric.
+    """Return the score of each trial of a run and of the baseline: bars of the task's main metric.
 
     `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`. `measure` is the metric
     by which trials are compared, by default the task's. Trials that differ in the seed alone are summarized by mean
@@ -269,7 +269,7 @@ def trials_payload(
 
 
 def _families(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
-    """The values of trials that differ in the seed alone, by the rest of their names."""
+    """Return the values of trials that differ in the seed alone, by the rest of their names."""
     families: dict[str, list[float]] = {}
     for name, value in zip(names, values, strict=True):
         parts = [part for part in name.split(", ") if not part.startswith("seed ")]

@@ -175,7 +175,7 @@ TASK_SCORES = {
 
 
 def task_panels(task: TaskScore) -> tuple[Panel, ...]:
-    """The loss and the scores of a fine-tuning."""
+    """Return the loss and the scores of a fine-tuning."""
     names = [name for _, name in task.scores]
     loss_baseline = task.baseline if task.unit == "correlation" else "class-prior baseline"
     loss = Panel("loss", "Loss", "the training objective; lower is better", "nats", (Series("loss", "loss", "Loss"),),
@@ -192,7 +192,7 @@ def task_panels(task: TaskScore) -> tuple[Panel, ...]:
 
 
 def in_words_of_sop(panel: Panel) -> Panel:
-    """A panel about NSP in the terms of sentence-order prediction."""
+    """Reword a panel about NSP for sentence-order prediction."""
 
     def reworded(text: str) -> str:
         for old, new in _SOP_WORDS:

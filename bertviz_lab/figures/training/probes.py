@@ -21,7 +21,7 @@ Rows = Iterable[Mapping[str, Any]]
 
 
 def learning_payload(rows: Rows) -> Payload | None:
-    """A heat map of a run's probes, (kinds, evaluations); None where it was never asked.
+    """Return a heat map of a run's probes, (kinds, evaluations); None if the run has none.
 
     A probe is passed when the model prefers at least 80% of the correct sentences in the last two evaluations.
     """
@@ -72,7 +72,7 @@ def learning_payload(rows: Rows) -> Payload | None:
 
 
 def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
-    """The newest probes of several runs, (name, events), as bars; None where no run was ever asked."""
+    """Return the newest probes of several runs, (name, events), as bars; None if no run has any."""
     logs = [(name, list(rows)) for name, rows in runs]
     newest = [next(reversed(_asked(rows)), None) for _, rows in logs]
     kinds = list(dict.fromkeys((row["probes"], kind) for row in newest if row for kind in row["right"]))
@@ -104,7 +104,7 @@ def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
 
 
 def _asked(rows: Rows) -> list[Mapping[str, Any]]:
-    """The evaluations of probes that count: a resumed run forgets those after its checkpoint."""
+    """Return the evaluations of probes that count: a resumed run drops those after its checkpoint."""
     asked: list[Mapping[str, Any]] = []
     for row in rows:
         if row.get("event") == "RunStarted":
@@ -115,6 +115,6 @@ def _asked(rows: Rows) -> list[Mapping[str, Any]]:
 
 
 def _title(probes: str, kind: str) -> str:
-    """The title of a kind; its name where it belongs to a set of another version."""
+    """Return the title of a kind; its name where it belongs to a set of another version."""
     kinds = PROBES[probes].kinds if probes in PROBES else {}
     return kinds.get(kind, kind.replace("_", " "))

@@ -56,7 +56,7 @@ def runs_payload(
     label: Callable[[str], str] = str,
     max_steps: int = 400,
 ) -> Payload:
-    """The payload of the comparison of runs, at most `len(LOOKS)` of them.
+    """Return the payload of the comparison of runs, at most `len(LOOKS)` of them.
 
     `label` gives the display name of a setting. More than `max_steps` training steps of a log are thinned evenly; all
     other rows are kept.
@@ -83,7 +83,7 @@ def runs_payload(
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """(setting, a text for each run) of the settings in which the runs differ; "?" where unknown.
+    """Return (setting, a text for each run) of the settings in which the runs differ; "?" if unknown.
 
     Where one run was limited by steps and another by time, both limits are listed.
     """
@@ -101,7 +101,7 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
 
 
 def comparable(settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the runs are evaluated on the same text and tokens, as far as their settings tell."""
+    """Return whether the runs are evaluated on the same text and tokens, as far as their settings tell."""
     return not any(name in _SCORED_ON for name, _ in differing(settings)) and all(settings)
 
 
@@ -120,5 +120,5 @@ def _setting_text(value: Any, name: str) -> str:
 
 
 def settings_of(config: Any) -> dict[str, Any]:
-    """The settings of a run by name, as requested."""
+    """Return the settings of a run by name, as requested."""
     return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}

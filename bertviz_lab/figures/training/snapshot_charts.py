@@ -40,7 +40,7 @@ class SnapshotAxis:
     last: int
 
     def place(self, step: float) -> float:
-        """Where a step stands: the first snapshot at 0, the second at 1."""
+        """Return the place of a step: the first snapshot is at 0, the second at 1."""
         low = max(0, bisect_right(self.steps, step) - 1)
         logs = [math.log1p(at) for at in self.steps]
         if low + 1 < len(logs):
@@ -50,7 +50,7 @@ class SnapshotAxis:
         return low + max(0.0, math.log1p(step) - logs[low]) / (width or 1.0)
 
     def layout(self) -> dict[str, Any]:
-        """The x-axis as Plotly takes it."""
+        """Return the x-axis for Plotly."""
         return {
             "range": [0, max(self.place(max(self.last, self.steps[-1])), 1)],
             "tickvals": list(range(len(self.steps))),
@@ -66,7 +66,7 @@ class SnapshotAxis:
 
 
 def short_step(step: int) -> str:
-    """A step on an axis: 500, 2k, 1.5M."""
+    """Abbreviate a step on an axis: 500, 2k, 1.5M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if step >= size:
             return f"{step / size:.3g}{letter}"
@@ -74,7 +74,7 @@ def short_step(step: int) -> str:
 
 
 def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
-    """The loss over a run from `curve_body`; its table has the seconds and tokens of each point of the training."""
+    """Return the loss curve from `curve_body`; its table also has the seconds and tokens of each point."""
     kinds = [
         (name, color, curve[key])
         for name, color, key in (
@@ -121,7 +121,7 @@ def snapshot_charts(
     layers: int,
     vocab_size: int,
 ) -> dict[str, Any]:
-    """The charts that the page fills.
+    """Return the charts that the page fills.
 
     `follows` says what the lines of `tracked` and `rank` are: "words", the `names` of which are tracked; "labels" of a
     classifier; "value" of a regression; "next" or "answer", which have one line. `projected` are the words on the map,
@@ -175,7 +175,7 @@ def _lines(
     shown_as: str,
     file: str,
 ) -> dict[str, Any]:
-    """A chart with a line for each (name, color); `shown_as` is how the page writes the values at the cursor."""
+    """Return a chart with a line for each (name, color); `shown_as` is how the page writes the values at the cursor."""
     import plotly.graph_objects as go
 
     traces = [
@@ -206,7 +206,7 @@ def _lines(
 def _head_lines(
     names: Sequence[tuple[str, str]], yaxis: Mapping[str, Any], number_format: str, shown_as: str
 ) -> dict[str, Any]:
-    """The selected head as a heavy line above thin ones: those of a layer are one trace with gaps."""
+    """Return the selected head as a heavy line above thin ones: those of a layer are one trace with gaps."""
     chart = _lines("", names, yaxis, height=248, number_format=number_format, shown_as=shown_as, file="heads")
     first, *others = chart["figure"].data
     first.update(zorder=1, hovertemplate=f"step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
@@ -217,7 +217,7 @@ def _head_lines(
 
 
 def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
-    """The prediction at every layer, the last one on top, and every snapshot."""
+    """Return the prediction at every layer, the last one on top, and every snapshot."""
     rows = [*(f"layer {layer}" for layer in range(layers, 0, -1)), "embeddings"]
     figure = heatmap_figure(np.empty((0, 0)), rows, [short_step(step) for step in steps], [], [], 1.0)
     figure.update_layout(margin={"l": 84, "r": 6, "t": 28, "b": 4})  # fixed, as that of the lines
@@ -228,7 +228,7 @@ def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
 
 
 def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any]:
-    """The embedding map: a trail for each tracked word, and the words."""
+    """Return the embedding map: a trail for each tracked word, and the words."""
     import plotly.graph_objects as go
 
     paints = {word: PAINTS[place % len(PAINTS)] for place, word in enumerate(tracked)}

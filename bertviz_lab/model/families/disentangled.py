@@ -43,7 +43,7 @@ class RelativePositions(nn.Module):
 
 
 def bucketed(distances: Tensor, buckets: int, longest: int) -> Tensor:
-    """Distances of up to half of the buckets as they are, and beyond that in buckets that grow with the logarithm."""
+    """Return distances as they are up to half of the buckets, beyond that in buckets of logarithmic width."""
     middle = buckets // 2
     is_near = (distances < middle) & (distances > -middle)
     far = torch.where(is_near, torch.full_like(distances, middle - 1), distances.abs())
@@ -66,7 +66,7 @@ class DisentangledAttention(nn.Module):
     def forward(
         self, attention: Any, q_BHQK: Tensor, k_BHLK: Tensor, distances: Distances, stages: Stages
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries over sqrt(terms), so that attention divides the products by sqrt(terms x K); keys; what is added."""
+        """Return queries over sqrt(terms), so that attention divides by sqrt(terms x K); keys; and what is added."""
         vectors, rows_LL = distances.vectors_SD, distances.rows_LL
         q_BHQK = q_BHQK / math.sqrt(1 + len(self.kinds))
         scale = math.sqrt(q_BHQK.shape[-1])
@@ -86,12 +86,12 @@ class DisentangledAttention(nn.Module):
 
 
 def _split(vectors_SD: Tensor, matrix: nn.Module, heads: int) -> Tensor:
-    """The vectors of distances through a matrix, cut into heads: (heads, 2 x span, head size)."""
+    """Return the vectors of distances through a matrix, cut into heads: (heads, 2 x span, head size)."""
     return matrix(vectors_SD).unflatten(-1, (heads, -1)).transpose(0, 1)
 
 
 def mask_padding(first_BLD: Tensor, attention_mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """DeBERTa's padding: vectors of zeros, which attend to nothing; (batch, queries, keys) of a (batch, keys) mask."""
+    """Set padding to zero and mask its queries: (batch, queries, keys) from a (batch, keys) mask."""
     if attention_mask is None or attention_mask.dim() != 2:
         return first_BLD, attention_mask
     return first_BLD * attention_mask[..., None].to(first_BLD.dtype), attention_mask[:, :, None] * attention_mask[

@@ -13,7 +13,7 @@ from bertviz_lab.model.families.rotary import RotaryAngles, RotaryAttention
 
 
 def shared_positions(config: BertConfig) -> nn.Module | None:
-    """What all layers share: hidden states and position ids in, what the layers' parts need out."""
+    """Return the module that all layers share: hidden states and position ids in, input of the layers' parts out."""
     match config.position_embedding_type:
         case "rotary":
             return RotaryAngles(config)
@@ -25,7 +25,7 @@ def shared_positions(config: BertConfig) -> nn.Module | None:
 
 
 def layer_positions(config: BertConfig, layer: int) -> nn.Module | None:
-    """One layer's part: its attention, queries and keys in; queries, keys and what is added to the scores out."""
+    """Return one layer's part: attention, queries and keys in; queries, keys and an addition to the scores out."""
     match config.position_embedding_type:
         case "rotary":
             return RotaryAttention(config.is_local(layer))
@@ -37,7 +37,7 @@ def layer_positions(config: BertConfig, layer: int) -> nn.Module | None:
 
 
 def position_rows(input_ids: Tensor | None, in_order: Tensor, offset: int) -> Tensor:
-    """The rows of the table: 0, 1, 2 ...; RoBERTa counts from its offset, and gives padding the row before that."""
+    """Return rows 0, 1, 2 ... of the table; RoBERTa counts from its offset and gives padding the row before it."""
     if not offset:
         return in_order
     if input_ids is None:
@@ -47,7 +47,7 @@ def position_rows(input_ids: Tensor | None, in_order: Tensor, offset: int) -> Te
 
 
 def window_mask(attn_mask: Tensor | None, length: int, window: int, device: torch.device) -> Tensor:
-    """The mask of local attention: tokens up to half a window away, of those that `attn_mask` allows."""
+    """Return the mask of local attention: tokens up to half a window away, of those that `attn_mask` allows."""
     places = torch.arange(length, device=device)
     is_near_11LL = ((places[:, None] - places[None]).abs() <= window // 2)[None, None]
     return is_near_11LL if attn_mask is None else attn_mask & is_near_11LL

@@ -23,14 +23,14 @@ class RelativeBias(nn.Module):
         self.table = Embedding(config.relative_attention_num_buckets, config.num_attention_heads)
 
     def forward(self, hidden_BLD: Tensor, position_ids: Tensor | None) -> Tensor:
-        """(1, heads, tokens, tokens): what is added to the score of each query and key."""
+        """Return (1, heads, tokens, tokens): what is added to the score of each query and key."""
         places = torch.arange(hidden_BLD.shape[1], device=hidden_BLD.device)
         buckets_LL = bucketed(places[None] - places[:, None], len(self.table.weight))
         return self.table(buckets_LL).permute(2, 0, 1)[None]
 
 
 def bucketed(distances: Tensor, buckets: int) -> Tensor:
-    """Half of the buckets for keys before the query and half for those after it; exact nearby, logarithmic beyond."""
+    """Return buckets, half of them for keys before the query; exact nearby, logarithmic beyond."""
     half = buckets // 2
     exact = half // 2
     lengths = distances.abs()

@@ -13,7 +13,7 @@ from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, Linear
 
 
 def replaced_token_loss(logits: Tensor, labels: Tensor, count: int | None = None) -> Tensor:
-    """Binary cross-entropy of logits (batch, tokens), summed over the labels that are not -100, over `count` or all."""
+    """Return the binary cross-entropy of logits (batch, tokens) over labels that are not -100, over `count` or all."""
     is_counted = labels != IGNORE_INDEX
     losses = F.binary_cross_entropy_with_logits(logits.float(), labels.clamp(min=0).float(), reduction="none")
     return (losses * is_counted).sum() / (is_counted.sum().clamp(min=1) if count is None else count)

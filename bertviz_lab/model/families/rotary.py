@@ -51,13 +51,13 @@ class RotaryAttention(nn.Module):
     def forward(
         self, attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, angles: Angles, stages: Stages
     ) -> tuple[Tensor, Tensor, None]:
-        """The turned queries and keys; nothing is added to the scores."""
+        """Return the rotated queries and keys; nothing is added to the scores."""
         cos, sin = angles.local if self.is_local else angles.full
         return rotate(q_BHQK, cos, sin), rotate(k_BHLK, cos, sin), None
 
 
 def rotate(x_BHLK: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn each pair of numbers, the i-th and the (i + K/2)-th, by its angle; computed in 32 bits."""
+    """Rotate each pair of numbers, the i-th and the (i + K/2)-th, by its angle; computed in 32 bits."""
     x = x_BHLK.float()
     first, second = x.chunk(2, dim=-1)
     return (x * cos + torch.cat((-second, first), dim=-1) * sin).to(x_BHLK.dtype)

@@ -56,12 +56,6 @@ def test_long_text_sends_the_last_layer_unless_another_is_asked_for():
     assert np.abs(values[0] - attention[0]).max() < 0.005
 
 
-def test_one_and_zero_survive_the_packing():
-    attention = np.eye(3, dtype=np.float32)[None, None]
-    _, values = read(attention_payload(attention_body(*names(3), attention)))
-    assert np.array_equal(values, attention)
-
-
 @pytest.mark.parametrize(("tokens", "shape"), [(3, (1, 1, 4, 4)), (4, (1, 4, 4)), (4, (1, 1, 4, 3)), (0, (1, 1, 0, 0))])
 def test_shapes_that_disagree_are_refused(tokens: int, shape: tuple[int, ...]):
     with pytest.raises(ValueError, match=r"token|Attention"):

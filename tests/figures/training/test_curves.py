@@ -12,11 +12,6 @@ from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
 
 
-def test_a_run_is_followed_under_its_title():
-    body = json.loads(live_payload("abc", "A run"))
-    assert {name: body[name] for name in ("run_id", "title")} == {"run_id": "abc", "title": "A run"}
-
-
 def test_the_page_is_sent_the_panels_of_a_run_s_objective() -> None:
     def titles(payload: str) -> dict[str, list[str]]:
         return {name: [panel["title"] for panel in panels] for name, panels in json.loads(payload)["panels"].items()}

@@ -150,13 +150,6 @@ def rows(steps, **more):
     ]
 
 
-def test_a_short_curve_goes_out_as_it_is():
-    body = curve_body(rows([1, 2, 4]))
-    assert body["trained"] == [[1, 7.0, 0.1, 1], [2, 3.5, 0.2, 2], [4, 1.75, 0.4, 4]]
-    assert body["held"] == [[4, 1.5]]
-    assert (body["chance"], body["forwards"]) == (4.7, [])
-
-
 def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
     body = curve_body(rows(range(1, 20_001)), max_points=50)
     steps = [point[0] for point in body["trained"]]

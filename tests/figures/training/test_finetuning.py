@@ -45,11 +45,6 @@ def test_confusion_without_mistakes_names_none_and_without_examples_is_a_sentenc
     assert "message" in shown(confusion_payload(none))
 
 
-def test_a_label_that_never_occurs_has_an_empty_row() -> None:
-    report = classification_report(np.array([0]), np.array([0]), ["a", "b"])
-    assert shown(confusion_payload(report))["values"] == [[1, 0], [0, 0]]
-
-
 def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     probabilities = np.array([[0.95, 0.05], [0.93, 0.07], [0.55, 0.45]])
     result = calibration(probabilities, np.array([0, 1, 0]))
@@ -92,11 +87,6 @@ def test_balance_compares_shares_and_tells_counts() -> None:
     assert body["series"][0]["texts"] == ["75.0% (30)", "25.0% (10)"]
     assert body["table"]["rows"] == [["bad", 0.75, 0.25, 30, 1], ["good", 0.25, 0.75, 10, 3]]
     assert "most frequent is bad: 75.0%" in body["sentence"]
-
-
-def test_balance_without_held_out_examples_has_one_series() -> None:
-    body = shown(balance_payload([SimpleNamespace(label="bad", train=3, held_out=0)]))
-    assert body["names"] == ["training"]
 
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification, BertModel, InputError
-from bertviz_lab.interpret import ablate_heads, choose_target, encode_inputs, fill_mask, next_sentence, trace_text
+from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification
+from bertviz_lab.interpret import ablate_heads, choose_target, encode_inputs, fill_mask, next_sentence
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the mat"
@@ -31,21 +31,6 @@ def test_the_whole_is_the_prediction_itself() -> None:
     assert (found.target.name, np.exp(found.baseline)) == (best.token, pytest.approx(best.probability, abs=1e-6))
 
 
-def test_a_head_mask_of_ones_changes_nothing() -> None:
-    checkpoint = little_checkpoint()
-    assert fill_mask(checkpoint, TEXT) == fill_mask(checkpoint, TEXT, head_mask=np.ones((2, 2)))
-
-
-def test_a_closed_head_equals_one_whose_output_is_cut_out_of_the_weights() -> None:
-    checkpoint, cut = little_checkpoint(), little_checkpoint()
-    head_mask = np.array([[1.0, 1.0], [1.0, 0.0]])
-    size = checkpoint.config.hidden_size // 2
-    with torch.no_grad():
-        cut.model.bert.encoder.layers[1].attention.output.weight[:, size:] = 0
-    masked = trace_text(checkpoint, TEXT, head_mask=head_mask).hidden_states
-    np.testing.assert_allclose(masked, trace_text(cut, TEXT).hidden_states, atol=1e-6)
-
-
 def test_a_head_that_says_nothing_has_no_effect() -> None:
     checkpoint = little_checkpoint()
     size = checkpoint.config.hidden_size // 2
@@ -56,8 +41,6 @@ def test_a_head_that_says_nothing_has_no_effect() -> None:
     assert np.abs(found.effects[0, 1]) > 1e-3
     assert all((layer, head) != (0, 0) for layer, head, _ in found.top(3))
     assert len(found.top(100)) == 4
-    with pytest.raises(InputError, match="k must be at least 1"):
-        found.top(0)
 
 
 @pytest.mark.parametrize("kind", [BertForNextSentencePrediction, BertForSequenceClassification])
@@ -74,29 +57,8 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
         assert np.exp(found.without_head[0, 0]) == pytest.approx(probability, abs=1e-6)
 
 
-def test_progress_rises_to_one() -> None:
-    heard: list[float] = []
-    ablate_heads(little_checkpoint(), TEXT, on_progress=heard.append)
-    assert heard == sorted(heard)
-    assert heard[-1] == 1
-
-
 def test_many_heads_and_long_texts_go_in_several_batches() -> None:
     checkpoint = little_checkpoint(max_position_embeddings=512)
     found = ablate_heads(checkpoint, "the red cat [MASK] " + "sat on the mat " * 200)
     assert len(found.encoding) == 512
     assert np.isfinite(found.without_head).all()
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "message"),
-    [
-        (None, "no blank here", "Put"),
-        (BertModel, TEXT, "no masked-LM head"),
-        (None, " ", "Type a sentence"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(kind: type | None, text: str, message: str) -> None:
-    checkpoint = little_checkpoint(**({"kind": kind} if kind else {}))
-    with pytest.raises(InputError, match=message):
-        ablate_heads(checkpoint, text)

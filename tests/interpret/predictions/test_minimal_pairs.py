@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertviz_lab import BertModel, Checkpoint, InputError, load_checkpoint, save_checkpoint
+from bertviz_lab import InputError, load_checkpoint, save_checkpoint
 from bertviz_lab.data.probes import PROBES, MinimalPair
 from bertviz_lab.interpret import pseudo_log_likelihood, score_minimal_pairs
 from tests.little import little_checkpoint
@@ -107,9 +107,3 @@ def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monke
 def test_no_pairs_are_no_score(little: Path) -> None:
     with pytest.raises(InputError, match="no minimal pairs"):
         score_minimal_pairs(load_checkpoint(little), [])
-
-
-def test_a_model_without_the_head_is_refused() -> None:
-    checkpoint: Checkpoint = little_checkpoint(kind=BertModel)
-    with pytest.raises(InputError, match="no masked-LM head"):
-        score_minimal_pairs(checkpoint, LITTLE)

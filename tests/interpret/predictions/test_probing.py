@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab import BertModel, Checkpoint, InputError, load_checkpoint
+from bertviz_lab import Checkpoint, InputError, load_checkpoint
 from bertviz_lab.interpret import ProbeReport, probe
 from tests.little import little_checkpoint
 
@@ -62,8 +62,3 @@ def test_a_set_that_is_not_there_or_does_not_fit_is_refused_in_a_sentence(town: 
         probe(town, "english")
     with pytest.raises(InputError, match="nothing to ask it"):
         probe(little_checkpoint())
-
-
-def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-LM head"):
-        probe(little_checkpoint(kind=BertModel))

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bertviz_lab import BertModel, InputError
+from bertviz_lab import InputError
 from bertviz_lab.interpret import fill_mask, pseudo_log_likelihood
 from tests.little import little_checkpoint
 
@@ -44,19 +44,6 @@ def test_the_rest_of_a_word_is_hidden_with_its_beginning() -> None:
     found = pseudo_log_likelihood(checkpoint, text)
     all_hidden = fill_mask(checkpoint, " ".join(["[MASK]"] * len(pieces)), word=pieces[0]).masks[0].asked
     assert found.log_probabilities[1] == pytest.approx(math.log(all_hidden.probability), abs=1e-4)
-
-
-def test_long_texts_go_in_batches_with_progress() -> None:
-    heard: list[float] = []
-    found = pseudo_log_likelihood(little_checkpoint(), "the red cat sat on the mat " * 20, on_progress=heard.append)
-    assert len(found.encoding) == 64
-    assert heard[-1] == 1
-    assert len(heard) > 1
-
-
-def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-LM head"):
-        pseudo_log_likelihood(little_checkpoint(kind=BertModel), TEXT)
 
 
 def test_a_typed_mask_stays_in_the_context_and_is_not_scored() -> None:

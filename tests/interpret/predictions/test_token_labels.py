@@ -27,7 +27,6 @@ from bertviz_lab.interpret import (
     encode_inputs,
     label_words,
 )
-from bertviz_lab.metrics import entity_spans
 from tests.family_checkpoints import family_checkpoint
 from tests.little import SENTENCES, little_checkpoint, little_text
 
@@ -80,14 +79,6 @@ def test_entities_are_those_of_transformers(tmp_path, seed) -> None:
     assert [(e.type, e.start, e.end) for e in found] == [(e["entity_group"], e["start"], e["end"]) for e in theirs]
     assert [e.probability for e in found] == pytest.approx([float(e["score"]) for e in theirs], abs=1e-5)
     assert [e.text for e in found] == [TEXT[e.start : e.end] for e in found]
-
-
-def test_entities_are_runs_of_the_words_labels() -> None:
-    found = label_words(tagger(1), TEXT)
-    spans = entity_spans([word.label for word in found.words])
-    assert [(e.start, e.end) for e in found.entities] == [
-        (found.words[first].start, found.words[after - 1].end) for _, first, after in spans
-    ]
 
 
 def test_words_lie_in_the_text_as_they_were_typed() -> None:
@@ -175,13 +166,6 @@ def test_a_word_of_a_long_text_is_judged_in_the_window_around_it() -> None:
 def test_no_words_are_refused(nothing) -> None:
     with pytest.raises(InputError, match="Type a sentence first"):
         label_words(tagger(), nothing)
-
-
-def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no word-labelling head"):
-        label_words(little_checkpoint(), TEXT)
-    with pytest.raises(InputError, match="no question-answering head"):
-        answer_question(tagger(), "who", TEXT)
 
 
 # Answers
