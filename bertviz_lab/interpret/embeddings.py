@@ -105,12 +105,13 @@ def encode(
 ) -> NDArray[np.float32]:
     """Return one vector for each text, (texts, hidden): its sentence embedding.
 
-    Pooled as the model's `1_Pooling/config.json` says, by default the mean; `normalize` makes vectors of length 1. A
-    text of more than `Checkpoint.max_length` tokens is truncated. Raises `InputError` without a text, where one is
-    empty, and for an unknown pooling; `TypeError` where one string stands for the texts.
+    Pooled as the model's `modules.json` says, by default the mean; `normalize` makes vectors of length 1, as do models
+    with a Normalize module. A text of more than `Checkpoint.max_length` tokens is truncated. Raises `InputError`
+    without a text, where one is empty, for an unknown pooling, and where the model's own pooling is not one of the
+    lab's and none is given; `TypeError` where one string stands for the texts.
     """
     vectors: NDArray[np.float32] = pooled_vectors(checkpoint, several_texts(texts), pooling).numpy()
-    if normalize:
+    if normalize or (checkpoint.normalize and pooling is None):
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
     return vectors
 
@@ -156,6 +157,11 @@ def pooled_vectors(
     checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling | None, layer: int = -1
 ) -> torch.Tensor:
     """Return one vector for each text, (texts, hidden), in padded batches of texts of similar length."""
+    if checkpoint.unsupported_modules and pooling is None:
+        raise InputError(
+            f"{checkpoint.name or 'This model'} computes sentence embeddings with {checkpoint.unsupported_modules}, "
+            "which the lab does not have: choose a pooling, or use sentence-transformers."
+        )
     pooling = pooling or checkpoint.pooling or "mean"
     if pooling not in POOLINGS:
         raise InputError(f"There is no pooling {pooling!r}: choose one of {', '.join(POOLINGS)}.")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import InputError, load_checkpoint
+from bertviz_lab import InputError, load_checkpoint, save_checkpoint
 from bertviz_lab.interpret import (
     compare_contexts,
     embedding_sum,
@@ -15,6 +15,7 @@ from bertviz_lab.interpret import (
     trace_text,
 )
 from bertviz_lab.interpret.embeddings import cosine, embedding_plane
+from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
 
@@ -132,20 +133,39 @@ def test_a_model_that_declares_no_pooling_takes_the_mean() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("mode", ["mean", "cls", "max"])
-def test_sentence_transformers_gives_the_same_vectors(mode: str, tmp_path) -> None:
-    pytest.importorskip("sentence_transformers")
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("mode", POOLINGS)
+def test_sentence_transformers_gives_the_same_vectors(mode: str, normalize: bool, tmp_path) -> None:
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
-    folder = little_folder(tmp_path / "model")
-    theirs = SentenceTransformer(modules=[Transformer(str(folder)), Pooling(32, mode)], device="cpu")
+    modules = [Transformer(str(little_folder(tmp_path / "model"))), Pooling(32, mode)]
+    theirs = SentenceTransformer(modules=[*modules, Normalize()] if normalize else modules, device="cpu")
     theirs.save(str(tmp_path / "saved"))
-    (folder / "1_Pooling").mkdir()
-    saved = (tmp_path / "saved" / "1_Pooling" / "config.json").read_text()
-    (folder / "1_Pooling" / "config.json").write_text(saved)
-    ours = similarity(load_checkpoint(folder), TEXTS).vectors
-    np.testing.assert_allclose(ours, theirs.encode(list(TEXTS)), atol=1e-5)
+    expected = theirs.encode(list(TEXTS))
+    ours = load_checkpoint(tmp_path / "saved")
+    np.testing.assert_allclose(encode(ours, TEXTS), expected, atol=1e-5)
+    again = save_checkpoint(ours, tmp_path / "again")
+    np.testing.assert_allclose(encode(load_checkpoint(again), TEXTS), expected, atol=1e-5)
+    np.testing.assert_allclose(SentenceTransformer(str(again), device="cpu").encode(list(TEXTS)), expected, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("modes", "dense", "named"), [("mean", True, "Dense"), (("mean", "max"), False, "mean and max")]
+)
+def test_modules_that_the_lab_does_not_have_are_refused_by_name(modes, dense, named, tmp_path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
+    modules = [Transformer(str(little_folder(tmp_path / "model"))), Pooling(32, modes)]
+    theirs = SentenceTransformer(modules=[*modules, Dense(32, 16)] if dense else modules, device="cpu")
+    theirs.save(str(tmp_path / "saved"))
+    ours = load_checkpoint(tmp_path / "saved")
+    with pytest.raises(InputError, match=named):
+        encode(ours, TEXTS)
+    assert encode(ours, TEXTS, pooling="mean").shape == (len(TEXTS), 32)
+    assert load_checkpoint(save_checkpoint(ours, tmp_path / "again")).pooling is None
 
 
 def test_points_in_a_plane_are_found_again() -> None:

@@ -35,8 +35,9 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 from bertviz_lab.training.checkpoints.sentence_transformers_files import (
     Pooling,
+    SentenceModules,
     read_max_seq_length,
-    read_pooling,
+    read_sentence_modules,
     write_sentence_transformers_files,
 )
 
@@ -44,7 +45,7 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import (
 TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
 HUB_FILES = [
-    *("config.json", "1_Pooling/config.json", "sentence_bert_config.json", "README.md"),
+    *("config.json", "modules.json", "[0-9]_*/config.json", "sentence_bert_config.json", "README.md"),
     *("tokenizer*.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model"),
 ]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
@@ -53,10 +54,9 @@ _MODEL_FILES = [
     *HUB_FILES,
     *SAFETENSORS,
     *PICKLES,
-    "modules.json",
     "*_config.json",
     "config_*.json",
-    "1_Pooling",
+    "[0-9]_*",
     "onnx",
 ]
 
@@ -76,6 +76,8 @@ class Checkpoint:
     #: The position embeddings may be more; those beyond it are as they were initialized.
     trained_length: int | None = None
     pooling: Pooling | None = None  # how a sentence-transformers model makes one vector of a text's
+    normalize: bool = False  # whether such a model divides that vector by its length
+    unsupported_modules: str = ""  # what else such a model does to it; without that its vectors would be wrong
     limits: QuestionLimits = field(default_factory=QuestionLimits)  # of a page that others use too
 
     @property
@@ -140,6 +142,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         model = kind(config, generator=torch.Generator().manual_seed(0))
         load_state(model, read_tensors(files, leave_out=report.unexpected))
     card = folder / "README.md"
+    sentence = read_sentence_modules(folder) or SentenceModules(None)
     return Checkpoint(
         model=model.eval(),
         tokenizer=tokenizer,
@@ -149,7 +152,9 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         path=folder,
         report=report,
         trained_length=read_trained_length(folder, config),
-        pooling=read_pooling(folder),
+        pooling=sentence.pooling,
+        normalize=sentence.normalize,
+        unsupported_modules=sentence.unsupported,
     )
 
 
@@ -186,7 +191,10 @@ def write_checkpoint(
     length = min(checkpoint.trained_length or positions, positions)
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
     if checkpoint.pooling:
-        write_sentence_transformers_files(folder, checkpoint.pooling, checkpoint.config.hidden_size, length)
+        hidden_size = checkpoint.config.hidden_size
+        write_sentence_transformers_files(
+            folder, checkpoint.pooling, hidden_size, length, normalize=checkpoint.normalize
+        )
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 

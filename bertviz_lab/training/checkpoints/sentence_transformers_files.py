@@ -1,22 +1,53 @@
-"""The files by which sentence-transformers knows a folder as a model of sentence embeddings."""
+"""The files by which sentence-transformers knows a folder as a model of sentence embeddings.
+
+`modules.json` lists what turns the hidden states of a text into its vector. The lab has the poolings below and the
+normalization to length 1. Of a model with any other module it opens the encoder and refuses to compute its sentence
+embeddings, because they would be other vectors than the published ones.
+"""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-Pooling = Literal["mean", "cls", "max"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max")
+Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 #: The spelling of all versions of the library; newer ones also write `pooling_mode`.
-_FLAGS = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token", "max": "pooling_mode_max_tokens"}
+_FLAGS = {
+    "mean": "pooling_mode_mean_tokens",
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+    "weightedmean": "pooling_mode_weightedmean_tokens",
+    "lasttoken": "pooling_mode_lasttoken",
+}
 _POOLING_FILE = Path("1_Pooling") / "config.json"
 _LENGTH_FILE = "sentence_bert_config.json"
+_MODULES = "sentence_transformers.models"
 
 
-def write_sentence_transformers_files(folder: Path, pooling: Pooling, hidden_size: int, max_length: int) -> None:
-    """Beside a saved backbone: which modules make a text's vector, its pooling, and the length texts are cut to."""
+@dataclass(frozen=True)
+class SentenceModules:
+    """What a sentence-transformers folder does with the hidden states of a text.
+
+    Attributes:
+        pooling: how they become one vector; None where that is `unsupported`.
+        normalize: whether the vector is divided by its length.
+        unsupported: what the lab does not compute, such as "a Dense layer"; "" where there is no such module.
+    """
+
+    pooling: Pooling | None
+    normalize: bool = False
+    unsupported: str = ""
+
+
+def write_sentence_transformers_files(
+    folder: Path, pooling: Pooling, hidden_size: int, max_length: int, *, normalize: bool = False
+) -> None:
+    """Write next to a saved encoder its modules, its pooling, and the length that texts are truncated to."""
+    names = [("", "Transformer"), ("1_Pooling", "Pooling"), *([("2_Normalize", "Normalize")] if normalize else [])]
     modules = [
-        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        {"idx": n, "name": str(n), "path": path, "type": f"{_MODULES}.{name}"} for n, (path, name) in enumerate(names)
     ]
     flags = {flag: name == pooling for name, flag in _FLAGS.items()}
     (folder / _POOLING_FILE).parent.mkdir(exist_ok=True)
@@ -29,22 +60,48 @@ def write_sentence_transformers_files(folder: Path, pooling: Pooling, hidden_siz
         (folder / name).write_text(json.dumps(body, indent=2), encoding="utf-8")
 
 
-def read_pooling(folder: Path) -> Pooling | None:
-    """What sentence-transformers saved beside the model, in its older form (a flag each) or its newer; None without."""
-    try:
-        body = json.loads((folder / _POOLING_FILE).read_text(encoding="utf-8"))
-        modes = (
-            [body["pooling_mode"]] if "pooling_mode" in body else [m for m, flag in _FLAGS.items() if body.get(flag)]
-        )
-    except (OSError, ValueError, TypeError, AttributeError):
-        return None
-    return modes[0] if len(modes) == 1 and modes[0] in POOLINGS else None
+def read_sentence_modules(folder: Path) -> SentenceModules | None:
+    """Return what the folder's `modules.json` asks for; None where it is not a sentence-transformers model."""
+    modules = _read_json(folder / "modules.json")
+    if not isinstance(modules, list):
+        body = _read_json(folder / _POOLING_FILE)
+        return _pooling(body) if body is not None else None
+    described, normalize = None, False
+    for module in modules:
+        kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
+        if kind == "Pooling" and described is None:
+            described = _pooling(_read_json(folder / str(module.get("path", "")) / "config.json"))
+        elif kind == "Normalize":
+            normalize = True
+        elif kind != "Transformer":
+            return SentenceModules(None, unsupported=f"a module of type {kind[:40] or 'unknown'}")
+    if described is None:  # the tokens' vectors are left as they are
+        return SentenceModules(None, unsupported="no pooling")
+    return SentenceModules(described.pooling, normalize, described.unsupported)
+
+
+def _pooling(body: Any) -> SentenceModules:
+    """Return the pooling of a module's `config.json`, in its older form (a flag each) or its newer (one key)."""
+    if not isinstance(body, dict):
+        return SentenceModules(None, unsupported="a pooling without a readable config.json")
+    modes = body.get("pooling_mode", [mode for mode, flag in _FLAGS.items() if body.get(flag)])
+    modes = [modes] if isinstance(modes, str) else modes
+    if not isinstance(modes, list) or len(modes) != 1 or modes[0] not in POOLINGS:
+        named = " and ".join(map(str, modes)) if isinstance(modes, list) else str(modes)
+        return SentenceModules(None, unsupported=f"the pooling {named[:80] or 'none'}")
+    return SentenceModules(modes[0])
 
 
 def read_max_seq_length(folder: Path) -> int | None:
-    """Tokens that a model of sentence embeddings cuts texts to; None where no file says so."""
-    try:
-        length = json.loads((folder / _LENGTH_FILE).read_text(encoding="utf-8"))["max_seq_length"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    """Return the tokens that a model of sentence embeddings truncates texts to; None where no file says so."""
+    body = _read_json(folder / _LENGTH_FILE)
+    length = body.get("max_seq_length") if isinstance(body, dict) else None
     return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
+
+
+def _read_json(path: Path) -> Any:
+    """Return the content of a JSON file; None where there is none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None

@@ -16,13 +16,20 @@ _AT_ONCE = 64
 
 
 def pool(hidden_BLD: Tensor, attention_mask_BL: Tensor, pooling: Pooling) -> Tensor:
-    """(batch, tokens, hidden) to (batch, hidden), over the attended tokens."""
+    """Return one vector for each text, (batch, hidden), over its attended tokens, as sentence-transformers does."""
     if pooling == "cls":
         return hidden_BLD[:, 0]
     mask_BL1 = attention_mask_BL[..., None].bool()
     if pooling == "max":
         return hidden_BLD.masked_fill(~mask_BL1, -torch.inf).amax(1)
-    return (hidden_BLD * mask_BL1).sum(1) / mask_BL1.sum(1)
+    if pooling == "lasttoken":
+        last_B = mask_BL1.shape[1] - 1 - attention_mask_BL.long().flip(1).argmax(1)
+        return hidden_BLD[torch.arange(len(hidden_BLD), device=hidden_BLD.device), last_B]
+    weights_BL1 = mask_BL1.to(hidden_BLD.dtype)
+    if pooling == "weightedmean":  # later tokens count more (SGPT, Muennighoff 2022)
+        weights_BL1 = weights_BL1 * torch.arange(1, mask_BL1.shape[1] + 1, device=hidden_BLD.device)[None, :, None]
+    total_B1 = weights_BL1.sum(1)
+    return (hidden_BLD * weights_BL1).sum(1) / (total_B1.sqrt() if pooling == "mean_sqrt_len_tokens" else total_B1)
 
 
 @torch.inference_mode()
