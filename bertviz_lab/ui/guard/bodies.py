@@ -74,8 +74,8 @@ class RequestBody:
                 await _next(self, min(_LINGERING_PAUSE, end - time.monotonic()))
 
 
-async def read_body(body: RequestBody, headers: Headers, most: int) -> Receive:
-    """Read the body, and return what hands it on. Raises `Refused` for one too large, too slow or cut off."""
+async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[bytes, Receive]:
+    """Read the body; return it with what hands it on. Raises `Refused` for one too large, too slow or cut off."""
     sentence = f"A request may have {words_of('bytes', most)} at most."
     if _announced(headers) > most:
         raise Refused(413, sentence)
@@ -92,7 +92,7 @@ async def read_body(body: RequestBody, headers: Headers, most: int) -> Receive:
     async def replay() -> Message:
         return whole.pop() if whole else await body()
 
-    return replay
+    return bytes(read), replay
 
 
 class Uploads:

@@ -8,16 +8,19 @@ from pathlib import Path
 from gradio.utils import get_upload_folder
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, RequestBody, Uploads, check_type, is_upload, read_body
+from bertviz_lab.ui.guard.file_values import UploadedFiles
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
+from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -38,6 +41,7 @@ class Guard:
         self._app, self._settings, self._monitor = app, settings, monitor
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
         self._headers = SecurityHeaders(space=settings.space)
+        self._files = UploadedFiles()
         self._uploads = Uploads(Path(get_upload_folder()), settings.limits)
         proxies = "*" if "*" in settings.trusted_proxies else list(settings.trusted_proxies)
         self._resolve_client = ProxyHeadersMiddleware(self._pass, proxies)  # type: ignore[arg-type]
@@ -100,14 +104,19 @@ class Guard:
         if is_upload(path):
             await self._upload(scope, body, answer)
         else:
-            await self._app(scope, await read_body(body, headers, self._settings.limits.request_bytes), answer)
+            content, replay = await read_body(body, headers, self._settings.limits.request_bytes)
+            if path.startswith("/gradio_api/") and content:
+                self._files.check(visitor_of(HTTPConnection(scope)), content)
+            await self._app(scope, replay, answer)
 
     async def _upload(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
         admitted = await self._uploads.admit(Headers(scope=scope))
         counted = self._uploads.counted(body)
-        answer.refused = lambda: counted.refused
+        answer.refused, answer.kept = (lambda: counted.refused), bytearray()
         try:
             await self._app(scope, counted, answer)
+            if answer.status == 200:
+                self._files.add(visitor_of(HTTPConnection(scope)), bytes(answer.kept))
         finally:
             self._uploads.release(admitted)
 
@@ -118,6 +127,8 @@ class _Answer:
     def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
         self._send, self._headers, self._body = send, headers, body
         self._started = self._dropped = self._finished = self._has_events = False
+        self.status = 0
+        self.kept: bytearray | None = None  # the body, where somebody wants to read it
         self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
 
     async def __call__(self, message: Message) -> None:
@@ -131,8 +142,11 @@ class _Answer:
                 message["status"] = 400
             if refused is not None:
                 message["status"] = refused.status
+            self.status = message["status"]
             self._started, self._has_events = True, _has_type(message, "text/event-stream")
             self._headers.write(MutableHeaders(scope=message))
+        if self.kept is not None:
+            self.kept += message.get("body", b"")
         if not self._dropped:
             self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             if self._finished and not self._body.complete:

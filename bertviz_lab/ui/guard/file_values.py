@@ -1,0 +1,55 @@
+"""File values in what a browser sends to Gradio: each must name an upload of the same visitor.
+
+Gradio downloads a file value whose path is an address and reads one whose path it finds, before any handler is called.
+So every JSON body is searched for them first.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from bertviz_lab.ui.guard.bodies import Refused
+from bertviz_lab.ui.server.visitors import Visitor
+
+_MOST = 10_000  # uploads that are remembered
+_NOT_UPLOADED = "Only files that you uploaded to this page can be used; upload the file again."
+
+
+class UploadedFiles:
+    """Remembers which paths were uploaded by which visitor."""
+
+    def __init__(self) -> None:
+        self._owners: OrderedDict[str, str] = OrderedDict()
+
+    def add(self, visitor: Visitor, answer: bytes) -> None:
+        """Remember the paths in an answer of Gradio's upload route, a JSON list."""
+        for path in json.loads(answer):
+            self._owners[path] = visitor.owner or visitor.address
+        while len(self._owners) > _MOST:
+            self._owners.popitem(last=False)
+
+    def check(self, visitor: Visitor, body: bytes) -> None:
+        """Raise `Refused` for a body with a file value that is not one of this visitor's uploads."""
+        try:
+            values = list(_file_values(json.loads(body)))
+        except (ValueError, RecursionError):
+            raise Refused(400, "The body of this request is not JSON.") from None
+        for value in values:
+            path = value.get("path")
+            if not isinstance(path, str) or self._owners.get(path) != (visitor.owner or visitor.address):
+                raise Refused(403, _NOT_UPLOADED)
+
+
+def _file_values(body: Any) -> Iterator[dict[str, Any]]:
+    """Return every dictionary that Gradio could take for a file, however deep."""
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            meta = value.get("meta")
+            if "path" in value or "url" in value or (isinstance(meta, dict) and "_type" in meta):
+                yield value
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
