@@ -70,8 +70,11 @@ class BertHead(nn.Module):
 
     pooling = False
 
-    def __init__(self, config: BertConfig, *, generator: torch.Generator | None = None):
+    def __init__(self, config: BertConfig, *, num_labels: int | None = None, generator: torch.Generator | None = None):
+        """Build the model; `num_labels` replaces that of `config`."""
         super().__init__()
+        if num_labels not in (None, config.num_labels):
+            config = config.replace(num_labels=num_labels, id2label=())
         self.config = config
         self.bert = BertModel(config, add_pooling_layer=self.pooling, generator=generator)
         self.add_head(config)

@@ -126,3 +126,11 @@ def test_what_comes_after_the_segments_is_given_by_name():
 def test_an_unknown_argument_is_refused():
     with pytest.raises(TypeError, match="labls"):
         build(MASKED_LM)(**inputs(), labls=token_labels(VOCAB))
+
+
+def test_the_number_of_labels_is_given_with_any_head():
+    config = small_config(num_labels=3, id2label=("a", "b", "c"))
+    for kind in (PRETRAINING, MASKED_LM, NEXT_SENTENCE, SEQUENCE, TOKENS, QUESTION):
+        assert type(build(kind))(config, num_labels=5).config.labels == tuple(f"LABEL_{n}" for n in range(5))
+    assert type(build(SEQUENCE))(config, num_labels=5)(**inputs()).logits.shape[-1] == 5
+    assert type(build(SEQUENCE))(config, num_labels=3).config.labels == ("a", "b", "c")

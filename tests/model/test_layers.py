@@ -4,11 +4,12 @@ import math
 
 import pytest
 import torch
+from torch import nn
 from transformers.activations import ACT2FN
 
 from bertviz_lab.config import ACTIVATIONS, BertConfig
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, Embedding, LayerNorm, Linear
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, Embedding, LayerNorm, Linear, truncated_normal_
 from tests.model.support import small_config
 
 CONFIG = BertConfig.preset("tiny", vocab_size=2_000)
@@ -29,6 +30,15 @@ def test_weights_start_normal_and_cut_at_two_sigma(fresh):
     assert float(values.abs().max()) > 0.0399
     assert float(values.std()) == pytest.approx(0.02 * 0.8796, rel=0.01)
     assert abs(float(values.mean())) < 1e-4
+
+
+def test_draws_have_the_distribution_of_torch_s_truncated_normal():
+    x, reference = torch.empty(2, 1_000_000)
+    nn.init.trunc_normal_(reference, std=0.02, a=-0.04, b=0.04, generator=torch.Generator().manual_seed(1))
+    truncated_normal_(x, 0.02, torch.Generator().manual_seed(0))
+    shares = torch.linspace(0, 1, 101)
+    torch.testing.assert_close(x.quantile(shares), reference.quantile(shares), rtol=0, atol=2e-4)
+    assert float(x.abs().max()) <= 0.04
 
 
 def test_biases_start_at_zero_and_scales_at_one(fresh):
