@@ -63,6 +63,23 @@ def test_a_killed_run_is_failed_and_can_be_resumed(runs: Runs, text: Path) -> No
     assert [r["step"] for r in runs.events(run)[0] if r["event"] == "RunStarted"][1] > 0
 
 
+def test_a_run_with_a_damaged_state_stops_no_other(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = []
+    monkeypatch.setattr("bertviz_lab.jobs.runs.start_process", lambda folder, *_, **__: launched.append(folder.name))
+    damaged = runs.root / "kind-otter-0123456789abcdef"
+    damaged.mkdir(parents=True)
+    write_json(damaged / "config.json", settings().to_dict())
+    for content in ("", '{"status": 3}', '{"status": "waiting", "updated": "now"}'):
+        (damaged / "state.json").write_text(content)
+        Runs(runs.root).start_queue()  # as a server does when it starts
+        assert runs.state(damaged.name).status == "failed"
+        run = runs.start(settings())
+        assert launched[-1] == run
+        write_state(runs.root / run, RunState("finished"))
+    runs.resume(damaged.name)
+    assert launched[-1] == damaged.name
+
+
 def test_two_requests_to_resume_start_one_process(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = runs.root / "kind-otter-0123456789abcdef"
     folder.mkdir(parents=True)

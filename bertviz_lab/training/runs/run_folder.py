@@ -11,13 +11,14 @@ tracker.json   what an experiment tracker has of it, where there is one
 
 import contextlib
 import json
+import math
 import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from filelock import Timeout
 
@@ -34,6 +35,8 @@ from bertviz_lab.training.runs.events import (
     StepDone,
     to_json,
 )
+
+ConfigT = TypeVar("ConfigT", bound=RunConfig)
 
 #: States of a run that trains or is queued; in the others it has ended, and can be resumed unless it is finished.
 ACTIVE = ("waiting", "starting", "preparing", "training")
@@ -58,12 +61,55 @@ class RunState:
 
 
 def read_state(folder: Path) -> RunState:
-    """The state of a run. Raises `InputError` for a folder that is not a run."""
+    """Return the state of a run; one whose `state.json` is damaged has failed, as far as its log shows it came.
+
+    Raises `InputError` for a folder without a state, which is no run. The message is without the folder: on a shared
+    page its name is a secret.
+    """
     try:
-        body = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        return RunState(**{key: value for key, value in body.items() if key in RunState.__dataclass_fields__})
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"There is no run in {folder}.") from error
+        content = (folder / "state.json").read_bytes()
+    except OSError as error:
+        raise InputError("This folder holds no run: it has no state.json that can be read.") from error
+    try:
+        return _checked_state(json.loads(content))
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return _state_from_log(folder)
+
+
+def _checked_state(body: Any) -> RunState:
+    """Return the state with these fields, others left out. Raises `ValueError` for a value of another type."""
+    if not isinstance(body, dict):
+        raise ValueError("not an object")
+    types = get_type_hints(RunState)
+    values = {name: body[name] for name in types if name in body}
+    for name, value in values.items():
+        allowed = (types[name], *get_args(types[name]))
+        if type(value) not in ((*allowed, int) if float in allowed else allowed):
+            raise ValueError(f"{name} is not of type {types[name]}")
+        if isinstance(value, (int, float)) and not math.isfinite(value):
+            raise ValueError(f"{name} is not finite")
+    state = RunState(**values)
+    if state.status not in (*ACTIVE, "finished", "stopped", "failed"):
+        raise ValueError(f"{state.status!r} is no status of a run")
+    return state
+
+
+def _state_from_log(folder: Path) -> RunState:
+    """Return the state of a run whose `state.json` is damaged: its end, if it has one, or failed at its last step."""
+    updated = (folder / "state.json").stat().st_mtime
+    damaged = RunState("failed", "state.json of this run is damaged. Resume the run, or delete it.", updated=updated)
+    body = asdict(damaged) | {"model": str(latest_checkpoint(folder) or "")}
+    for row in read_log(folder)[0]:
+        body |= {name: row[name] for name in ("step", "seconds", "total_steps") if name in row}
+        if row.get("event") == "RunFinished":
+            body |= {"status": row.get("reason"), "message": row.get("message")}
+            body["model"] = row.get("path") or body["model"]
+        elif row.get("event") == "RunStarted":
+            body |= {"status": damaged.status, "message": damaged.message}
+    try:
+        return _checked_state(body)
+    except (ValueError, TypeError, ArithmeticError):
+        return damaged
 
 
 def write_state(folder: Path, state: RunState, durable: bool = True) -> None:
@@ -87,6 +133,14 @@ def write_config(folder: Path, config: RunConfig) -> None:
         if read_config(folder) == config:
             return
     write_json(folder / "config.json", config.to_dict())
+
+
+def with_chosen_precision(config: ConfigT, folder: Path) -> ConfigT:
+    """Return the settings of a run that resumes: precision "auto" is the one that was chosen before its first step."""
+    if config.precision == "auto":
+        with contextlib.suppress(InputError):
+            return replace(config, precision=read_config(folder).precision)
+    return config
 
 
 def require_no_other_files(folder: Path) -> None:

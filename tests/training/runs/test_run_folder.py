@@ -218,12 +218,38 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
     assert os.listdir(tmp_path) == ["state.json"]
 
 
-@pytest.mark.parametrize("content", [None, "", "{", "[]", "null", '"text"'])
-def test_a_folder_without_a_state_is_no_run(content, tmp_path):
-    if content is not None:
-        (tmp_path / "state.json").write_text(content)
-    with pytest.raises(InputError, match="no run in"):
+def test_a_folder_without_a_state_is_no_run_and_is_not_named(tmp_path):
+    with pytest.raises(InputError, match="holds no run") as error:
         read_state(tmp_path)
+    assert tmp_path.name not in str(error.value)
+
+
+DAMAGED = [
+    *("", "{", "[]", "null", '"text"', "[" * 20_000, '{"status": "asleep"}', '{"status": ["failed"]}', '{"step": "3"}'),
+    *('{"step": 2.5}', '{"seconds": NaN}', '{"seconds": null}', '{"updated": 1' + "0" * 400 + "}", '{"pid": true}'),
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_state_is_a_failed_run_that_came_as_far_as_its_log(content, tmp_path):
+    (tmp_path / "state.json").write_text(content)
+    os.utime(tmp_path / "state.json", (7, 7))
+    assert read_state(tmp_path).status == "failed"
+    (tmp_path / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in EVENTS[:-1]))
+    state = read_state(tmp_path)
+    assert (state.status, state.step, state.total_steps, state.seconds, state.updated) == ("failed", 5, 10, 2.5, 7)
+    assert "damaged" in state.message
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write(to_json(EVENTS[-1]) + "\n")
+    state = read_state(tmp_path)
+    assert (state.status, state.model, state.message) == ("stopped", "run/model", "")
+
+
+def test_a_run_whose_state_is_damaged_is_recorded_again(tmp_path):
+    list(record(EVENTS, tmp_path))
+    (tmp_path / "state.json").write_text("")
+    list(record(EVENTS[1:], tmp_path))
+    assert json.loads((tmp_path / "state.json").read_text())["status"] == "stopped"
 
 
 def test_a_state_of_a_later_version_is_read(tmp_path):
