@@ -144,7 +144,7 @@ def stepper(
 
     else:
         config = case.config(side.dropout)
-        hardware = choose_hardware(precision, config, threads)  # which also sets the process up, as for any run
+        hardware = choose_hardware(precision, threads)  # which also sets the process up, as for any run
         lab = Lab(config, hardware, replace(SETTINGS, optimizer=side.optimizer))
 
         def step() -> int:

@@ -156,7 +156,7 @@ def main() -> None:
         parser.error(f"no model's name starts with {given.only}")
     found = []
     for case in cases:
-        hardware = choose_hardware("auto", case.config(0.0), given.threads)
+        hardware = choose_hardware("auto", given.threads)
         found.append(measure(case, hardware, given.rounds, 0.5 if given.quick else given.seconds))
     body = {
         "text": find_text().name,

@@ -42,7 +42,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.loop.hardware import Hardware, available_cores, bf16_is_faster
+from bertviz_lab.training.loop.hardware import Hardware, available_cores, cpu_multiplies_bf16
 from bertviz_lab.training.loop.schedule import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, evaluate_pretraining
 from bertviz_lab.training.pretraining.pretrain import pretrain
@@ -114,7 +114,7 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
     torch.set_num_threads(setting.threads or available_cores())
     precision = setting.precision
     if precision == "auto":
-        precision = "bf16" if device.type == "cuda" or bf16_is_faster(config) else "fp32"
+        precision = "bf16" if device.type == "cuda" or cpu_multiplies_bf16() else "fp32"
     hardware = Hardware(device, precision, torch.get_num_threads())
     torch.manual_seed(seed)
     model = transformers.BertForMaskedLM(huggingface_config(config)).train()

@@ -63,7 +63,7 @@ def forecast_and_run(preset: str, batch_size: int, seconds: float) -> dict[str, 
             tokenizer=str(Path(folder) / "tokenizer"),
         )
         model = BertConfig.preset(preset, vocab_size=8192)
-        choose_hardware("auto", model, available_cores())  # threads and memory as of any run
+        choose_hardware("auto", available_cores())  # threads and memory as of any run
         before = Forecaster(Limits.of(shared=False)).forecast(config, model)
         events = pretrain(replace(config, eval_every=86_400.0), Path(folder) / "run")
         last = [event for event in events if isinstance(event, StepDone)][-1]

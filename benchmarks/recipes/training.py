@@ -90,7 +90,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
         model_config = model_config.replace(
             num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, intermediate_size=4 * hidden
         )
-    hardware = choose_hardware(precision, model_config, threads=1)
+    hardware = choose_hardware(precision, threads=1)
     torch.manual_seed(seed)
     counts = corpus.counts(tokenizer.vocab_size)
     model = initial_model(config, data.objective, model_config, counts, None, None, is_resumed=False).model

@@ -49,6 +49,8 @@ class TrainingConfig:
 
     def resumed_with(self, **given: Any) -> Self:
         """The settings of a resumed run. Raises `InputError` naming a setting that may not change."""
+        if given.get("precision") == "auto":  # the one that was chosen at the start
+            del given["precision"]
         for name, value in given.items():
             if name not in self.adjustable and plain(value) != getattr(self, name):
                 raise InputError(

@@ -206,7 +206,7 @@ def score_minimal_pairs(
     """
     if not pairs:
         raise InputError("There are no minimal pairs to score.")
-    hardware = choose_hardware(precision, checkpoint.config, threads)
+    hardware = choose_hardware(precision, threads)
     model = hardware.borrow(require_head(checkpoint, "token"))
     length = min(max_length or checkpoint.max_length, checkpoint.max_length)
 

@@ -1,5 +1,6 @@
 """A corpus as numbers: every token id in one flat array on disk, with the borders of sentences and documents."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from bertviz_lab.tokenization import Tokenizer
 
 FORMAT = 2  # of the files in a corpus's folder
 _FILES = ("ids.bin", "sentence_ends.bin", "document_ends.bin")
+_FREQUENCIES = "frequencies.npy"
 _BATCH = 20_000  # sentences tokenized at once: enough to keep its threads busy, little to hold
 
 
@@ -90,24 +92,37 @@ class TokenizedCorpus:
             document_file.write(np.array([last] if last > done else [], dtype=np.int64).tobytes())
         if not tokens:
             raise InputError("The text holds no words to train on.")
-        np.save(folder / "frequencies.npy", frequencies)
+        np.save(folder / _FREQUENCIES, frequencies)
         # Written last, and whole or not at all: with it, all the rest is whole.
         meta = {"format": FORMAT, "dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
+        meta |= {"sha256": {name: _sha256(folder / name) for name in (*_FILES, _FREQUENCIES)}}
         (folder / "corpus.json.part").write_text(json.dumps(meta), encoding="utf-8")
         (folder / "corpus.json.part").replace(folder / "corpus.json")
         return cls.open(folder)
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Map a corpus written earlier. Raises `InputError` for one of another version of the lab."""
-        meta = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+    def open(cls, folder: Path, *, verify: bool = False) -> Self:
+        """Map a corpus written earlier; `verify` reads all of it and compares its checksums.
+
+        Raises `InputError` for one of another version of the lab, and for a damaged one.
+        """
+        try:
+            meta = json.loads((folder / "corpus.json").read_bytes())
+            changed = [n for n, digest in meta.get("sha256", {}).items() if verify and _sha256(folder / n) != digest]
+        except (OSError, ValueError, AttributeError) as error:
+            raise _damaged(folder / "corpus.json") from error
+        if changed:
+            raise _damaged(folder / changed[0])
         if meta.get("format") != FORMAT:
             raise InputError(f"{folder} was prepared by another version of the lab; start the run anew from its text.")
-        types = (meta["dtype"], "int64", "int64")
-        ids, sentence_ends, document_ends = (
-            np.memmap(folder / name, dtype, mode="r") for name, dtype in zip(_FILES, types, strict=True)
-        )
-        return cls(ids, sentence_ends, document_ends, np.load(folder / "frequencies.npy"))
+        types = (meta.get("dtype"), "int64", "int64")
+        try:
+            ids, sentence_ends, document_ends = (
+                np.memmap(folder / name, dtype, mode="r") for name, dtype in zip(_FILES, types, strict=True)
+            )
+            return cls(ids, sentence_ends, document_ends, np.load(folder / _FREQUENCIES))
+        except (OSError, ValueError, TypeError, EOFError) as error:
+            raise _damaged(folder) from error
 
     @classmethod
     def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
@@ -172,6 +187,15 @@ class CorpusView:
         first, end = self.spans[index].tolist()
         start = int(self.corpus.sentence_ends[first - 1]) if first else 0
         return np.concatenate(([start], self.corpus.sentence_ends[first:end]))
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"The prepared text of this run is damaged ({path}): restore it, or start a new run.")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -32,7 +32,7 @@ from bertviz_lab.training.runs.events import (
     TrialDone,
     TrialStarted,
 )
-from bertviz_lab.training.runs.run_folder import require_no_other_files, write_config
+from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 
 
 def finetune(
@@ -56,12 +56,13 @@ def finetune(
             require_no_other_files(folder)
             kept.unlink(missing_ok=True)  # or a later resume would find the examples of an earlier run
         folder.mkdir(parents=True, exist_ok=True)
+        config = with_chosen_precision(config, folder) if resume else config
         write_config(folder, config)
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
             prepare_task_splits(config, folder)
         saved = store.newest() if resume else None
-    saved = broadcast_object(accelerator, saved)
+    config, saved = broadcast_object(accelerator, (config, saved))
     data = read_task_splits(folder)
     yield Preparing("tokenize", 0, 0, "Tokenizing the examples")
     start = start_of(config, data, folder, accelerator.is_main_process)
@@ -69,7 +70,11 @@ def finetune(
     state = read_training_state(saved.path) if saved else {}
     # A resumed run keeps its precision: in another it would not be the same run.
     precision = state.get("precision", config.precision)
-    hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
+    hardware = choose_hardware(precision, config.threads, accelerator)
+    config = replace(config, precision=hardware.precision)
+    if hardware.is_main:
+        write_config(folder, config)
+    run = replace(run, config=config)
     trials = trials_of(config, default_learning_rate(run.model_config, finetuning=True))
     run.require_memory(trials, hardware)
     done: list[dict[str, Any]] = nan_for_null(state.get("done", []))

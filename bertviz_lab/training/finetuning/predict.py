@@ -82,7 +82,7 @@ def predict_with(
     limits = Limits.fitting(_row_length(checkpoint, max_length))
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
-    hardware = choose_hardware("fp32", checkpoint.config, threads)
+    hardware = choose_hardware("fp32", threads)
     allow_no_answer = checkpoint.config.handle_impossible_answer is not False
     thresholds = checkpoint.config.decision_thresholds
     return predict_examples(

@@ -8,10 +8,8 @@ share of the rows; gradients are summed, and the main process alone writes files
 import contextlib
 import copy
 import ctypes
-import math
 import os
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -21,7 +19,6 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, broadcast_object_list
 from torch import Tensor, nn
 
-from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop.sharding import is_sharded, shard_model, whole, whole_model
 
@@ -150,15 +147,13 @@ class Hardware:
         self.accelerator.wait_for_everyone()
 
 
-def choose_hardware(
-    precision: str, config: BertConfig, threads: int = 0, accelerator: Accelerator | None = None
-) -> Hardware:
-    """The GPU if there is one, else the CPU.
+def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator | None = None) -> Hardware:
+    """Return the GPU if there is one, else the CPU, and set the number of threads of this process: 0 is all cores.
 
-    With precision "auto" all processes have to call this, for the main one chooses; otherwise one may do so alone.
     Precision "auto" is bf16 where the GPU computes in it (Ampere and later; older ones only emulate it, slowly), else
-    fp16; on a CPU, bf16 where it measures faster, else fp32. Sets the number of threads of this process: 0 are as many
-    as there are cores. Raises `InputError` for another precision, and for sharded training in fp16.
+    fp16; on a CPU it is bf16 where the processor multiplies it (`cpu_multiplies_bf16`), else fp32. With "auto" every
+    process has to call this, since the main one chooses. Raises `InputError` for another precision, and for sharded
+    training in fp16.
     """
     if precision not in ("auto", "fp32", *_DTYPES):
         raise InputError(f"The precision is auto, fp32, bf16 or fp16, not {precision!r}.")
@@ -172,7 +167,7 @@ def choose_hardware(
         if device.type == "cuda":
             precision = "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
         else:
-            precision = "bf16" if bf16_is_faster(config) else "fp32"
+            precision = "bf16" if cpu_multiplies_bf16() else "fp32"
         precision = broadcast_object(accelerator, precision)
     if precision == "fp16" and is_sharded(accelerator):
         raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with --precision.")
@@ -199,23 +194,12 @@ def local_processes() -> int:
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
-def bf16_is_faster(config: BertConfig, tries: int = 8) -> bool:
-    """Time the feed-forward products of one layer, forward and backward, in bf16 and fp32.
+def cpu_multiplies_bf16() -> bool:
+    """Return whether the processor has instructions for products of bf16 matrices; without them they are slower.
 
-    In turns, and the fastest of several tries counts, since any single one may be slow on a busy machine.
+    What it is decides, not a measurement: the same command gives the same weights however busy the machine is.
     """
-    x = torch.ones(1024, config.hidden_size)  # not random: whoever calls this has a seed
-    w = torch.ones(config.intermediate_size, config.hidden_size, requires_grad=True)
-    fastest = {torch.float32: math.inf, torch.bfloat16: math.inf}
-    for index in range(tries + 2):
-        for dtype in fastest:
-            start = time.perf_counter()
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-                y = torch.nn.functional.linear(x, w)
-            torch.autograd.grad(y.float().sum(), w)
-            if index > 1:  # the first calls compile kernels
-                fastest[dtype] = min(fastest[dtype], time.perf_counter() - start)
-    return fastest[torch.float32] > 1.15 * fastest[torch.bfloat16]
+    return any(torch.cpu.get_capabilities().get(name) for name in ("amx_bf16", "avx512_bf16", "bf16", "sve_bf16"))
 
 
 def tune_malloc() -> None:

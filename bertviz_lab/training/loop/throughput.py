@@ -6,7 +6,7 @@ import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.loop.hardware import bf16_is_faster
+from bertviz_lab.training.loop.hardware import cpu_multiplies_bf16
 from bertviz_lab.training.loop.optim import build_optimizers
 
 _MAX_TOKENS, _SECONDS = 4096, 0.4
@@ -27,7 +27,7 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> flo
     model = BertForPreTraining(model_config, generator=generator)
     optimizers = build_optimizers(model, settings, 1e-4)
 
-    half = settings.precision != "fp32" and bf16_is_faster(model_config)
+    half = settings.precision != "fp32" and cpu_multiplies_bf16()
     steps, start = 0, 0.0
     while True:
         with torch.autocast("cpu", torch.bfloat16, enabled=half):

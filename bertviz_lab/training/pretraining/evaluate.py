@@ -171,7 +171,7 @@ def evaluate_text(
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,
         )
-        hardware = choose_hardware("fp32", checkpoint.config)
+        hardware = choose_hardware("fp32")
         model = hardware.borrow(model)
         scores = evaluate_pretraining(model, eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000)), hardware)
     return {name: value for name, value in scores.items() if name.startswith(tuple(task.split("+")))}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.document import Document
@@ -146,15 +146,22 @@ def _tokenize(
 
 
 def left_out_files(folder: Path) -> tuple[str, ...]:
-    """Sentences on the files that were left out of the text of a run that has been prepared."""
+    """Return sentences on the files that were left out of the prepared text of a run."""
     path = folder / _LEFT_OUT
-    return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else ()
+    return tuple(map(str, _read_json(path))) if path.is_file() else ()
 
 
 def prepared_stream(config: PretrainConfig, folder: Path) -> StreamedText:
-    """The streamed text of a run that has been prepared."""
-    field = json.loads((folder / _STREAM).read_text(encoding="utf-8"))["field"]
+    """Return the streamed text of a run that has been prepared."""
+    field = _read_json(folder / _STREAM)["field"]
     return StreamedText(DatasetName.parse(config.corpus[0]), field, config.held_out_documents)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is damaged: restore it, or start a new run.") from error
 
 
 class _Progress:

@@ -40,7 +40,7 @@ from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
-from bertviz_lab.training.runs.run_folder import require_no_other_files, write_config
+from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
 CONTINUED = 0.4
@@ -73,6 +73,7 @@ def pretrain(
         if resume and not prepared:
             _require_no_checkpoint(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        config = with_chosen_precision(config, folder) if resume else config
         write_config(folder, config)
         if prepared:
             saved = store.newest()
@@ -86,12 +87,12 @@ def pretrain(
                 yield from prepare(config, folder, should_stop)
             except PreparationStoppedError:
                 stopped = True
-    saved, stopped = broadcast_object(accelerator, (saved, stopped))
+    config, saved, stopped = broadcast_object(accelerator, (config, saved, stopped))
     if stopped:
         yield RunFinished(0, 0.0, "stopped", "", "")
         return
     tokenizer = Tokenizer.load(folder / "tokenizer")
-    corpus = TokenizedCorpus.open(folder / "corpus")
+    corpus = TokenizedCorpus.open(folder / "corpus", verify=resume)
     data = build_data(config, tokenizer, corpus)
     objective = data.objective
 
@@ -103,7 +104,10 @@ def pretrain(
         model_config = model_config.replace(vocab_size=teacher.config.vocab_size)
     # A resumed run keeps its precision: in another it would not be the same run.
     state = read_training_state(saved.path) if saved else {}
-    hardware = choose_hardware(state.get("precision", config.precision), model_config, config.threads, accelerator)
+    hardware = choose_hardware(state.get("precision", config.precision), config.threads, accelerator)
+    config = replace(config, precision=hardware.precision)
+    if hardware.is_main:
+        write_config(folder, config)
     require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
     torch.manual_seed(config.seed + hardware.rank)
     counts = corpus.counts(tokenizer.vocab_size)

@@ -8,7 +8,7 @@ from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.runs.events import StepDone
 from tests.little import little_checkpoint
-from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config
+from tests.model.support import PRETRAINING, build, inputs, labels_for
 from tests.training.pretraining.test_probe_scorer import SOME
 from tests.training.support import finish, short_run, started
 
@@ -28,7 +28,7 @@ def test_outputs_and_gradients_are_those_of_the_cpu():
 
 
 def test_a_gpu_is_chosen_with_a_format_it_is_good_at():
-    hardware = choose_hardware("auto", small_config())
+    hardware = choose_hardware("auto")
     assert hardware.device.type == "cuda"
     assert hardware.precision in ("bf16", "fp16")
 

@@ -5,17 +5,14 @@ import torch
 from accelerate.utils import DistributedType
 from torch import nn
 
-from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop import hardware
 from bertviz_lab.training.loop.hardware import Hardware, available_cores, choose_hardware, start_accelerator
 
-CONFIG = BertConfig.preset("tiny", vocab_size=50)
-
 
 @pytest.mark.parametrize(("precision", "expected"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
 def test_matrix_products_are_in_the_chosen_format(precision, expected):
-    chosen = choose_hardware(precision, CONFIG, threads=1)
+    chosen = choose_hardware(precision, threads=1)
     assert chosen.precision == precision
     x = torch.randn(4, 4, device=chosen.device)
     with chosen.autocast():
@@ -23,38 +20,36 @@ def test_matrix_products_are_in_the_chosen_format(precision, expected):
     assert (x @ x).dtype == torch.float32
 
 
-@pytest.mark.parametrize("pays", [True, False])
-def test_automatic_precision_on_a_cpu_is_the_faster_one(pays, monkeypatch):
+@pytest.mark.parametrize(
+    ("processor", "expected"),
+    [({"amx_bf16": True}, "bf16"), ({"avx512_bf16": True}, "bf16"), ({"bf16": True}, "bf16"), ({"avx2": True}, "fp32")],
+)
+def test_automatic_precision_on_a_cpu_is_decided_by_its_instructions_and_by_no_clock(processor, expected, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(hardware, "bf16_is_faster", lambda config: pays)
-    assert choose_hardware("auto", CONFIG, threads=1).precision == ("bf16" if pays else "fp32")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    monkeypatch.delattr("time.perf_counter")
+    assert choose_hardware("auto", threads=1).precision == expected
 
 
 @pytest.mark.parametrize("precision", ["auto", "fp32"])
 def test_processes_agree_on_a_precision_only_where_one_has_to_be_chosen(monkeypatch, precision):
     asked = []
-    monkeypatch.setattr(hardware, "bf16_is_faster", lambda config: False)
+    monkeypatch.setattr(hardware, "cpu_multiplies_bf16", lambda: False)
     monkeypatch.setattr(hardware, "broadcast_object", lambda accelerator, value: asked.append(value) or value)
-    choose_hardware(precision, CONFIG, threads=1)
+    choose_hardware(precision, threads=1)
     assert asked == (["fp32"] if precision == "auto" else [])
-
-
-def test_the_measurement_ends_in_time_and_draws_nothing():
-    before = torch.get_rng_state()
-    assert hardware.bf16_is_faster(CONFIG, tries=2) in (True, False)
-    assert bool((torch.get_rng_state() == before).all())
 
 
 def test_an_unknown_precision_is_refused():
     with pytest.raises(InputError, match="not 'float32'"):
-        choose_hardware("float32", CONFIG, threads=1)
+        choose_hardware("float32", threads=1)
 
 
 def test_threads_are_those_asked_for_or_all_cores():
     threads = torch.get_num_threads()
     try:
-        assert choose_hardware("fp32", CONFIG, threads=1).threads == torch.get_num_threads() == 1
-        assert choose_hardware("fp32", CONFIG).threads == torch.get_num_threads() == available_cores()
+        assert choose_hardware("fp32", threads=1).threads == torch.get_num_threads() == 1
+        assert choose_hardware("fp32").threads == torch.get_num_threads() == available_cores()
     finally:
         torch.set_num_threads(threads)
 
@@ -76,7 +71,7 @@ def test_sharded_training_in_fp16_is_refused(monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     monkeypatch.setattr(hardware, "broadcast_object", lambda accelerator, value: value)
     with pytest.raises(InputError, match="fp32 or bf16"):
-        choose_hardware("fp16", CONFIG, threads=1, accelerator=Sharded())
+        choose_hardware("fp16", threads=1, accelerator=Sharded())
 
 
 @pytest.mark.parametrize("real_bf16", [True, False])
@@ -89,7 +84,7 @@ def test_automatic_precision_on_a_gpu_is_bf16_only_where_it_is_not_emulated(real
 
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
     monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: f"scaler on {device}" if enabled else None)
-    chosen = choose_hardware("auto", CONFIG, threads=1, accelerator=OneGpu())
+    chosen = choose_hardware("auto", threads=1, accelerator=OneGpu())
     assert chosen.precision == ("bf16" if real_bf16 else "fp16")
     assert chosen.scaler == (None if real_bf16 else "scaler on cuda")
 

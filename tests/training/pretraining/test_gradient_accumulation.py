@@ -11,7 +11,6 @@ import torch
 
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware
 from bertviz_lab.training.runs.events import EvalDone, StepDone
-from tests.model.support import small_config
 from tests.training.support import after, finish, identical, short_run, weights
 
 
@@ -108,7 +107,7 @@ def test_in_fp16_the_loss_scale_is_saved_and_restored(text, tmp_path):
 
 
 def test_a_step_whose_fp16_gradient_overflows_is_left_out(monkeypatch):
-    hardware = choose_hardware("fp16", small_config(), threads=1)
+    hardware = choose_hardware("fp16", threads=1)
     assert hardware.scaler.is_enabled()
     model = torch.nn.Linear(2, 1)
     before = model.weight.detach().clone()

@@ -16,6 +16,7 @@ from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, StepDone
+from bertviz_lab.training.runs.run_folder import read_config
 from tests.training.support import after, finish, identical, short_run, started, weights
 
 
@@ -120,3 +121,28 @@ def test_a_checkpoint_is_tied_and_opens_as_a_model(text, tmp_path):
         tables[0][7] = 0.0
         logits = loaded.model(ids).prediction_logits[0, :, 7]
     assert torch.equal(logits, loaded.model.mlm.bias.detach()[7].expand_as(logits))
+
+
+@pytest.mark.parametrize("name", ["ids.bin", "sentence_ends.bin", "frequencies.npy", "corpus.json"])
+def test_a_byte_of_the_prepared_text_that_changed_is_one_sentence(name, text, tmp_path):
+    config = short_run(text)
+    finish(config, tmp_path, should_stop=after(3))
+    path = tmp_path / "corpus" / name
+    content = path.read_bytes()
+    for place in (0, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :])
+        with pytest.raises(InputError, match=r"The prepared text of this run is damaged \(.*corpus"):
+            finish(config, tmp_path, resume=True)
+    path.write_bytes(content)
+    assert finish(config, tmp_path, resume=True)[-1].step == 12
+
+
+def test_the_precision_of_a_run_is_written_before_its_first_step_and_kept(text, tmp_path, monkeypatch):
+    monkeypatch.setattr("bertviz_lab.training.loop.hardware.cpu_multiplies_bf16", lambda: True)
+    config = short_run(text, precision="auto")
+    finish(config, tmp_path, should_stop=after(0))
+    assert read_config(tmp_path).precision == "bf16"
+    shutil.rmtree(tmp_path / "checkpoints")
+    monkeypatch.setattr("bertviz_lab.training.loop.hardware.cpu_multiplies_bf16", lambda: False)  # another machine
+    assert started(finish(config, tmp_path, resume=True)).precision == "bf16"
+    assert read_config(tmp_path).resumed_with(precision="auto").precision == "bf16"

@@ -67,7 +67,7 @@ def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: i
     tokenizer = checkpoint.tokenizer
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     rows = [np.array([cls, *ids[: max_length - 2], sep], dtype=np.int32) for ids in tokenizer.ids(texts)]
-    hardware = choose_hardware("fp32", checkpoint.config, threads)
+    hardware = choose_hardware("fp32", threads)
     model, pooling = hardware.borrow(checkpoint.model), checkpoint.pooling or "mean"
     vectors = embed_rows(model, rows, tokenizer.pad_id, hardware.device, pooling)
     place = {text: number for number, text in enumerate(texts)}
