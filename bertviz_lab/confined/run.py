@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, get_type_hints
@@ -30,7 +30,9 @@ _KERNEL_LIMITS_MEMORY = sys.platform == "linux"
 _POLL_SECONDS = 0.05
 _PATIENCE = 3.0  # times the CPU time that may pass on the clock: a busy machine, a disk that is slow
 _GRACE_SECONDS = 10.0  # for the start
-_WAITING_SECONDS = 60.0  # for a free place among the workers
+
+#: Waits for a place and holds it; the value is a function that raises where the work was cancelled.
+Admission = Callable[[], contextlib.AbstractContextManager[Callable[[], None]]]
 
 
 @dataclass(frozen=True)
@@ -65,15 +67,22 @@ def run_confined(work: "partial[AnswerT]", limits: Confinement, subject: str = "
     2 GB of memory to read". Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and
     `RuntimeError` for a mistake in the code that worked.
     """
-    return _do(start_worker(), work, limits, subject)
+    return _do(start_worker(), work, limits, subject, _never_cancelled)
+
+
+def _never_cancelled() -> None:
+    """Do nothing."""
 
 
 class Workers:
-    """Does confined work, a few pieces at a time, on Linux in copies of a process that has its imports done."""
+    """Does confined work, on Linux in copies of a process that has its imports done.
 
-    def __init__(self, preload: Sequence[str] = (), most_at_once: int = 2) -> None:
+    `admit` decides when a piece of work begins; without it, at once.
+    """
+
+    def __init__(self, preload: Sequence[str] = (), admit: Admission | None = None) -> None:
         self._preload = tuple(preload)
-        self._places = threading.BoundedSemaphore(most_at_once)
+        self._admit = admit or (lambda: contextlib.nullcontext(_never_cancelled))
         self._lock = threading.Lock()
         self._template: Template | None = None
 
@@ -85,13 +94,9 @@ class Workers:
                     self._template = Template(self._preload)
 
     def run(self, work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
-        """As `run_confined`. Raises `InputError` also where all places stay taken for a minute."""
-        if not self._places.acquire(timeout=_WAITING_SECONDS):
-            raise InputError("The server is busy with the files of others; try again in a minute.")
-        try:
-            return _do(self._worker(), work, limits, subject)
-        finally:
-            self._places.release()
+        """Do as `run_confined`. Raises also what `admit` raises."""
+        with self._admit() as check_cancelled:
+            return _do(self._worker(), work, limits, subject, check_cancelled)
 
     def close(self) -> None:
         """End the process that is copied."""
@@ -109,9 +114,15 @@ class Workers:
             return start_worker()
 
 
-def _do(worker: Channel, work: "partial[AnswerT]", limits: Confinement, subject: str) -> AnswerT:
+def _do(
+    worker: Channel,
+    work: "partial[AnswerT]",
+    limits: Confinement,
+    subject: str,
+    check_cancelled: Callable[[], None],
+) -> AnswerT:
     try:
-        answer = _exchange(worker, pickle.dumps((work, limits)), limits, subject)
+        answer = _exchange(worker, pickle.dumps((work, limits)), limits, subject, check_cancelled)
         status = worker.wait() if len(answer) <= limits.answer_bytes else 0
     finally:
         worker.end()
@@ -134,8 +145,10 @@ def _do(worker: Channel, work: "partial[AnswerT]", limits: Confinement, subject:
     raise RuntimeError(f"{work.func.__qualname__} in a confined process: {reply.reason}")
 
 
-def _exchange(worker: Channel, request: bytes, limits: Confinement, subject: str) -> bytes:
-    """Send the work and wait for all of the answer. Raises `TimeLimitError` and `MemoryLimitError`."""
+def _exchange(
+    worker: Channel, request: bytes, limits: Confinement, subject: str, check_cancelled: Callable[[], None]
+) -> bytes:
+    """Send the work and wait for all of the answer. Raises `InputError`, and what `check_cancelled` raises."""
     received: list[bytes] = []
     reader = threading.Thread(target=lambda: received.append(worker.answer.read(limits.answer_bytes + 1)), daemon=True)
     reader.start()
@@ -146,6 +159,7 @@ def _exchange(worker: Channel, request: bytes, limits: Confinement, subject: str
     before = _resident(worker.pid)
     while reader.is_alive():
         reader.join(_POLL_SECONDS)
+        check_cancelled()
         if time.monotonic() > deadline:
             raise _out_of_time(limits, subject)
         if not _KERNEL_LIMITS_MEMORY and _resident(worker.pid) - before > limits.memory_bytes:

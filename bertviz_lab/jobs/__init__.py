@@ -1,7 +1,7 @@
 """Runs as processes of their own: start, watch, stop, resume, queue. They outlive the page that started them.
 
 In reading order: `runs` (the folder of runs and their queue), `run_process` and `worker` (a run's process, from both
-sides), `turns` (which waiting run is next), `run_inputs` (copies of its files), `run_names`, `retention` (how long runs
+sides), `scheduler` (who is next), `run_inputs` (copies of its files), `run_names`, `retention` (how long runs
 are kept).
 """
 

@@ -3,12 +3,15 @@
 A run is a subprocess with a folder. Nobody holds a handle to it: whether it lives and what it does is read from the
 folder, so any page may watch. When the server ends, its runs save a checkpoint and stop; after a restart they can be
 resumed. A machine trains only so many at a time, since more would only slow each other down: the others wait, also
-across a restart, and those who started them take turns (`turns.py`).
+across a restart, and their visitors take turns by the rule of `scheduler`.
 """
 
 import contextlib
+import hashlib
+import hmac
 import os
 import re
+import secrets
 import shutil
 import threading
 import time
@@ -21,7 +24,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.run_inputs import with_copies
 from bertviz_lab.jobs.run_names import new_run_id, short_name
 from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
-from bertviz_lab.jobs.turns import Start, WaitingRun, in_turn, starts, words_of
+from bertviz_lab.jobs.scheduler import Start, Visitor, fair_order, plan_starts
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.notes import RunNotes, read_notes, write_notes
@@ -29,7 +32,10 @@ from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, 
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _AT_WORK = tuple(status for status in ACTIVE if status != "waiting")
-_OWNER_FILE = "owner"
+_OWNER_FILE = "owner"  # a hash of the cookie and a tag of the network address, on a line each
+_KEY_FILE = ".address-key"
+#: From the start of a process to its first step: Python, PyTorch and a text that was prepared before.
+PREPARING_SECONDS = 8.0
 _START_SECONDS = 60.0  # a process that has not reported by then never will
 _POLL_SECONDS = 1.0  # between two checks of the queue
 _PLAN_SECONDS = 0.5  # for which a plan of the queue is told to all who ask
@@ -41,9 +47,19 @@ class _Known:
 
     states: dict[str, tuple[tuple[int, int], RunState]] = field(default_factory=dict)  # with what tells the file apart
     budgets: dict[str, float | None] = field(default_factory=dict)  # seconds of a run; they never change
-    owners: dict[str, str] = field(default_factory=dict)  # nor do these
+    visitors: dict[str, Visitor] = field(default_factory=dict)  # nor do these
     plan: dict[str, Start] = field(default_factory=dict)
     planned: float = -1.0  # when, on the monotonic clock
+
+
+@dataclass(frozen=True)
+class _WaitingRun:
+    """A run in the queue: since when it has waited, and the seconds that it will take, None where not known."""
+
+    run_id: str
+    visitor: Visitor
+    arrived: float
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -60,13 +76,19 @@ class Runs:
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
     def start(
-        self, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = (), *, owner: str = ""
+        self,
+        config: RunConfig,
+        texts: tuple[Path, ...] = (),
+        scored: tuple[Path, ...] = (),
+        *,
+        owner: str = "",
+        address: str = "",
     ) -> str:
         """Start a run in a process of its own, or queue it, and return its id at once.
 
         `texts` are copied into the run's folder and trained on together with the samples that `config` names, so that
         the run can be repeated when the originals are gone; `scored` likewise, as validation set of a fine-tuning.
-        `owner` is recorded, for `owner`.
+        `owner` and a tag of the network `address` are recorded, for `visitor`.
         Raises `InputError` when the disk is full.
         """
         taken = {name for other in self.root.glob("*") for name in (short_name(other.name), read_notes(other).name)}
@@ -75,7 +97,7 @@ class Runs:
         try:
             folder.mkdir(parents=True)
             config = with_copies(config, folder, texts, scored)
-            (folder / _OWNER_FILE).write_text(owner, encoding="utf-8")
+            (folder / _OWNER_FILE).write_text(f"{owner}\n{self.address_tag(address)}", encoding="utf-8")
             write_state(folder, RunState("waiting"))
             write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
             self.start_queue()
@@ -126,7 +148,7 @@ class Runs:
                 folder.rename(removed)
             except OSError as error:
                 raise InputError(f"The run could not be deleted: {error.strerror or error}.") from error
-        self._known.owners.pop(run_id, None)
+        self._known.visitors.pop(run_id, None)
         shutil.rmtree(removed, ignore_errors=True)
 
     def notes(self, run_id: str) -> RunNotes:
@@ -141,12 +163,30 @@ class Runs:
         except OSError as error:
             raise InputError(f"The notes could not be saved: {error.strerror or error}.") from error
 
-    def owner(self, run_id: str) -> str:
-        """Whose a run is, as its start recorded it; "" for a run of nobody, or one that is not there."""
-        if run_id not in self._known.owners:
+    def visitor(self, run_id: str) -> Visitor:
+        """Return who started a run: the tag of their address and the hash of their cookie, "" for what is not known."""
+        if run_id not in self._known.visitors:
             with contextlib.suppress(InputError, OSError, ValueError):
-                self._known.owners[run_id] = (self.folder(run_id) / _OWNER_FILE).read_text(encoding="utf-8")
-        return self._known.owners.get(run_id, "")
+                owner, _, tag = (self.folder(run_id) / _OWNER_FILE).read_text(encoding="utf-8").partition("\n")
+                self._known.visitors[run_id] = tag, owner
+        return self._known.visitors.get(run_id, ("", ""))
+
+    def owner(self, run_id: str) -> str:
+        """Return the hash of the cookie of who started a run; "" for nobody, or a run that is not there."""
+        return self.visitor(run_id)[1]
+
+    def address_tag(self, address: str) -> str:
+        """Return what runs record of a network address: with the key of this folder it can be recognized, not read."""
+        if not address:
+            return ""
+        path = self.root / _KEY_FILE
+        if not path.is_file():
+            self.root.mkdir(parents=True, exist_ok=True)
+            with self._exclusive():
+                if not path.is_file():
+                    path.touch(mode=0o600)
+                    path.write_text(secrets.token_hex(32), encoding="ascii")
+        return hmac.new(path.read_bytes(), address.encode(), hashlib.sha256).hexdigest()[:16]
 
     def name(self, run_id: str) -> str:
         """What people call a run. Raises `InputError` for an unknown id."""
@@ -173,7 +213,7 @@ class Runs:
         state = self._parsed(run_id)
         if state.status == "waiting":
             start = self._plan().get(run_id)
-            return replace(state, message=words_of(start) if start else "It is about to start.")
+            return replace(state, message=describe_start(start) if start else "It is about to start.")
         starting = state.pid == 0 and abs(time.time() - state.updated) < _START_SECONDS  # a clock may be set back
         if state.status in ACTIVE and not starting and not is_alive(state, folder):
             return replace(state, status="failed", message=death_of(state), eta_seconds=None)
@@ -226,24 +266,27 @@ class Runs:
         return len(queue[room:])
 
     def _queue(self) -> list[str]:
-        """Runs that wait, in the order in which they start."""
-        waiting, training, served = [], [], dict[str, float]()
+        """Return the runs that wait, in the order in which they start."""
+        waiting, active, served = [], [], dict[Visitor, float]()
         there = self.ids()
-        for gone in self._known.states.keys() - set(there):
-            self._known.states.pop(gone, None)
-            self._known.budgets.pop(gone, None)
-            self._known.owners.pop(gone, None)
+        for known in (self._known.states, self._known.budgets, self._known.visitors):
+            for gone in known.keys() - set(there):
+                known.pop(gone, None)
         for run_id in there:
-            state, owner = self._read(run_id), self.owner(run_id)
+            state, (tag, owner) = self._read(run_id), self.visitor(run_id)
+            visitor = tag, owner or run_id  # a run of nobody has a turn of its own
             if state.status == "waiting":
-                waiting.append(WaitingRun(run_id, owner, state.updated, self._budget(run_id)))
+                waiting.append(_WaitingRun(run_id, visitor, state.updated, self._expected(run_id)))
             elif state.status in ACTIVE:
-                training.append(owner or run_id)
+                active.append(visitor)
             elif state.seconds:  # it has trained
-                served[owner] = max(state.updated, served.get(owner, 0.0))
-        order = in_turn(waiting, training, served)
+                for group in (visitor[:1], visitor):
+                    served[group] = max(state.updated, served.get(group, 0.0))
+        order = fair_order(waiting, active, served)
         left = [self._left(run_id) for run_id in there if self._is_running(run_id)]
-        self._known.plan, self._known.planned = starts(order, left, self.most_running), time.monotonic()
+        starts = plan_starts([run.seconds for run in order], left, self.most_running)
+        self._known.plan = {run.run_id: start for run, start in zip(order, starts, strict=True)}
+        self._known.planned = time.monotonic()
         return [run.run_id for run in order]
 
     def _plan(self) -> dict[str, Start]:
@@ -258,6 +301,10 @@ class Runs:
             with contextlib.suppress(InputError):
                 self._known.budgets[run_id] = getattr(self.config(run_id), "time_budget_seconds", None)
         return self._known.budgets.get(run_id)
+
+    def _expected(self, run_id: str) -> float | None:
+        budget = self._budget(run_id)
+        return None if budget is None else PREPARING_SECONDS + budget
 
     def _left(self, run_id: str) -> float | None:
         """The seconds that a run at work still trains; None where nobody knows."""
@@ -303,3 +350,19 @@ class Runs:
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
         limits = (self.nice, self.memory_bytes, self.most_seconds)
         start_process(folder, *limits, cached=self.cached)
+
+
+def describe_start(start: Start) -> str:
+    """Return a sentence such as "One other is before it in the queue; it starts in about 2 min."."""
+    messages = {0: "It is next in the queue", 1: "One other is before it in the queue"}
+    place = messages.get(start.before, f"{start.before} others are before it in the queue")
+    if start.seconds < (60 if start.at_least else 1):  # nothing that helps
+        return f"{place}."
+    return f"{place}; it starts in {'at least' if start.at_least else 'about'} {_duration(start.seconds)}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 57.5:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

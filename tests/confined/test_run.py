@@ -1,5 +1,6 @@
 """Confined work: answers are data, limits hold, and what goes wrong is said in one sentence."""
 
+import contextlib
 import math
 import subprocess
 import sys
@@ -190,11 +191,22 @@ def test_nothing_stays_when_the_side_that_asks_is_killed():
     wait_until(lambda: not psutil.pid_exists(ready))
 
 
-def test_only_so_many_work_at_a_time(monkeypatch):
-    monkeypatch.setattr("bertviz_lab.confined.run._WAITING_SECONDS", 0.1)
-    workers = Workers(most_at_once=1)
-    with workers._places, pytest.raises(InputError, match="busy with the files of others"):
-        workers.run(partial(work.wordy, 2), LIMITS)
+@pytest.mark.parametrize("copied", [pytest.param(True, marks=linux), False])
+def test_cancelled_work_ends_at_once(monkeypatch, copied):
+    monkeypatch.setattr("bertviz_lab.confined.run.CAN_COPY", copied)
+    checks = []
+
+    def check() -> None:
+        checks.append(1)
+        if len(checks) > 3:
+            raise RuntimeError("cancelled")
+
+    workers = Workers(("tests.confined.work",), lambda: contextlib.nullcontext(check))
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="cancelled"):
+        workers.run(partial(work.asleep), LIMITS)
+    assert time.monotonic() - began < 20
+    wait_until(lambda: not [p for p in psutil.Process().children() if "confined.worker" in " ".join(p.cmdline())])
     workers.close()
 
 

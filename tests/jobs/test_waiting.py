@@ -194,12 +194,24 @@ def test_watching_the_queue_parses_no_run_that_has_not_changed(
     assert set(parsed) == set(names[:2])
 
 
-def test_five_runs_of_one_owner_do_not_hold_up_the_first_of_another(runs: Runs, launched: list[str]) -> None:
-    eager = [runs.start(settings(), owner="eager") for _ in range(5)]
-    calm = runs.start(settings(), owner="calm")
+@pytest.mark.parametrize("cookies", [["eager"] * 5, ["e1", "e2", "e3", "e4", "e5"]])
+def test_five_runs_of_one_address_do_not_hold_up_the_first_of_another(
+    runs: Runs, launched: list[str], cookies: list[str]
+) -> None:
+    """However many cookies the address has made up, and whichever server looks at the queue."""
+    eager = [runs.start(settings(), owner=owner, address="192.0.2.1") for owner in cookies]
+    calm = runs.start(settings(), owner="calm", address="192.0.2.2")
     assert launched == eager[:1]
     assert runs.state(calm).message == "It is next in the queue."
+    assert Runs(runs.root, most_running=1).queue() == (calm, *eager[1:])
     runs_module.write_state(runs.folder(eager[0]), runs_module.RunState("finished", seconds=60.0))
     wait_for(lambda: launched == [eager[0], calm], 30)
     runs_module.write_state(runs.folder(calm), runs_module.RunState("finished", seconds=60.0))
     wait_for(lambda: launched == [eager[0], calm, eager[1]], 30)
+
+
+def test_a_run_does_not_reveal_the_address_that_started_it(runs: Runs, launched: list[str]) -> None:
+    first, second = (runs.start(settings(), owner="me", address="192.0.2.1") for _ in range(2))
+    assert runs.visitor(first) == Runs(runs.root).visitor(second) == (runs.address_tag("192.0.2.1"), "me")
+    assert runs.owner(first) == "me"
+    assert not [path for path in runs.root.rglob("*") if path.is_file() and b"192.0.2" in path.read_bytes()]

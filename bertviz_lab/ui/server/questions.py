@@ -124,7 +124,7 @@ class Questions:
     def _drop_function(self) -> Callable[..., Awaitable[None]]:
         async def drop(ticket: Any, request: gr.Request) -> None:
             """The page wants to know something else: its visitor's question need not be answered."""
-            self._state.line.drop(str(ticket), place_of(request))
+            self._state.line.cancel_ticket(str(ticket), place_of(request))
 
         return drop
 

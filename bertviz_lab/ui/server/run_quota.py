@@ -33,7 +33,6 @@ class RunQuota:
     def __init__(self, models: "Models", limits: Limits) -> None:
         self._models, self._runs, self._limits = models, models.runs, limits
         self._lock = threading.Lock()  # two starts at a time would both find the last place free
-        self._addresses: dict[str, str] = {}  # of the runs that this server has started, while they train or wait
 
     def check(self, visitor: Visitor, config: RunConfig, count: int = 1) -> None:
         """Raise `InputError` naming the limit where `count` such runs may not be started."""
@@ -50,9 +49,7 @@ class RunQuota:
         self._check_start(visitor, config)
         with self._lock:
             self._check_count(visitor, 1)
-            run_id = self._runs.start(config, texts, scored, owner=visitor.owner)
-            self._addresses[run_id] = visitor.address
-        return run_id
+            return self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
 
     def resume(self, visitor: Visitor, run_id: str) -> None:
         """Resume a run as `Runs.resume`, which takes a place like a new one. Raises as `check`."""
@@ -66,7 +63,6 @@ class RunQuota:
             if state.status not in ACTIVE:
                 self._check_count(visitor, 1)
             self._runs.resume(run_id)
-            self._addresses[run_id] = visitor.address
 
     def check_examples(self, count: int) -> None:
         """Raise `InputError` where a fine-tuning asks for more examples than it may, over all epochs and trials."""
@@ -108,7 +104,6 @@ class RunQuota:
             raise InputError(_NO_COOKIE)
         active = {run_id: self._runs.state(run_id).status for run_id in self._runs.ids()}
         active = {run_id: status for run_id, status in active.items() if status in ACTIVE}
-        self._addresses = {run_id: address for run_id, address in self._addresses.items() if run_id in active}
         most = limits.runs_per_visitor
         own = sum(self._models.has_started(visitor, run_id) for run_id in active)
         if own + count > most:
@@ -118,7 +113,8 @@ class RunQuota:
                 "one has ended, or stop it."
             )
         most *= VISITORS_OF_AN_ADDRESS
-        here = sum(address == visitor.address for address in self._addresses.values())
+        tag = self._runs.address_tag(visitor.address)
+        here = sum(self._runs.visitor(run_id)[0] == tag for run_id in active)
         if limits.shared and here + count > most:
             raise InputError(
                 f"{here} runs that were started from your network train or wait, and this page takes {most} of one "

@@ -25,8 +25,8 @@ from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.run_quota import RunQuota
+from bertviz_lab.ui.server.scheduler import VisitorScheduler
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
-from bertviz_lab.ui.server.waiting_line import WaitingLine
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
@@ -76,9 +76,9 @@ class AppState:
             most_seconds=1.25 * settings.limits.run_seconds,  # a text is read before the first step
         )
         self.runs.start_queue()
-        self.workers = Workers(PRELOAD)
+        self.scheduler = self.line = VisitorScheduler(settings.limits)
+        self.workers = Workers(PRELOAD, self.scheduler.file_worker)
         self.files = FileReader(settings.limits, self.workers)
-        self.line = WaitingLine.of(settings.limits)
         self.models = Models(settings, self.runs, self.workers)
         self.room = Room(settings.limits.visitors) if settings.workshop else None
         self.quota = RunQuota(self.models, settings.limits)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from bertviz_lab.jobs.turns import PREPARING_SECONDS
+from bertviz_lab.jobs.runs import PREPARING_SECONDS
 from bertviz_lab.ui.languages import Message
 
 

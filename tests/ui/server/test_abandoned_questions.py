@@ -13,7 +13,8 @@ from gradio_client import Client
 
 from benchmarks.visitor import PageError, Visitor
 from bertviz_lab.config import SHIPPED
-from bertviz_lab.ui.server.waiting_line import Turn, WaitingLine
+from bertviz_lab.jobs.scheduler import Job
+from bertviz_lab.ui.server.scheduler import VisitorScheduler
 from tests.ui.pages import little_settings, serve
 
 _LONG = "the old king of france was a man of letters " * 30  # about as long as is answered at all
@@ -22,11 +23,11 @@ _SURPRISAL = {"model": "wiki-mini", "text_b": "", "hidden": []}
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, WaitingLine]]:
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, VisitorScheduler]]:
     """The address of a shared page with the shipped models, and the line in which its questions wait."""
     settings = little_settings(tmp_path_factory.mktemp("page"), shared=True, models=False)
     with serve(dataclasses.replace(settings, checkpoints=SHIPPED)) as (address, session):
-        yield address, session.line
+        yield address, session.scheduler
 
 
 async def _abandon(visitor: Visitor) -> None:
@@ -34,9 +35,9 @@ async def _abandon(visitor: Visitor) -> None:
         await visitor.ask("predictions", "surprisal", timeout=_PATIENCE, text_a=_LONG, **_SURPRISAL)
 
 
-async def _until(line: WaitingLine, ticket: str, asked: asyncio.Task[Any]) -> None:
+async def _until(line: VisitorScheduler, ticket: str, asked: asyncio.Task[Any]) -> None:
     """Wait until a question is in the line."""
-    while ticket not in line._turns:
+    while ticket not in line._tickets:
         assert not asked.done(), asked.result()
         await asyncio.sleep(0.01)
 
@@ -47,7 +48,7 @@ async def _seconds_of_six_words(visitor: Visitor) -> float:
     return time.monotonic() - began
 
 
-def test_abandoned_questions_hold_up_nobody(page: tuple[str, WaitingLine]) -> None:
+def test_abandoned_questions_hold_up_nobody(page: tuple[str, VisitorScheduler]) -> None:
     """Twenty-four at once made a question of six words take three minutes."""
     address, line = page
 
@@ -69,7 +70,9 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, WaitingLine]) -> No
         time.sleep(0.05)
 
 
-def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(page: tuple[str, WaitingLine]) -> None:
+def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(
+    page: tuple[str, VisitorScheduler],
+) -> None:
     address, line = page
 
     async def ask_and_drop() -> str:
@@ -78,18 +81,18 @@ def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(
             sent = ["mine", "predictions", "surprisal", {"text_a": _LONG, **_SURPRISAL}]
             asked = asyncio.create_task(visitor.call("wire", "answer", sent))
             await _until(line, "mine", asked)
-            turn = line._turns["mine"]
-            asker, turn.visitor = turn.visitor, ("somebody", "else")
+            job = line._tickets["mine"]
+            asker, job.visitor = job.visitor, ("somebody", "else")
             await visitor.call("wire", "drop", "mine")
-            assert not turn.cancelled
-            turn.visitor = asker
+            assert not job.cancelled
+            job.visitor = asker
             await visitor.call("wire", "drop", "mine")
             return str(await asked)
 
-    assert "newer question" in asyncio.run(ask_and_drop())
+    assert "cancelled the request" in asyncio.run(ask_and_drop())
 
 
-def test_who_waits_is_told_how_long(page: tuple[str, WaitingLine]) -> None:
+def test_who_waits_is_told_how_long(page: tuple[str, VisitorScheduler]) -> None:
     address, line = page
 
     async def wait() -> list[dict[str, float | None]]:
@@ -113,17 +116,17 @@ def test_who_waits_is_told_how_long(page: tuple[str, WaitingLine]) -> None:
     assert min(second["seconds"], third["seconds"]) > 0  # type: ignore[type-var, operator]
 
 
-def test_programs_that_call_take_turns_in_the_same_line(page: tuple[str, WaitingLine]) -> None:
+def test_programs_that_call_take_turns_in_the_same_line(page: tuple[str, VisitorScheduler]) -> None:
     address, _ = page
     joined: list[tuple[tuple[str, ...], str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        join = WaitingLine.join
+        join = VisitorScheduler.submit
 
-        def noting(self: WaitingLine, visitor: tuple[str, ...], name: str, lane: str) -> Turn:
+        def noting(self: VisitorScheduler, visitor: tuple[str, ...], name: str, lane: str) -> Job:
             joined.append((visitor, name))
             return join(self, visitor, name, lane)
 
-        patch.setattr(WaitingLine, "join", noting)
+        patch.setattr(VisitorScheduler, "submit", noting)
         client = Client(address, verbose=False)
         answer = client.predict("The king of France is [MASK].", "wiki-mini", 3, api_name="/fill_mask")
         client.close()

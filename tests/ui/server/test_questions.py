@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
-from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Text, View, question
 from bertviz_lab.ui.views import VIEWS
@@ -160,7 +160,7 @@ def test_slow_work_tells_how_far_it_is(session: AppState) -> None:
     told, seen = threading.Event(), threading.Event()
 
     def work(state: AppState) -> str:
-        tell_progress(0.4)
+        report_progress(0.4)
         told.set()
         assert seen.wait(10)
         return "done"
@@ -182,7 +182,7 @@ def share_of(progress: Any, ticket: str) -> Any:
 
 
 def test_nobody_need_listen_to_progress() -> None:
-    tell_progress(0.5)
+    report_progress(0.5)
 
 
 def test_arrays_come_as_they_are(session: AppState) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.jobs.turns import PREPARING_SECONDS, WaitingRun, starts
+from bertviz_lab.jobs.runs import PREPARING_SECONDS
+from bertviz_lab.jobs.scheduler import plan_starts
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.leader_page import title_of
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Plan, shared_runs
@@ -40,10 +41,9 @@ def test_the_queue_starts_the_runs_of_all_groups_when_the_plan_says(plan: Plan, 
     for start, end in plan.training():
         shared = shared_runs(people, start, end, places, 180.0)
         assert shared.groups * shared.largest >= people > (shared.groups - 1) * shared.largest
-        order = [WaitingRun(str(at), str(at), at, 180.0) for at in range(shared.groups)]
-        queue = starts(order, [], places)
+        queue = plan_starts([180.0 + PREPARING_SECONDS] * shared.groups, [], places)
         for at, minute in enumerate(shared.starts):
-            assert 60 * (minute - start) == pytest.approx(queue[str(at)].seconds)
+            assert 60 * (minute - start) == pytest.approx(queue[at].seconds)
         assert shared.starts[-1] + (180.0 + PREPARING_SECONDS) / 60 <= end
 
 
