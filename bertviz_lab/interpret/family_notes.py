@@ -1,4 +1,4 @@
-"""What a model has otherwise than BERT, in sentences for those who look at it; derived from its settings or weights.
+"""Describe how a model differs from BERT, in sentences derived from its settings or weights.
 
 docs/families.md has the papers and the code behind each.
 """
@@ -6,8 +6,8 @@ docs/families.md has the papers and the code behind each.
 from bertviz_lab.config import BertConfig
 
 _ROBERTA = (
-    "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with masks drawn anew each "
-    "time, and without next-sentence prediction (Liu et al. 2019, sections 4.1 to 4.4)."
+    "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with new masks each time, "
+    "and without next-sentence prediction (Liu et al. 2019, sections 4.1 to 4.4)."
 )
 #: What each family changed, as docs/families.md says it.
 CHANGES = {
@@ -17,14 +17,12 @@ CHANGES = {
     "distilbert": "half the layers, taken from BERT and trained on its output (Sanh et al. 2019, sections 2 and 3), "
     "because a model of 40% fewer parameters keeps 97% of the score.",
     "albert": "far fewer parameters, because memory limits size (Lan et al. 2019).",
-    "electra": "the task. A small generator fills the masks, and the model tells for every token whether it was "
+    "electra": "the task. A small generator fills the masks, and the model classifies each token as original or "
     "replaced (Clark et al. 2020, section 2).",
     "deberta-v2": "a token is two vectors, of its content and of its position (He et al. 2020, section 3.1, "
     "disentangled attention).",
-    "modernbert": "what decoders had learnt since, brought back to an encoder of 8,192 tokens (Warner et al. 2024, "
-    "section 2).",
-    "mpnet": "tokens are predicted in a permuted order, each seeing the positions of all (Song et al. 2020, "
-    "section 3).",
+    "modernbert": "improvements of later decoders in an encoder of 8,192 tokens (Warner et al. 2024, section 2).",
+    "mpnet": "tokens are predicted in a permuted order, with the positions of all known (Song et al. 2020, section 2).",
 }
 
 
@@ -70,7 +68,7 @@ def norm_note(config: BertConfig) -> str:
         return ""
     return (
         f"This {config.family.title} is pre-norm: hidden states are the residual stream, which grows from layer to "
-        "layer without LayerNorm; only that after the last layer is normalised."
+        "layer without LayerNorm; only the last is normalized."
     )
 
 
@@ -81,13 +79,13 @@ def sharing_note(config: BertConfig) -> str:
     return f"All layers of this {config.family.title} share their parameters (cross-layer parameter sharing)."
 
 
-def factorisation_note(config: BertConfig) -> str:
+def factorization_note(config: BertConfig) -> str:
     """Return the size of the input embeddings where it is not the hidden size, else ""."""
     if not config.embedding_size:
         return ""
     return (
         f"Input embeddings have {config.embedding_size} dimensions; a matrix then projects them to the hidden size, "
-        f"{config.hidden_size} (factorised embeddings)."
+        f"{config.hidden_size} (factorized embeddings)."
     )
 
 
@@ -106,7 +104,7 @@ def objective_note(config: BertConfig) -> str:
 def differences(config: BertConfig) -> tuple[str, ...]:
     """Return all differences between the model and BERT."""
     notes = [objective_note(config), segments_note(config), positions_note(config), windows_note(config)]
-    notes += [norm_note(config), sharing_note(config), factorisation_note(config)]
+    notes += [norm_note(config), sharing_note(config), factorization_note(config)]
     notes += ["The feed-forward network is gated (GLU)."] if config.gated_feed_forward else []
     return tuple(filter(None, notes))
 

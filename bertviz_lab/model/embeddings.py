@@ -13,7 +13,7 @@ from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
 
 
 class Embeddings(nn.Module):
-    """The sum of three learned tables, normalised."""
+    """The sum of three learned tables, normalized."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -37,7 +37,7 @@ class Embeddings(nn.Module):
     ) -> Tensor:
         """Embed ids (batch, tokens) as (batch, tokens, hidden); `inputs_embeds` replaces the word vectors.
 
-        Raises `ValueError` when neither or both inputs are given, or the text is longer than the positions learnt.
+        Raises `ValueError` when neither or both inputs are given, or the text is longer than the positions learned.
         """
         word_BLD, position_BLD, segment_BLD = self.summands(input_ids, token_type_ids, position_ids, inputs_embeds)
         sum_BLD = word_BLD
@@ -59,7 +59,7 @@ class Embeddings(nn.Module):
         word_BLD = self.word(input_ids) if inputs_embeds is None else inputs_embeds
         length = word_BLD.shape[1]
         if length > self.longest:
-            raise ValueError(f"The text has {length} tokens; this model has learnt {self.longest} positions.")
+            raise ValueError(f"The text has {length} tokens; this model has learned {self.longest} positions.")
         in_order = torch.arange(length, device=word_BLD.device)[None]
         if position_ids is None:
             position_ids = position_rows(input_ids, in_order, self.offset)

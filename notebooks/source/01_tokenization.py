@@ -4,8 +4,8 @@
 # BERT never sees letters or words. It sees *token ids*: numbers of entries in a fixed vocabulary. This notebook
 # follows a text from characters to ids and back, splits words by hand, and trains a vocabulary of its own.
 #
-# *In the paper*: Devlin et al. 2018, section 3; Wu et al. 2016, section 4.1 (WordPiece).
-# *On the page*: Learn, lesson 9; Explore, panel Tokens. *In the code*: `bertviz_lab/tokenization/`.
+# *In the paper*: Devlin et al. 2018, section 3; Wu et al. 2016, section 4.1 (WordPiece). *On the page*: Learn, lesson
+# 9; Explore, panel Tokens. *In the code*: `bertviz_lab/tokenization/`.
 
 # %%
 from bertviz_lab import Tokenizer, load_checkpoint, show
@@ -18,9 +18,9 @@ tokenizer
 # %% [markdown]
 # ## From a text to ids
 #
-# `encode` gives everything that a model reads. A word that is an entry of the vocabulary is one token; any other
-# word is cut into *word pieces*, of which all but the first begin with `##`. Around the text stand two *special
-# tokens*: `[CLS]`, whose vector later stands for the whole text, and `[SEP]`, which ends it.
+# `encode` returns everything that a model reads. A word that is an entry of the vocabulary is one token; any other
+# word is cut into *word pieces*, of which all but the first begin with `##`. Two *special tokens* surround the text:
+# `[CLS]`, whose vector later represents the whole text, and `[SEP]`, which ends it.
 
 # %%
 encoding = tokenizer.encode("The unbelievable astronaut slept.")
@@ -28,15 +28,15 @@ for position, (token, token_id) in enumerate(zip(encoding.tokens, encoding.ids, 
     print(f"{position:>2}  {token_id:>5}  {token}")
 
 # %% [markdown]
-# A pair of texts is one sequence, `[CLS] A [SEP] B [SEP]`. The *segment ids* (`token_type_ids` in `transformers`)
-# say which text a token belongs to: 0 through the first `[SEP]`, 1 after it.
+# A pair of texts is one sequence, `[CLS] A [SEP] B [SEP]`. The *segment ids* (`token_type_ids` in `transformers`) say
+# which text a token belongs to: 0 through the first `[SEP]`, 1 after it.
 
 # %%
 show.tokens(tokenizer.encode("The astronaut slept.", "She dreamed of Mars."))
 
 # %% [markdown]
-# Back to text: ids are looked up, and `##` glues a piece to the one before it. What the tokenizer threw away stays
-# lost: this one is *uncased*, so capitals and accents are gone.
+# Back to text: ids are looked up, and `##` glues a piece to the one before it. What the tokenizer dropped is lost:
+# this one is *uncased*, so capitals and accents are gone.
 
 # %%
 print(tokenizer.decode(tokenizer.encode("Café Zürich, UNBELIEVABLE!").ids))
@@ -44,8 +44,8 @@ print(tokenizer.decode(tokenizer.encode("Café Zürich, UNBELIEVABLE!").ids))
 # %% [markdown]
 # ## WordPiece by hand: greedy longest match first
 #
-# Given a vocabulary, WordPiece needs no statistics at all. It takes the longest entry that the word begins with,
-# then the longest entry, written with `##`, that the rest begins with, and so on. Where nothing fits, not even one
+# Given a vocabulary, WordPiece needs no statistics at all. It takes the longest entry that the word begins with, then
+# the longest entry, written with `##`, that the rest begins with, and so on. Where nothing fits, not even one
 # character, the *whole word* becomes `[UNK]`.
 
 # %%
@@ -72,7 +72,7 @@ for word in "house houses housewarming unbelievable tokenization antidisestablis
     print(f"{word:<30}{' '.join(word_piece(word))}")
 
 # %% [markdown]
-# The lab uses the `tokenizers` library, written in Rust. Ours is slower and just as right:
+# The lab uses the `tokenizers` library, written in Rust. Ours is slower and returns the same:
 
 # %%
 words = "the unhappiest jugglers reconsidered seventeen flugelhorns yesterday".split()
@@ -135,9 +135,11 @@ def join(pieces: list[str]) -> str:
 # ## Where a vocabulary comes from
 #
 # It is trained, once, before the model. WordPiece and BPE both begin with single characters and merge the pair of
-# neighbours that scores best, again and again, until the vocabulary is full. BPE takes the most *frequent* pair;
-# WordPiece the pair whose merge raises the likelihood of the corpus most, roughly the frequency of the pair over
-# those of its parts. Our corpus is Tiny Town, 4,000 little stories that the lab writes itself.
+# neighbors that scores best, again and again, until the vocabulary is full. BPE takes the most *frequent* pair.
+# Google's WordPiece takes the pair whose merge raises the likelihood of the corpus most, roughly the frequency of the
+# pair over those of its parts (Schuster and Nakajima 2012); its code was never released. The `tokenizers` library,
+# used here, trains WordPiece by frequency as well and differs from BPE in the `##` marks and in how it splits words.
+# Our corpus is Tiny Town, 4,000 little stories that the lab generates.
 
 # %%
 from bertviz_lab.data.samples import SAMPLES
@@ -168,7 +170,7 @@ for pair, rank in sorted(bpe.merge_ranks.items(), key=lambda entry: entry[1])[:8
 # %% [markdown]
 # ## Long and short texts
 #
-# A model has learnt a fixed number of positions. A longer text is *truncated*; in a batch, shorter ones are filled
+# A model has learned a fixed number of positions. A longer text is *truncated*; in a batch, shorter ones are filled
 # up with `[PAD]`, which the *attention mask* marks with 0 so that no token attends to it.
 
 # %%
@@ -181,8 +183,8 @@ print(long.tokens, "dropped:", long.dropped_a)
 # %% [markdown]
 # ### Exercise 3
 #
-# A model takes 128 positions, and A and B are both longer than that. How many positions are left for the tokens of
-# A and B together?
+# A model takes 128 positions, and A and B are both longer than that. How many positions are left for the tokens of A
+# and B together?
 
 # %%
 room = ...

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Embeddings
 #
-# A token id is only a number of a row. The *embedding layer* turns each id into a vector, and adds to it what the id
-# does not say: where the token stands, and in which of two texts. This notebook adds the three vectors by hand, then
-# looks at what the vectors have learnt, and at what context makes of them.
+# A token id is only the number of a row. The *embedding layer* turns each id into a vector, and adds what the id does
+# not say: the position of the token, and which of two texts it belongs to. This notebook adds the three vectors by
+# hand, then looks at what the vectors have learned, and at how context changes them.
 #
 # *In the paper*: Devlin et al. 2018, section 3 and figure 2. *On the page*: Learn, lessons 4 and 6; Explore, panels
 # Layers and Embeddings. *In the code*: `bertviz_lab/model/embeddings.py`.
@@ -24,7 +24,7 @@ for name in ("word", "position", "token_type"):
 # %% [markdown]
 # ## Token + position + segment
 #
-# Three tables, all learnt. Row *i* of the first is the vector of token *i*; row *p* of the second that of position
+# Three tables, all learned. Row *i* of the first is the vector of token *i*; row *p* of the second that of position
 # *p*; the third has two rows, for the *segments* A and B. What enters the encoder is their sum, brought to a common
 # scale by LayerNorm.
 
@@ -55,7 +55,7 @@ show.embedding_sum(interpret.embedding_sum(checkpoint, "The cat sat.", "It slept
 #
 # LayerNorm looks at each vector alone: subtract its mean, divide by its standard deviation (the variance *without*
 # Bessel's correction, plus a small epsilon under the root; BERT's is 1e-12), then scale and shift each dimension by
-# learnt amounts. Fill in the dots.
+# learned amounts. Fill in the dots.
 
 # %%
 scale_D, shift_D, epsilon = embeddings.norm.weight, embeddings.norm.bias, embeddings.norm.eps
@@ -77,8 +77,8 @@ normed_LD = (sum_LD - mean_L1) / torch.sqrt(variance_L1 + epsilon) * scale_D + s
 # %% [markdown]
 # ## Positions: attention alone does not see order
 #
-# Self-attention compares every token with every other and does not care where they stand. Without the position table
-# a text is a bag of words: shuffle it, and each token gets exactly the vector that it had before.
+# Self-attention compares every token with every other, whatever their order. Without the position table a text is a
+# bag of words: shuffle it, and each token gets exactly the vector that it had before.
 
 
 # %%
@@ -102,8 +102,8 @@ for name, model in (("without positions", bag), ("with positions", checkpoint.mo
 assert torch.allclose(*dogs(bag), atol=1e-4)
 
 # %% [markdown]
-# Nobody told the model that position 5 lies between 4 and 6. It has learnt so: neighbouring rows of the table are
-# alike, distant ones are not.
+# Nothing in the architecture says that position 5 lies between 4 and 6. The model has learned it: neighboring rows of
+# the table are similar, distant ones are not.
 
 # %%
 table = embeddings.position.weight[:128].detach()  # it was trained on up to 128 tokens
@@ -114,7 +114,7 @@ for distance in (1, 2, 4, 8, 16, 32, 64):
 # %% [markdown]
 # ## What a vector knows: nearest tokens
 #
-# Words that can stand in the same places get similar vectors, since that is what predicting masked words rewards.
+# Words that can occur in the same places get similar vectors, since predicting masked words rewards that.
 
 # %%
 show.neighbours("river", interpret.nearest_tokens(checkpoint, "river"))
@@ -140,9 +140,11 @@ cosine = river_D @ lake_D / (river_D.norm() * lake_D.norm())
 # %% [markdown]
 # ## Contextual embeddings
 #
-# In the table the word “play” has one vector, whoever plays what. Layer by layer the same word's vector moves away
-# from that common start, to where its sentence puts it. That is what made BERT new: earlier word vectors (word2vec,
-# GloVe) stayed at the left end of this chart.
+# In the table the word “play” has one vector, whatever the sentence. Layer by layer the vector moves away from that
+# common start and comes to depend on its context. Static word vectors (word2vec, GloVe) stay at the left end of this
+# chart. Contextual vectors existed before BERT: CoVe (McCann et al. 2017), ELMo (Peters et al. 2018) and GPT (Radford
+# et al. 2018). New in BERT was that every layer attends to both sides at once, which masked language modeling makes
+# possible (Devlin et al. 2018, section 2).
 
 # %%
 contexts = interpret.compare_contexts(
@@ -157,8 +159,8 @@ show.context_paths(contexts)
 # ## One vector for a whole text
 #
 # Sentences are compared by one vector each. Two usual ways to get it: that of `[CLS]`, or the mean over all tokens
-# (*mean pooling*). A model that was only pretrained was never asked for sentence vectors, so all its sentences look
-# alike; `embed-mini` is the same kind of model, fine-tuned so that like meanings lie near each other.
+# (*mean pooling*). A model that was only pretrained was not trained to produce sentence vectors, so all its sentences
+# look similar; `embed-mini` is the same kind of model, fine-tuned so that similar meanings are close to each other.
 
 # %%
 sentences = ["A man is playing a guitar.", "Someone plays an instrument.", "A chef cooks some soup."]

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Attention
 #
-# In self-attention each token attends to all tokens: it decides how much each matters to it, and takes a weighted mean
-# of what they offer. This notebook computes one head by hand from the weights of a trained model, then all of them, and
-# meets the two masks that decide which tokens may attend to which.
+# In self-attention each token attends to all tokens: it decides how much each matters to it, and takes a weighted
+# mean of what they offer. This notebook computes one head by hand from the weights of a trained model, then all of
+# them, and introduces the two masks that decide which tokens may attend to which.
 #
 # *In the paper*: Vaswani et al. 2017, section 3.2. *On the page*: Learn, lessons 1, 5 and 8; Explore, panel
 # Attention. *In the code*: `bertviz_lab/model/attention.py`.
@@ -24,8 +24,8 @@ interpret.fill_mask(town, trace.encoding.text_a, top_k=3).masks[0].candidates
 
 # %% [markdown]
 # The model is `tiny-town`: 2 layers of 2 heads, trained on the stories of a small town, in which a thing keeps its
-# colour. It fills the gap with "black", a word of the sentence before, so something must have carried it
-# there. We take the head in which `[MASK]` attends most to "black":
+# color. It fills the gap with "black", a word of the sentence before, so something must have carried it there. We
+# take the head in which `[MASK]` attends most to "black":
 
 # %%
 layer, head = np.unravel_index(trace.attentions[:, :, mask, black].argmax(), trace.attentions.shape[:2])
@@ -131,8 +131,8 @@ for size in (4, 16, 64, 256):
 # %% [markdown]
 # ## All heads at once
 #
-# *Multi-head* attention is the same computation on several slices of the vectors at once. The contexts are put side by
-# side again, and one more matrix, `output`, mixes them.
+# *Multi-head* attention is the same computation on several slices of the vectors at once. The contexts are put side
+# by side again, and one more matrix, `output`, mixes them.
 
 # %%
 with torch.no_grad():
@@ -159,8 +159,8 @@ show.attention(sentence)
 # ### Exercise 2
 #
 # The *entropy* of a row of weights, -Σ w ln w in nats, says how spread out it is: 0 where one token has all, ln L
-# where all have the same. Compute the mean entropy of each head, (layers, heads), from `sentence.attentions`
-# (layers, heads, queries, keys). Weights may be 0; treat 0 ln 0 as 0.
+# where all have the same. Compute the mean entropy of each head, (layers, heads), from `sentence.attentions` (layers,
+# heads, queries, keys). Weights may be 0; treat 0 ln 0 as 0.
 
 # %%
 weights = torch.from_numpy(sentence.attentions)
@@ -176,8 +176,9 @@ entropy = torch.special.entr(weights).sum(-1).mean(-1)
 # %% [markdown]
 # ## Bidirectional or causal
 #
-# BERT's tokens see both sides. A *causal mask* hides what comes later: that is GPT's attention, in which the same
-# weights can predict the next token. Watch what it does to a gap whose answer stands to its right.
+# BERT's tokens attend to both sides. A *causal mask* hides what comes later: that is GPT's attention. With it a model
+# can be *trained* to predict the next token; BERT's weights were not, and only lose context under it. See what it
+# does to a gap whose answer is to its right.
 
 # %%
 text = "The [MASK] flows through the city into the sea."
@@ -194,7 +195,7 @@ show.difference(sentence, causal, "Causal minus bidirectional")
 # ## Padding
 #
 # In a batch, short texts are padded to a common length. The *attention mask* gives padding a weight of exactly 0, so
-# a text's vectors do not depend on what it happens to share a batch with.
+# a text's vectors do not depend on the other texts of its batch.
 
 # %%
 encoding = english.tokenizer.encode("It rained.")
@@ -234,9 +235,9 @@ allowed_BLL = (ids_BL != pad_id)[:, None].expand(-1, ids_BL.shape[1], -1)
 # %% [markdown]
 # ## Does attention explain?
 #
-# A large weight says where a head *read*, not that the prediction *rests* on it: values may be small, other layers
-# may carry the same information. To see what a prediction rests on, take something away and measure. Each head of
-# `tiny-town`, taken away alone, and the change of the log-probability of "black". Is it the head from above?
+# A large weight shows where a head *reads*, not that the prediction *depends* on it: values may be small, and other
+# layers may carry the same information. To see what a prediction depends on, remove something and measure. Here each
+# head of `tiny-town` is ablated alone, with the change in the log-probability of "black". Is it the head from above?
 
 # %%
 show.head_ablation(interpret.ablate_heads(town, trace.encoding.text_a))

@@ -130,14 +130,17 @@ def layer_parameters(D: int, F: int) -> int:
 
 
 # %% [markdown]
-# Two thirds of a layer are its feed-forward network (with F = 4 D, 8 D² of 12 D²). It is often read as a memory:
-# rows of the first matrix detect a pattern, columns of the second write what goes with it (Geva et al. 2021).
+# Two thirds of a layer are its feed-forward network (with F = 4 D, 8 D² of 12 D²). It is often read as a memory: rows
+# of the first matrix detect a pattern, columns of the second write what goes with it (Geva et al. 2021).
 
 # %% [markdown]
 # ## The stack is a residual stream
 #
-# Each layer adds a little to a vector that runs through all of them. How alike are the vectors before and after each
-# layer?
+# Each layer adds to a vector that runs through all of them. How much is left of it? Compare the cosine of the vectors
+# before and after each layer, and below it the norms of what attention and the feed-forward network add: some updates
+# are several times as long as the vector that they are added to. BERT is *post-norm*: LayerNorm rescales the sum
+# after every addition, so the stream is rescaled as well. In pre-norm models it is not, and there the picture of
+# layers that each add a little fits better.
 
 # %%
 states = torch.from_numpy(trace.hidden_states)
@@ -174,8 +177,8 @@ assert math.isclose(predicted.probability, top.values[0], rel_tol=1e-3)
 # %% [markdown]
 # ### Exercise 3: the logit lens
 #
-# The head can be put on any layer: what would the model say if it ended there? Compute the most probable token after
-# each layer, from `states[1]` to `states[-1]`, at the position `mask`: a list of tokens.
+# The head can be put on any layer: what would the model predict if it ended there? Compute the most probable token
+# after each layer, from `states[1]` to `states[-1]`, at the position `mask`: a list of tokens.
 
 # %%
 lens = ...
@@ -198,8 +201,8 @@ show.logit_lens(interpret.logit_lens(checkpoint, text))
 # %% [markdown]
 # ## The pooler
 #
-# For whole texts BERT reads the last vector of `[CLS]` through one dense layer with tanh, the *pooler*. In pretraining
-# the NSP head stands on it; in fine-tuning a classifier does.
+# For whole texts BERT reads the last vector of `[CLS]` through one dense layer with tanh, the *pooler*. In
+# pretraining the NSP head reads it; in fine-tuning a classifier does.
 
 # %%
 with torch.no_grad():
@@ -212,5 +215,5 @@ print("pooled [CLS]:", tuple(pooled_D.shape), "all between -1 and 1")
 # %% [markdown]
 # ## Where to go on
 #
-# - `05_masking`: the task that all of these weights were learnt from.
+# - `05_masking`: the task that all of these weights were learned from.
 # - Xiong et al. 2020: why later models put LayerNorm *before* each part (pre-norm).

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # Masked language modelling
+# # Masked language modeling
 #
-# A bidirectional model cannot be trained to predict the next word: it would see it. *Masked language modelling* (MLM)
+# A bidirectional model cannot be trained to predict the next word: it would see it. *Masked language modeling* (MLM)
 # masks some tokens of a text and predicts those. This notebook masks them by hand, by the 80/10/10 rule, computes the
-# loss, and shows what a model makes of each kind of selected token.
+# loss, and shows what a model predicts for each kind of selected token.
 #
 # *In the paper*: Devlin et al. 2018, section 3.1 (task 1) and appendices A.1 and C.2. *On the page*: Learn, lesson 2;
 # Explore, panel Tokens. *In the code*: `bertviz_lab/data/pretraining/masking.py`, `bertviz_lab/model/losses.py`.
@@ -34,8 +34,8 @@ text = (
 # - 10% by a random token,
 # - 10% stay as they are.
 #
-# Why not always `[MASK]`? Because no text outside of pretraining has one. With the other 20% the model can never know
-# which of the tokens in front of it are to be trusted, so it has to keep a good vector for *every* token.
+# Why not always `[MASK]`? Because no text outside of pretraining has one. With the other 20% the model cannot know
+# which of its input tokens are original, so it has to keep a good vector for *every* token.
 
 # %%
 masked = interpret.mask_text(tokenizer, text, seed=3)
@@ -45,7 +45,7 @@ show.masking(masked)
 # ## By hand
 #
 # `labels` holds the true id at selected positions and -100 elsewhere, the number that PyTorch's cross-entropy leaves
-# out. One uniform draw per selected token decides its fate.
+# out. One uniform draw per selected token decides which case applies.
 
 # %%
 
@@ -119,8 +119,8 @@ random_tokens = 0.1 * predicted_positions
 # %% [markdown]
 # ## The loss
 #
-# At each selected position the model gives a probability to every entry of its vocabulary. The loss is the mean of
-# -ln p(true token) over the *selected positions only*: what was not selected is not asked.
+# At each selected position the model assigns a probability to every entry of its vocabulary. The loss is the mean of
+# -ln p(true token) over the *selected positions only*; other positions do not count.
 
 # %%
 selected = [position for position, label in enumerate(masked.labels) if label != -100]
@@ -143,8 +143,8 @@ by_torch = torch.nn.functional.cross_entropy(logits_LV, torch.tensor(masked.labe
 assert math.isclose(mean, float(by_torch), rel_tol=1e-4)
 
 # %% [markdown]
-# Six of 36 tokens gave a signal; a causal model, which predicts each next token, would have learnt from all of them.
-# That is why MLM learns more slowly per text, and what bidirectional context costs.
+# Six of 36 tokens gave a training signal; a causal model, which predicts each next token, would have learned from all
+# of them. That is why MLM learns more slowly per text: it is the price of bidirectional context.
 #
 # Where the token stayed as it was (*kept*), the model leans to what it reads; where a random one took its place, it
 # has to notice. Compare with guessing: uniformly over 8,192 entries the loss is ln 8192 = 9.01 nats.
@@ -177,7 +177,7 @@ uniform_perplexity = math.exp(math.log(tokenizer.vocab_size))
 # ## Static and dynamic masking
 #
 # Google's code wrote ten masked copies of the corpus to disk and read them again and again (*static*). RoBERTa drew
-# new masks at every visit (*dynamic*), which is no dearer when it happens in memory, and sees more of each text.
+# new masks at every visit (*dynamic*), which costs nothing extra in memory, and masks more of each text over time.
 
 # %%
 short = "The church was built in the 12th century by monks."
@@ -186,9 +186,9 @@ show.mask_epochs(interpret.mask_epochs(tokenizer, short, epochs=6, repeat_after=
 # %% [markdown]
 # ## Words and spans
 #
-# If one piece of a word is masked, the others give it away. *Whole-word masking* masks all pieces of a word, *span
-# masking* (SpanBERT) whole runs of words. The task gets harder, and the model better at what needs spans, such as
-# answering questions. Dots are tokens that are not asked:
+# If one piece of a word is masked, the others reveal it. *Whole-word masking* masks all pieces of a word, *span
+# masking* (SpanBERT) whole runs of words. The task gets harder, and the model better at tasks about spans, such as
+# question answering. Dots are tokens that are not predicted:
 
 # %%
 long_words = (
@@ -224,7 +224,7 @@ loss_everywhere = torch.nn.functional.cross_entropy(logits_LV, torch.tensor(mask
 
 # %% [markdown]
 # Most positions show their own answer, so copying is nearly all there is to learn: the loss looks good and the model
-# learns little. It is the most common mistake in MLM code written from memory.
+# learns little. If an MLM loss falls to nearly 0 within a few steps, check the labels first.
 
 # %% [markdown]
 # ## Where to go on

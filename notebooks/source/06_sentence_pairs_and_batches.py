@@ -2,7 +2,7 @@
 # # Sentence pairs and batches
 #
 # BERT's second pretraining task is *next-sentence prediction* (NSP): given A and B, did B follow A in the text, or is
-# it from somewhere else? This notebook builds a batch by hand, as many positive pairs as negative ones, with masks,
+# it from elsewhere? This notebook builds a batch by hand, as many positive pairs as negative ones, with masks,
 # labels, segment ids and padding, feeds it to a model, and then looks at how the lab builds the same at full speed.
 #
 # *In the paper*: Devlin et al. 2018, section 3.1 (task 2) and appendix A.2. *On the page*: Learn, lessons 3 and 11;
@@ -160,7 +160,7 @@ print(f"MLM loss {out.mlm_loss:.3f} + NSP loss {out.nsp_loss:.3f} = {out.loss:.3
 assert torch.allclose(out.mlm_loss + out.nsp_loss, out.loss)
 
 # %% [markdown]
-# What it says of each pair, and of the masked words:
+# Its predictions for each pair, and for the masked words:
 
 # %%
 is_next = out.seq_relationship_logits.softmax(-1)[:, 0]
@@ -190,8 +190,8 @@ nsp_loss = -log_probabilities[torch.arange(len(rows)), next_sentence_label].mean
 # %% [markdown]
 # ### Exercise 3
 #
-# What does guessing cost? Compute the NSP loss of a model that always says 50%, and the MLM loss of one that gives
-# every entry of the vocabulary (`tokenizer.vocab_size`) the same probability.
+# What does guessing cost? Compute the NSP loss of a model that always predicts 50%, and the MLM loss of one that
+# assigns every entry of the vocabulary (`tokenizer.vocab_size`) the same probability.
 
 # %%
 nsp_guess, mlm_guess = ..., ...
@@ -211,7 +211,7 @@ nsp_guess, mlm_guess = np.log(2), np.log(tokenizer.vocab_size)
 #
 # The paper's A and B are not single sentences but *runs* of sentences that fill the length; a tenth of the examples
 # are cut shorter so that short inputs occur too. In the lab an example is five numbers (where A and B begin and end,
-# and the label), and only its batch writes it out, with examples of like length beside each other.
+# and the label), and only its batch writes it out, with examples of similar length together.
 
 # %%
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
@@ -252,9 +252,9 @@ for name in ("mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"):
 # %% [markdown]
 # ## Does NSP teach anything?
 #
-# A random sentence is mostly about something else, so the *topic* gives it away: NSP is easier than it sounds. RoBERTa
-# dropped it and lost nothing. ALBERT made it harder: both sentences always follow each other, and the model has to say
-# whether they were *swapped* (SOP). Try both tricks on this model, which was trained on NSP alone:
+# A random sentence is mostly about something else, so the *topic* reveals it: NSP is easier than it sounds. RoBERTa
+# dropped it and lost nothing. ALBERT made it harder: both sentences always follow each other, and the model has to
+# say whether they were *swapped* (SOP). Try both tricks on this model, which was trained on NSP alone:
 
 # %%
 first_of_it, second_of_it = stories[0][0], stories[0][1]

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Pretraining
 #
-# From random numbers to a model that fills gaps, in about a minute and a half. First the training loop, written out;
-# then the lab's own, with held-out scores, curves, and a look at how predictions change while the model learns.
+# From random weights to a model that fills gaps, in about a minute and a half. First the training loop, written out;
+# then the lab's own, with held-out scores, curves, and the change of predictions over training.
 #
 # *In the paper*: Devlin et al. 2018, section 3.1 and appendix A.2. *On the page*: Learn, lesson 7; Train, Pretrain;
 # Runs, panel Training dynamics. *In the code*: `bertviz_lab/training/loop/loop.py`, `training/pretraining/`.
@@ -31,7 +31,7 @@ from bertviz_lab.model.heads import PreTrainingOutput
 # %% [markdown]
 # ## Text, vocabulary, batches
 #
-# Tiny Town: 4,000 stories with few words and firm rules (a thing keeps its colour, a verb agrees with its subject), so
+# Tiny Town: 4,000 stories with few words and firm rules (a thing keeps its color, a verb agrees with its subject), so
 # that a small model can learn them within minutes. The batches are those of the notebook before.
 
 # %%
@@ -80,13 +80,13 @@ print(f"NSP loss {out.nsp_loss:.2f}, and ln 2 = {math.log(2):.2f}")
 # %% [markdown]
 # ## The learning-rate schedule
 #
-# Large steps at the very beginning, when Adam's averages are still empty, can throw the weights anywhere. So the rate
-# climbs linearly to its peak (*warm-up*), and then falls linearly to zero.
+# Large steps at the very beginning, when Adam's averages are still empty, can move the weights far off. So the rate
+# rises linearly to its peak (*warm-up*), and then falls linearly to zero.
 #
 # ### Exercise 1
 #
-# Write it: `progress` runs from 0 to 1 over the training, `warmup` is the share of it that climbs. Return the share of
-# the peak rate.
+# Write it: `progress` runs from 0 to 1 over the training, `warmup` is the share of it in which the rate rises. Return
+# the share of the peak rate.
 
 # %%
 
@@ -138,7 +138,8 @@ for step in sorted({1, len(history) // 4, len(history) // 2, len(history)} - {0}
 # %% [markdown]
 # ### Exercise 2
 #
-# A gradient has the norm 4.0, and the limit is 1.0. By what is each of its numbers multiplied? And with a norm of 0.5?
+# A gradient has the norm 4.0, and the limit is 1.0. By what is each of its numbers multiplied? And with a norm of
+# 0.5?
 
 # %%
 factor_of_large, factor_of_small = ..., ...
@@ -157,8 +158,8 @@ factor_of_large, factor_of_small = 1.0 / 4.0, 1.0
 # ## The lab's own run
 #
 # `pretrain` is a stream of typed events: what the command line prints, the page draws and a log keeps is this same
-# stream. Held-out stories are scored along the way, checkpoints and snapshots saved, and minimal-pair probes asked.
-# (It also uses Muon, a newer optimizer, for the matrices of the layers.)
+# stream. Along the way it evaluates on held-out stories, saves checkpoints and snapshots, and scores minimal-pair
+# probes. (It also uses Muon, a newer optimizer, for the matrices of the layers.)
 
 # %%
 run = Path(tempfile.mkdtemp(prefix="bertviz-lab-")) / "town"
@@ -199,8 +200,8 @@ show.learning_curves(rows, "Tiny Town")
 # %% [markdown]
 # ### Exercise 3
 #
-# Find the highest held-out MLM accuracy of the run in `rows`: a list of dictionaries, where those with
-# `row["event"] == "EvalDone"` have the key `"mlm_accuracy"`.
+# Find the highest held-out MLM accuracy of the run in `rows`: a list of dictionaries, where those with `row["event"]
+# == "EvalDone"` have the key `"mlm_accuracy"`.
 
 # %%
 best = ...
@@ -227,7 +228,8 @@ for step in snapshots.steps():
     print(f"step {step:>5}:", ", ".join(f"{c.token} {c.probability:.0%}" for c in filled.masks[0].candidates))
 
 # %% [markdown]
-# The minimal-pair probes ask the same systematically: two sentences that differ in one word, of which one is right.
+# The minimal-pair probes test the same systematically: two sentences that differ in one word, of which one is
+# correct.
 
 # %%
 show.probes(rows)
@@ -246,6 +248,6 @@ interpret.fill_mask(trained, "The dog [MASK] in the garden.", top_k=3).masks[0].
 # %% [markdown]
 # ## Where to go on
 #
-# - `08_fine_tuning`: a trained model put to work.
-# - Train longer: the shipped `tiny-town` had 12,000 steps (11 minutes on one thread) and copies colours.
+# - `08_fine_tuning`: a trained model applied to a task.
+# - Train longer: the shipped `tiny-town` had 12,000 steps (11 minutes on one thread) and copies colors.
 # - `docs/recipes.md`: a text of your own, and the recipes of the papers.

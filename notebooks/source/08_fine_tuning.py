@@ -2,8 +2,8 @@
 # # Fine-tuning
 #
 # Pretraining costs much and is done once. Fine-tuning puts one new layer on top, and trains the whole model on a few
-# hundred labelled examples for seconds. This notebook does it by hand, then with the lab, and measures what the
-# pretraining was worth.
+# hundred labeled examples for seconds. This notebook does it by hand, then with the lab, and measures how much the
+# pretraining helps.
 #
 # *In the paper*: Devlin et al. 2018, section 3.2, figure 4 and appendix A.3. *On the page*: Learn, lessons 6 and 13;
 # Train, Fine-tune. *In the code*: `bertviz_lab/model/heads.py`, `bertviz_lab/training/finetuning/`.
@@ -73,7 +73,7 @@ new_parameters = config.hidden_size * config.num_labels + config.num_labels
 # %% [markdown]
 # ## Train and held-out
 #
-# A fifth is never trained on. Without it there is no telling learning from learning by heart.
+# A fifth of the examples is held out. Without it, generalization cannot be told from memorization.
 
 # %%
 order = torch.randperm(len(examples), generator=torch.Generator().manual_seed(0)).tolist()
@@ -129,9 +129,11 @@ for epoch, (on_train, on_held_out) in enumerate(fit(model, EPOCHS_BY_HAND), 1):
     print(f"epoch {epoch}: training {on_train:.1%}, held-out {on_held_out:.1%}")
 
 # %% [markdown]
-# The gap between both columns is *overfitting*: 320 sentences are soon known by heart.
+# The gap between the columns is the *generalization gap*: the model soon fits its 320 training sentences almost
+# perfectly. As long as the held-out accuracy still rises, training longer helps all the same; *overfitting* is when
+# it falls, or the held-out loss rises, while training improves further.
 #
-# ## What was pretraining worth?
+# ## How much did pretraining help?
 #
 # The same model, data and steps, from random weights:
 
@@ -168,7 +170,7 @@ with torch.no_grad():
 # ## With the lab
 #
 # `finetune` reads files, splits them, schedules the learning rate, evaluates twice per epoch, keeps the best model,
-# and says how much the score varies with the seed. Here with the larger `wiki-mini`, and random weights beside it.
+# and reports how much the score varies with the seed. Here with the larger `wiki-mini`, compared with random weights.
 
 # %%
 from bertviz_lab.training.runs.events import TrialDone, to_json
@@ -195,7 +197,7 @@ show.learning_curves(rows, "Topics")
 # %% [markdown]
 # ## Results
 #
-# Which labels are confused? The diagonal is right. Below, the held-out sentences, mistakes first.
+# Which labels are confused? The diagonal is correct. Below, the held-out sentences, errors first.
 
 # %%
 results = interpret.read_results(run)
@@ -208,7 +210,7 @@ show.examples(results)
 # ### Exercise 3
 #
 # From `results.report.confusion` (rows true, columns predicted), compute the accuracy and the *recall* of the first
-# label: of what is so in truth, the share that was called so.
+# label: of the examples that have it, the share that was predicted to.
 
 # %%
 confusion = results.report.confusion

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Evaluation
 #
-# A number says nothing until one knows what guessing scores, on which examples it was measured, and how far it would
-# move on others. This notebook computes the usual scores by hand, beside their baselines, for the three things that a
-# BERT does: filling gaps, telling sentences apart, and labelling texts.
+# A score means little without its baseline, the examples that it was measured on, and its uncertainty. This notebook
+# computes the usual scores by hand, with their baselines, for three things that a BERT does: filling gaps,
+# classifying sentence pairs, and labeling texts.
 #
 # *On the page*: Learn, lesson 15; Runs, panel Training run. *In the code*: `bertviz_lab/metrics/`,
 # `bertviz_lab/interpret/predictions.py`.
@@ -26,7 +26,7 @@ from bertviz_lab.training.finetuning.predict import predict_with
 # %% [markdown]
 # ## A classifier and 440 sentences
 #
-# `sentiment-mini` was fine-tuned on film reviews (SST-2). We ask it about sentences written for this project, on films,
+# `sentiment-mini` was fine-tuned on film reviews (SST-2). We test it on sentences written for this project, on films,
 # meals and schools; one in four is hard (a negation, a change of mind, irony).
 
 # %%
@@ -43,8 +43,8 @@ print(f"{len(examples)} sentences, labels {names}")
 # %% [markdown]
 # ## Accuracy, and what it has to beat
 #
-# The *majority-class baseline* always says the commonest label. And a score on a few hundred examples is itself
-# uncertain: its *standard error* is √(a (1 - a) / n), and ± two of these hold the true value 19 times in 20.
+# The *majority-class baseline* always predicts the most frequent label. And a score on a few hundred examples is
+# itself uncertain: its *standard error* is √(a (1 - a) / n), and ± two of these hold the true value 19 times in 20.
 
 # %%
 accuracy = float((predicted == truth).mean())
@@ -55,8 +55,8 @@ print(f"accuracy {accuracy:.1%} ± {2 * error:.1%}; majority class {majority:.1%
 # %% [markdown]
 # ### Exercise 1: precision, recall, F1
 #
-# Of the class with index 1 (`names[1]`): *precision*, of what was called so the share that is so; *recall*, of what is
-# so the share that was called so; *F1*, their harmonic mean.
+# Of the class with index 1 (`names[1]`): *precision*, the share of its predictions that are correct; *recall*, the
+# share of its true examples that are found; *F1*, their harmonic mean.
 
 # %%
 precision, recall, f1 = ..., ..., ...
@@ -85,7 +85,7 @@ print(f"macro F1 {report.macro_f1:.3f}, MCC {report.mcc:.3f} (0 is chance, whate
 # %% [markdown]
 # ## One number hides many: slices
 #
-# The file says of which kind each sentence is. The mean over all of them is the score of none of them.
+# The file has the kind of each sentence. The mean over all kinds is the score of none of them.
 
 # %%
 from collections import Counter
@@ -97,7 +97,7 @@ for kind, count in Counter(kind_of.tolist()).most_common():
     print(f"{kind:<12}{count:>4} sentences   accuracy {(predicted == truth)[kind_of == kind].mean():>6.1%}")
 
 # %% [markdown]
-# ## Calibration: is it right as often as it is sure?
+# ## Calibration: is it right as often as it is confident?
 #
 # Put the predictions into bins by confidence (the probability of the predicted class) and compare with the accuracy
 # in each bin. Their mean distance is the *expected calibration error* (ECE, Guo et al. 2017).
@@ -144,8 +144,8 @@ show.masked_loss(masked, loss)
 # %% [markdown]
 # ## Whole sentences: pseudo-log-likelihood
 #
-# BERT gives no probability to a sentence. But one can mask each token in turn, ask how likely it was, and add the
-# logarithms up (Salazar et al. 2020). Large *surprisal* (-log p) marks what does not fit.
+# BERT defines no probability of a sentence. But one can mask each token in turn, take its log-probability, and add
+# them up (Salazar et al. 2020). Large *surprisal* (-log p) marks what does not fit.
 
 # %%
 show.pseudo_log_likelihood(
@@ -170,13 +170,14 @@ for kind, share in probes.right.items():
     print(f"{share:>5.0%}  {probes.kinds[kind]}")
 
 # %% [markdown]
-# A *distractor* is the hardest, as in the first pair above: "authors" is the subject, but "book" stands nearer to the
-# verb and has the other number. A small model agrees with what stands nearest.
+# A *distractor* is the hardest, as in the first pair above: "authors" is the subject, but "book" is nearer to the
+# verb and has the other number. A small model agrees with the nearest noun.
 #
 # ### Exercise 3: answers to questions
 #
-# SQuAD scores an answer by *F1 over words*: precision and recall of the words of the prediction in those of the truth.
-# What is it for the prediction "the red kite" and the truth "a red paper kite"? SQuAD drops the articles (a, an, the).
+# SQuAD scores an answer by *F1 over words*: precision and recall of the words of the prediction in those of the
+# truth. What is it for the prediction "the red kite" and the truth "a red paper kite"? SQuAD drops the articles (a,
+# an, the).
 
 # %%
 answer_score = ...
@@ -194,7 +195,7 @@ check(
 answer_score = 2 * (2 / 2) * (2 / 3) / (2 / 2 + 2 / 3)
 
 # %% [markdown]
-# ## Before you believe a score
+# ## Before you trust a score
 #
 # - Was anything chosen by these examples (the best epoch, the best of three seeds)? Then the score is optimistic.
 # - Would another seed give the same? With few examples it moves by several points.
@@ -202,5 +203,5 @@ answer_score = 2 * (2 / 2) * (2 / 3) / (2 / 2 + 2 / 3)
 #
 # ## Where to go on
 #
-# - `10_transformers`: are our numbers those of others?
+# - `10_transformers`: do other implementations agree?
 # - `docs/command-line.md`: `bertviz-lab evaluate` on files of your own.

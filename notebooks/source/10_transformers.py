@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The same weights in `transformers`
 #
-# The lab's BERT was written from scratch, to be read. Is it BERT? The test is simple: put the same weights into Hugging
-# Face's implementation and compare everything, from token ids to gradients. And since a checkpoint of the lab *is* a
-# Hugging Face folder, nothing has to be converted.
+# The lab's BERT was written from scratch, to be read. Is it BERT? The test is simple: put the same weights into
+# Hugging Face's implementation and compare everything, from token ids to gradients. And since a checkpoint of the lab
+# *is* a Hugging Face folder, nothing has to be converted.
 #
 # *On the page*: Explore, panel Predictions. *In the code*: `bertviz_lab/model/weights.py`, `weight_names.py`;
 # `tests/model/test_parity.py` is this notebook as a test.
@@ -21,7 +21,7 @@ from bertviz_lab.exercise import check
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 ours = load_checkpoint("wiki-mini")
-# "eager" is their written-out attention, which gives its weights back.
+# "eager" is their written-out attention, which returns its weights.
 theirs = transformers.BertForPreTraining.from_pretrained(ours.path, attn_implementation="eager").eval()
 their_tokenizer = transformers.AutoTokenizer.from_pretrained(ours.path)
 print(f"lab {type(ours.model).__name__}, transformers {transformers.__version__} {type(theirs).__name__}")
@@ -72,8 +72,8 @@ for name, x, y in rows:
 # %% [markdown]
 # ### Exercise 1
 #
-# Hugging Face has three names of its own for what stands in `encoder.layer.0.attention`. Here is one layer of their
-# state dict. In which of them is the matrix that *mixes the heads* (our `attention.output`)? Give the full name.
+# Hugging Face has names of its own for the parts of `encoder.layer.0.attention`. Here is one layer of their state
+# dict. In which of them is the matrix that *mixes the heads* (our `attention.output`)? Give the full name.
 
 # %%
 state = theirs.state_dict()
@@ -131,7 +131,7 @@ print(f"gradients of {len(their_parameters)} parameters; largest difference {wor
 assert worst < 1e-3
 
 # %% [markdown]
-# ## What we say, and what their pipeline says
+# ## Our predictions, and their pipeline's
 
 # %%
 fill = transformers.pipeline("fill-mask", model=str(ours.path), top_k=5)

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Distillation
 #
-# A large model knows more than the right answer: it knows which wrong answers are nearly right. *Distillation* trains a
-# small *student* on the whole distribution of a trained *teacher*. This notebook computes the loss by hand, then trains
-# two students alike but for the teacher, and compares them.
+# A large model predicts more than the right answer: its probabilities show which wrong answers are nearly right.
+# *Distillation* trains a small *student* on the whole distribution of a trained *teacher*. This notebook computes the
+# loss by hand, then trains two students that differ only in the teacher, and compares them.
 #
-# *In the papers*: Hinton et al. 2015; Sanh et al. 2019 (DistilBERT), section 3. *On the page*: Learn, lesson 14; Train,
-# Pretrain. *In the code*: `bertviz_lab/training/pretraining/distillation.py`.
+# *In the papers*: Hinton et al. 2015; Sanh et al. 2019 (DistilBERT), section 3. *On the page*: Learn, lesson 14;
+# Train, Pretrain. *In the code*: `bertviz_lab/training/pretraining/distillation.py`.
 
 # %% tags=["parameters"]
 STEPS = 300
@@ -29,9 +29,9 @@ show.fill_mask(interpret.fill_mask(teacher, text, top_k=8))
 # %% [markdown]
 # ## Soft targets
 #
-# The text that the sentence was taken from has *one* word at this place. The teacher offers several, with their odds:
-# "dark knowledge" about which words are alike. A *temperature* T above 1, by which the logits are divided, brings the
-# small probabilities out.
+# The text that the sentence was taken from has *one* word at this place. The teacher predicts several, with their
+# probabilities: "dark knowledge" about which words are similar. A *temperature* T above 1, by which the logits are
+# divided, raises the small probabilities.
 
 # %%
 encoding = teacher.tokenizer.encode(text)
@@ -79,7 +79,7 @@ def soft_target_loss(student_NV: torch.Tensor, teacher_NV: torch.Tensor, T: floa
 
 # %% [markdown]
 # DistilBERT's loss is a sum of three: 5 times the soft targets, 2 times the usual MLM loss, and the distance (1 -
-# cosine) of the last hidden states. Its student begins with every second layer of its teacher.
+# cosine) of the last hidden states. Its student is initialized with every second layer of its teacher.
 #
 # ## A student with one layer
 #
@@ -142,10 +142,10 @@ accuracies = [
 gain = 100 * (accuracies[0] - accuracies[1])
 
 # %% [markdown]
-# Not all of it is the soft targets: the distilled student also began with the teacher's embeddings and one of its
-# layers, as DistilBERT did.
+# Not all of it is the soft targets: the distilled student was also initialized with the teacher's embeddings and one
+# of its layers, as DistilBERT was.
 #
-# ## Size, and what both say
+# ## Size, and both predictions
 #
 # Half of the layers, and a part of the parameters only: the embeddings are as large as before.
 

@@ -167,7 +167,7 @@ def test_a_text_beyond_the_positions_is_refused(variant):
     model = our_model(variant, "Model")
     longest = model.config.max_position_embeddings
     assert model(torch.full((1, longest), 7)).last_hidden_state.shape[1] == longest
-    with pytest.raises(ValueError, match=f"{longest + 1} tokens; this model has learnt {longest} positions"):
+    with pytest.raises(ValueError, match=f"{longest + 1} tokens; this model has learned {longest} positions"):
         model(torch.full((1, longest + 1), 7))
 
 

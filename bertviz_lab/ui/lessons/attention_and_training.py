@@ -56,7 +56,7 @@ ATTENTION_AND_TRAINING = (
             "of length {added}, where the other heads of its layer add {others} on average; of the little that it "
             "reads, {from_sink} comes from `[CLS]`. The weights must sum to 1: a head that does not find what it looks "
             "for can put them where they do little.",
-            f"Elsewhere a weight has an effect. In Tiny Town's “{_KITE}” the answer stands in the sentence before, and "
+            f"Elsewhere a weight has an effect. In Tiny Town's “{_KITE}” the answer is in the sentence before, and "
             "{copier} gives it {far} of the attention of `[MASK]`: “black” has a probability of {whole}; with that "
             "head ablated (its output set to 0), {without}. {neighbour}, which gives the previous token {before}, can "
             "be ablated without loss: “black” then has {unhurt}.",
@@ -95,10 +95,10 @@ ATTENTION_AND_TRAINING = (
         model=REVIEWS,
         idea="Every input begins with `[CLS]`, a token that stands for no word: its last hidden state (its vector "
         "after the last layer) can represent the whole text. Fine-tuning puts a small linear classifier on top of it "
-        "and trains the whole model a little further on labelled examples.",
+        "and trains the whole model a little further on labeled examples.",
         look=(
             Step(
-                "sentiment-mini is a model like wiki-mini, fine-tuned on labelled phrases of film reviews. Try your "
+                "sentiment-mini is a model like wiki-mini, fine-tuned on labeled phrases of film reviews. Try your "
                 "own.",
                 Place("predictions", _PRAISE),
             ),
@@ -151,7 +151,7 @@ ATTENTION_AND_TRAINING = (
         formula_says="W, with a row for each label, and b are new; the pooler P and everything below it are "
         "pretrained.",
         source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, sections 4.1 and 6",
-        measured_by="Phrases whose nearest neighbour has the same label",
+        measured_by="Phrases whose nearest neighbor has the same label",
         code="model.heads:BertForSequenceClassification",
     ),
     Lesson(
@@ -161,7 +161,7 @@ ATTENTION_AND_TRAINING = (
         model=REVIEWS,
         idea="Each training step takes a batch of examples and moves every parameter a little, by the learning rate, "
         "down the gradient of the loss (how wrong its predictions are). Some examples are held out: the model is "
-        "never trained on them, and the loss on them says what it has learnt about texts that it does not know.",
+        "never trained on them, and the loss on them says how well it predicts texts that it has not seen.",
         look=(
             Step(
                 "The curves of Tiny Town's pretraining: training loss (line) and held-out loss (circles) end close to "
@@ -170,18 +170,18 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example="",
-        question="sentiment-mini was fine-tuned on labelled reviews and went through them three times. What did the "
+        question="sentiment-mini was fine-tuned on labeled reviews and went through them three times. What did the "
         "loss on the held-out reviews do?",
         choices=(
             Choice("It fell at first and rose later, while the training loss went on falling."),
             Choice(
                 "It fell to the end, like the training loss, only more slowly.",
                 "So it was in Tiny Town, where other tokens are masked in each pass. Here the same examples with the "
-                "same labels came three times, and were learnt by heart.",
+                "same labels came three times, and the model fitted them more and more closely.",
             ),
             Choice(
-                "It stayed where it began: held-out reviews are not learnt from.",
-                "They are not trained on, but what is learnt from the others holds for them too, for a while.",
+                "It stayed where it began: the model learns nothing from held-out reviews.",
+                "It is not trained on them, but what it learns from the others holds for them too, for a while.",
             ),
         ),
         claim=training_claims.curves,

@@ -1,4 +1,4 @@
-"""Lessons 9 to 12: WordPiece, an encoder layer, padding, BERT beside GPT and T5.
+"""Lessons 9 to 12: WordPiece, an encoder layer, padding, BERT compared with GPT and T5.
 
 No number about a model is written here: names in braces are measured on demand.
 """
@@ -102,12 +102,12 @@ ENCODER = (
         proof=(
             Step("What would be predicted at `[MASK]` after each layer: the logit lens.", Place("layers", _TEAM)),
             Step(
-                "The vector that enters layer 1, and the three of which it is the normalised sum.",
+                "The vector that enters layer 1, and the three of which it is the normalized sum.",
                 Place("layers", PLAIN[0], part="sum"),
             ),
         ),
         formula="a = LayerNorm(x + SelfAttention(x))      y = LayerNorm(a + W₂ · GELU(W₁ · a + b₁) + b₂)",
-        formula_says="The feed-forward network widens each vector fourfold and narrows it again. BERT normalises after "
+        formula_says="The feed-forward network widens each vector fourfold and narrows it again. BERT normalizes after "
         "each sum (post-norm); ModernBERT before each part (pre-norm).",
         source="Vaswani et al. 2017, section 3.1; Ba et al. 2016; Elhage et al. 2021",
         measured_by="Cosine of input and output of each layer",
@@ -160,7 +160,7 @@ ENCODER = (
     ),
     Lesson(
         number=12,
-        title="BERT beside GPT and T5",
+        title="BERT compared with GPT and T5",
         minutes=6,
         model=ENGLISH,
         idea="GPT is a decoder: it predicts the next token from those before. T5 is an encoder and a decoder: it reads "
@@ -173,8 +173,8 @@ ENCODER = (
         choices=(
             Choice(
                 "A plausible sentence: predicting words is what it was trained for.",
-                "It was trained to fill gaps in texts that go on after the gap. Here nothing follows, and what stands "
-                "last in a text is most often a full stop.",
+                "It was trained to fill gaps in texts that go on after the gap. Here nothing follows, and the "
+                "last token of a text is most often a full stop.",
             ),
             Choice(
                 "Plausible words in no order.",

@@ -50,8 +50,8 @@ OBJECTIVES = (
             "With bidirectional attention “team” has a probability of {both}; with a causal mask, {causal}. All the "
             "evidence for it comes after `[MASK]`, where the causal mask does not let `[MASK]` attend.",
             "Tiny Town is an artificial world of short stories with a model of its own. "
-            f"In “{_BIKE}” “blue” has {{town}} there, and {{guess}} with a causal mask: a guess among the colours, "
-            "since the words before it call for a colour but do not say which.",
+            f"In “{_BIKE}” “blue” has {{town}} there, and {{guess}} with a causal mask: a guess among the colors, "
+            "since the words before it call for a color but do not say which.",
             "A model that generates text token by token, as GPT does, needs a causal mask. An encoder of text that is "
             "already complete does not, and has more context.",
         ),
@@ -66,7 +66,7 @@ OBJECTIVES = (
                 Place("attention", _MATCH, part="difference", settings={"against": "causal"}),
             ),
             Step(
-                "The same for the bike in Tiny Town: with the causal mask the colours share the probability.",
+                "The same for the bike in Tiny Town: with the causal mask the colors share the probability.",
                 Place(
                     "attribution", _BIKE, part="intervention", settings={"choice": "blue", "causal": "1"}, model=TOWN
                 ),
@@ -80,11 +80,11 @@ OBJECTIVES = (
     ),
     Lesson(
         number=2,
-        title="Masked language modelling",
+        title="Masked language modeling",
         minutes=5,
         model=TOWN,
         idea="BERT is pretrained on plain text before it learns any task. Its main pretraining objective is masked "
-        "language modelling (MLM): 15% of the tokens are selected, and the model has to predict what stood there. Of "
+        "language modeling (MLM): 15% of the tokens are selected, and the model has to predict what was there. Of "
         "the selected tokens 80% become `[MASK]`, 10% become a random token, and 10% are left unchanged.",
         look=(
             Step(
@@ -100,9 +100,9 @@ OBJECTIVES = (
         choices=(
             Choice("Often another token: it was never trained to predict a token that it could see."),
             Choice(
-                "The token that stands there: it only has to copy it.",
+                "The token that is there: it only has to copy it.",
                 "Copying is easy, but it has to be learned. Each token that this model had to predict was hidden from "
-                "it, and nothing at the other positions had to keep the token that stands there.",
+                "it, and nothing at the other positions had to keep the token that is there.",
             ),
             Choice(
                 "The same as the first model: text, seed and number of steps are the same.",
@@ -112,12 +112,12 @@ OBJECTIVES = (
         ),
         claim=claims.masking,
         cases="texts with nothing masked: with 80/10/10 the model predicts more than four in five of the tokens that "
-        "stand there, with 100/0/0 fewer than half as many",
+        "are there, with 100/0/0 fewer than half as many",
         reveal=(
             "With nothing masked, the model trained with 80/10/10 predicts the token itself at {own} of the "
             "positions of this sentence, the one trained with 100/0/0 at {only}. At `[MASK]` the two are about as "
             "good: {own_masked} and {only_masked} of masked tokens in the texts of this measurement. Of the tokens "
-            "that the second predicts instead in those texts, {next} stand next in the text: that is what the "
+            "that the second predicts instead in those texts, {next} come next in the text: that is what the "
             "causal-LM warm-up, the first quarter of both trainings, had asked for there.",
             "So this is what the rule is for. `[MASK]` does not occur when the model is fine-tuned or used. Since "
             "any token may be a target, and any may be wrong, the model has to keep a contextual embedding of every "
@@ -157,8 +157,9 @@ OBJECTIVES = (
         minutes=6,
         model=ENGLISH,
         idea="BERT's second pretraining objective is next-sentence prediction (NSP): does sentence B follow sentence "
-        "A, or was it taken from elsewhere in the corpus? Each is true half of the time. The special token `[CLS]` "
-        "begins the input, and `[SEP]` ends each sentence. Segment ids tell the sentences apart: 0 for A, 1 for B.",
+        "A, or was it taken from elsewhere in the corpus? In the paper each is true half of the time; in training data "
+        "B is from elsewhere somewhat more often, since the end of a text has no next sentence. The special token "
+        "`[CLS]` begins the input, and `[SEP]` ends each sentence. Segment ids distinguish them: 0 for A, 1 for B.",
         look=(
             Step(
                 "The input format: `[CLS]` A `[SEP]` B `[SEP]`. The row “segment” has the segment id of each token.",

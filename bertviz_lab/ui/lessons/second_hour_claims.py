@@ -267,14 +267,15 @@ def _mean(values: list[float]) -> float:
 
 
 def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
-    """How many sentences of each kind are labelled correctly: those of the sample, and further ironic ones."""
+    """Return the accuracy on each kind of sentence, of the sample and of further ironic ones."""
     from bertviz_lab.data.samples.task_samples import sample_path
     from bertviz_lab.data.tasks.examples import LabelledText
     from bertviz_lab.training.finetuning.predict import predict_with
 
     with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    rows += [{"text": text, "label": label, "kind": "irony"} for label, texts in IRONIC.items() for text in texts]
+    added = [{"text": text, "label": label, "kind": "irony"} for label, texts in IRONIC.items() for text in texts]
+    rows += added
     examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
     predictions, _ = predict_with(session.models.open(lesson.model), examples)
     correct: dict[str, list[bool]] = {}
@@ -282,7 +283,7 @@ def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
         correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
     shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
     irony, plain = shares["irony"], shares["plain"]
-    numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)),
+    numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)), "added": str(len(added)),
                "right": str(sum(correct["irony"])), "ironic": str(len(correct["irony"])),
                "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
     ordered = sorted(shares.items(), key=lambda item: -item[1])

@@ -93,7 +93,7 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
     )
     bars = tuple((name, min(1.0, loss), Number(loss, ".2f")) for name, loss in named)
     answer = only_choice(first.holds, first.last == first.lowest < first.first, first.lowest == first.first)
-    return Finding(answer, numbers | _learnt(session), bars, *count_held(trial.holds for trial in trials))
+    return Finding(answer, numbers | _learned(session), bars, *count_held(trial.holds for trial in trials))
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _trials(rows: Sequence[Mapping[str, Any]]) -> list[tuple[list[Mapping[str, A
     return [(steps, evaluations) for steps, evaluations in trials if steps and evaluations]
 
 
-def _learnt(session: AppState) -> dict[str, str]:
+def _learned(session: AppState) -> dict[str, str]:
     """What Tiny Town predicted before its first training step, and what it predicts now."""
     from bertviz_lab.interpret import untrained
 
@@ -153,7 +153,7 @@ def _learnt(session: AppState) -> dict[str, str]:
 
 
 def _between(session: AppState) -> str:
-    """When Tiny Town came to write colours into the masked token, and when the right one; "" without its snapshots.
+    """Return the steps at which Tiny Town began to predict a color and the right one; "" without its snapshots.
 
     They are few and spaced by their logarithms, so that the steps are rough.
     """
@@ -164,13 +164,13 @@ def _between(session: AppState) -> str:
     kind = right = None
     for step in steps:
         checkpoint = session.snapshots.open(TOWN, step)
-        chances = {colour: word_probability(checkpoint, BIKE, colour) for colour in COLOURS}
+        chances = {color: word_probability(checkpoint, BIKE, color) for color in COLOURS}
         kind = step if kind is None and sum(chances.values()) > 0.5 else kind
         right = step if right is None and chances["blue"] > 0.5 else right
     if kind is None or right is None or kind >= right:
         return ""
     return Message(
-        "By step {kind} the model predicted some colour here; by step {right} the right one.",
+        "By step {kind} the model predicted some color here; by step {right} the right one.",
         kind=Number(kind, ","),
         right=Number(right, ","),
     )

@@ -16,7 +16,7 @@ TRANSFER = (
         minutes=5,
         model=REVIEWS,
         idea="Labels are scarce, plain text is not. So a model is pretrained once on plain text, on tasks that need no "
-        "labels, and then fine-tuned again and again, each time on the few labelled examples of one task.",
+        "labels, and then fine-tuned again and again, each time on the few labeled examples of one task.",
         look=(Step("The curves of a fine-tuning: how many steps?", Place("run", settings={"id": REVIEWS})),),
         example="",
         question="Pretraining wiki-mini took hours on two processor cores. How long did one fine-tuning of a model of "
@@ -25,7 +25,7 @@ TRANSFER = (
             Choice("Less than a tenth of that."),
             Choice(
                 "About half: the whole model is trained again.",
-                "All parameters are trained, but on far fewer tokens: a labelled set is small.",
+                "All parameters are trained, but on far fewer tokens: a labeled set is small.",
             ),
             Choice(
                 "About as long: there are as many parameters.",
@@ -81,15 +81,15 @@ TRANSFER = (
         cases="families, each built from its settings: within three percent of the published size",
         reveal=(
             "Built from their settings, without the heads: {sizes} (millions of parameters).",
-            "ALBERT shares one layer among twelve, and factorises the embedding matrix: smaller to store, but hardly "
-            "faster. DistilBERT is faster: it has half of the layers, and learnt from BERT, its teacher "
+            "ALBERT shares one layer among twelve, and factorizes the embedding matrix: smaller to store, but hardly "
+            "faster. DistilBERT is faster: it has half of the layers, and learned from BERT, its teacher "
             "(distillation).",
         ),
         proof=(
             Step("Share the layers yourself: in the ablation study tick only “Shared parameters”.", Place("ablation")),
         ),
         formula="BERT: V·D + 12 · (12·D²)      ALBERT: V·E + E·D + 12·D²",
-        formula_says="V vocabulary, D width, E = 128 the factorised embedding size; 12·D² is one layer without biases.",
+        formula_says="V vocabulary, D width, E = 128 the factorized embedding size; 12·D² is one layer without biases.",
         source="Liu et al. 2019; Lan et al. 2019; Sanh et al. 2019; Clark et al. 2020; Song et al. 2020; He et al. "
         "2021; Warner et al. 2024",
         measured_by="Parameters, relative to the largest",
@@ -106,7 +106,7 @@ TRANSFER = (
         look=(
             Step("Fine-tune a model: choose the sample “Sentiment”, and press “Fine-tune”.", Place("finetune")),
             Step(
-                "A finished run: its accuracy beside the majority-class baseline. Yours also has a confusion matrix "
+                "A finished run: its accuracy and the majority-class baseline. Yours also has a confusion matrix "
                 "and a list of its errors.",
                 Place("run", settings={"id": REVIEWS}),
             ),
@@ -121,17 +121,18 @@ TRANSFER = (
             ),
             Choice(
                 "About half: it can only guess.",
-                "Whoever guesses is right half of the time. To be wrong mostly, one must be misled by something.",
+                "A random guess is right half of the time. To be wrong more often, a model must be misled.",
             ),
             Choice("Few: it does worse than guessing."),
         ),
         claim=claims.kinds_of_error,
-        cases="slices (negation, irony, comparison and so on): a smaller share is labelled correctly than of the plain "
+        cases="slices (negation, irony, comparison and so on): a smaller share is labeled correctly than of the plain "
         "ones",
         reveal=(
             "Of {sentences} sentences, none of which it was trained on, {together} are correct: {plain} of the plain "
-            "ones, and {right} of the {ironic} ironic ones, which is {irony}. The classifier follows the words, and "
-            "those of an ironic sentence point the other way.",
+            "ones, and {right} of the {ironic} ironic ones, which is {irony}. The sample has few ironic sentences, so "
+            "{added} more were added for this measurement. The classifier follows the words, and those of an ironic "
+            "sentence point the other way.",
             "A test set of plain sentences would not have shown it. So read the errors before you call a task done: "
             "what comes next is more examples of the slice that fails, or a larger model.",
         ),

@@ -88,8 +88,8 @@ def _lesson(number: int, minutes: int) -> Part:
 
 #: What the leader does in every lesson.
 IN_EACH_LESSON = Message(
-    "In each lesson: call everyone to it and let them look; each predicts alone, then says why to a neighbour; reveal, "
-    "and let somebody who was wrong say what they had expected; then the steps that show it."
+    "In each lesson: call everyone to it and let them look; each predicts alone, then explains the prediction to a "
+    "neighbor; reveal, and let somebody who was wrong say what they had expected; then open the steps that show it."
 )
 _ARRIVE = (
     "Everybody opens the page by the QR code. Say what BERT is: an encoder that learns from text with words masked."
@@ -102,7 +102,7 @@ _TRAIN = (
 PLANS = (
     Plan(
         (
-            "Explain masked language modelling, and what both directions of context are good for.",
+            "Explain masked language modeling, and what both directions of context are good for.",
             "Read an attention map, and say why a weight is not an explanation.",
             "Say what fine-tuning adds to a pretrained encoder.",
         ),
@@ -189,7 +189,7 @@ PLANS = (
             Part(
                 10,
                 "Look at the classifiers",
-                "Scores beside the majority baseline and a model from random weights; sentences that fool it; why.",
+                "Scores compared with the majority baseline and random weights; sentences that fool it; why.",
                 runs="end",
             ),
             _lesson(14, 6),
