@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.embedding_pairs import normal
 from benchmarks.training_data.unanswerable_questions import tested_passages
-from bertviz_lab.data.corpora.sentences import split_sentences
+from bertviz_lab.data.documents import split_sentences
 
 _QUESTIONS = 60_000
 _PASSAGE = 80  # words of a passage at least, where its paragraph has so many

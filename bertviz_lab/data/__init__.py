@@ -1,6 +1,7 @@
 """Data: files in, batches out.
 
-In reading order: `corpora` (files to documents to sentences), `pretraining` (sentences to masked batches), `tasks`
-(labelled files to examples to batches), `batches` (of either) and `prefetch` (made ahead of time), `samples` (texts and
-examples that ship), `probes` (minimal pairs).
+In reading order: `documents` (documents and sentences), `samples` (texts and examples that ship), `corpora` (files to
+documents), `pretraining` (sentences to masked batches), `examples` (one of each task), `formats` (labeled files to
+examples), `tasks` (examples to batches), `batches` (of either), `prefetch` (made ahead of time), `loaders` (batches in
+one call), `probes` (minimal pairs).
 """

@@ -8,9 +8,8 @@ step by step), `token_text` (what a token says in a text), `mask_spelling` (advi
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
 from bertviz_lab.tokenization.explain import MergeStep, PathStep, PieceScore, SplitStep, WordSplit, explain
-from bertviz_lab.tokenization.mask_spelling import check_mask_spelling
 from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several
-from bertviz_lab.tokenization.token_text import ids_named, token_name, token_text
+from bertviz_lab.tokenization.token_text import check_mask_spelling, ids_named, token_name, token_text
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
 
 __all__ = [

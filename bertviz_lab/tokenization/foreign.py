@@ -1,8 +1,8 @@
-"""A tokenizer.json of a stranger: which stages it may have, and a trial before it is used.
+"""Check the stages of an untrusted tokenizer.json.
 
 The library runs whatever a file describes: a regular expression that takes minutes, replacements that multiply a text,
-words that are split in quadratic time. So the stages must be known ones that work in time and memory proportional to
-the text, and texts of the worst shapes are tried in a confined process first.
+words that are split in quadratic time. So every stage must be a known one that works in time and memory proportional
+to the text. `tokenizer.try_tokenizer` then tries texts of the worst shapes in a confined process.
 """
 
 import base64
@@ -35,20 +35,6 @@ _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _LONGEST_WORD = 1_000  # characters; WordPiece takes time quadratic in them, Unigram times those of its longest piece
 _LONGEST_REPLACEMENT = 72  # bytes; the ligature of 18 letters in NFKC has 33
 _MOST_ADDED = 20_000  # tokens outside the vocabulary
-_TRIED_CHARACTERS = 50_000
-#: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
-_TRIED = (
-    "a",
-    "ab ",
-    ".",
-    "e\u0301",
-    "\u5b57",
-    " ",
-    "\U0001f469\u200d",
-    "The cat sat. 12,000 \u00e9t\u00e9 ",
-    "\ufdfa",
-    "Aa!1\n",
-)
 
 
 def check_stages(state: dict[str, Any], path: Path) -> None:
@@ -70,7 +56,12 @@ def check_stages(state: dict[str, Any], path: Path) -> None:
         raise _refusal(path, f"it splits words of more than {_LONGEST_WORD:,} characters")
     if state["model"].get("type") == "Unigram":
         check_pieces((str(entry[0]) for entry in state["model"]["vocab"] if isinstance(entry, list) and entry), path)
-    if len(state.get("added_tokens") or ()) > _MOST_ADDED:
+    check_added(len(state.get("added_tokens") or ()), path)
+
+
+def check_added(count: int, path: Path) -> None:
+    """Raise `InputError` for more added tokens than any published tokenizer has."""
+    if count > _MOST_ADDED:
         raise _refusal(path, f"it has more than {_MOST_ADDED:,} added tokens")
 
 
@@ -97,20 +88,6 @@ def _decoded(text: Any, path: Path) -> bytes:
         return base64.b64decode(text, validate=True)
     except (ValueError, TypeError) as error:
         raise _refusal(path, "its table of character replacements is damaged") from error
-
-
-def try_tokenizer(folder: Path) -> int:
-    """Tokenize texts of the worst shapes with the tokenizer in a folder; its vocabulary's size.
-
-    To be run confined. Raises `InputError` as `Tokenizer.load`.
-    """
-    from bertviz_lab.tokenization.tokenizer import Tokenizer  # which reads its files with `check_stages`
-
-    tokenizer = Tokenizer.load(folder)
-    for part in _TRIED:
-        text = (part * _TRIED_CHARACTERS)[:_TRIED_CHARACTERS]
-        tokenizer.encode(text, max_length=512)
-    return tokenizer.vocab_size
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders
 
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
 from bertviz_lab.tokenization.encoding import Encoding, kept_positions, split_at_punctuation, token_span
@@ -23,6 +25,22 @@ Algorithm = Literal["wordpiece", "bpe", "unigram"]
 _ALGORITHMS: dict[str, Algorithm] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 # Texts per call of the library: enough for every core, few enough that their encodings fit in memory.
 _BATCH = 1024
+#: The files of a tokenizer on the Hugging Face hub.
+_HUB_FILES = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "spm.model")
+_TRIED_CHARACTERS = 50_000
+#: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
+_TRIED = (
+    "a",
+    "ab ",
+    ".",
+    "e\u0301",
+    "\u5b57",
+    " ",
+    "\U0001f469\u200d",
+    "The cat sat. 12,000 \u00e9t\u00e9 ",
+    "\ufdfa",
+    "Aa!1\n",
+)
 
 
 class Tokenizer:
@@ -106,6 +124,29 @@ class Tokenizer:
             InputError: A file or a special token is missing, or a file is damaged; the message names it.
         """
         return cls(*tokenizer_files.read_folder(Path(folder)))
+
+    @classmethod
+    def from_pretrained(cls, name: str | PathLike[str]) -> "Tokenizer":
+        """Load the tokenizer of a model: the name of a shipped one, a folder (also a run's), or a hub id.
+
+        Raises:
+            InputError: There is no such model, or `load` refuses its tokenizer.
+        """
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            of_run = folder / "model"
+            return cls.load(of_run if of_run.is_dir() and not tokenizer_files.holds_tokenizer(folder) else folder)
+        if re.fullmatch(r"[\w-]+", str(name)) and (SHIPPED / str(name)).is_dir():
+            return cls.load(SHIPPED / str(name))
+        from huggingface_hub import snapshot_download
+
+        try:
+            return cls.load(snapshot_download(str(name), allow_patterns=list(_HUB_FILES)))
+        except (OSError, ValueError) as error:  # no such repository, not a name, no network
+            shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
+            raise InputError(
+                f"There is no model {str(name)[:80]!r}: give a folder, a hub id, or a shipped model ({shipped})."
+            ) from error
 
     @classmethod
     def from_vocab(cls, vocab_txt: str | PathLike[str], lowercase: bool = True) -> "Tokenizer":
@@ -306,6 +347,17 @@ class Tokenizer:
     def __repr__(self) -> str:
         case = "lowercased" if self.lowercase else "cased"
         return f"Tokenizer({self.algorithm}, {case}, {self.vocab_size:,} tokens, {self.fingerprint})"
+
+
+def try_tokenizer(folder: Path) -> int:
+    """Tokenize texts of the worst shapes with the tokenizer in a folder and return the size of its vocabulary.
+
+    To be run confined. Raises `InputError` as `Tokenizer.load`.
+    """
+    tokenizer = Tokenizer.load(folder)
+    for part in _TRIED:
+        tokenizer.encode((part * _TRIED_CHARACTERS)[:_TRIED_CHARACTERS], max_length=512)
+    return tokenizer.vocab_size
 
 
 def _sides(segments: Sequence[int | None]) -> list[int]:

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tokenizers import AddedToken, processors
 from tokenizers import Tokenizer as Backend
-from tokenizers import processors
 
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization.foreign import check_stages
+from bertviz_lab.tokenization.foreign import check_added, check_stages
 from bertviz_lab.tokenization.pipeline import SpecialTokens, bpe_backend, template, wordpiece_backend
 from bertviz_lab.tokenization.sentencepiece_file import read_sentencepiece
 
@@ -31,6 +31,18 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
         raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")
     config = _read_object(folder / "tokenizer_config.json", required=False)
     declared = {**config, **_read_object(folder / "special_tokens_map.json", required=False)}
+    backend, special = _read_backend(folder, config, declared)
+    _add_tokens(backend, special, folder, declared)
+    return backend, special
+
+
+def holds_tokenizer(folder: Path) -> bool:
+    """Return whether a folder has one of the files that `read_folder` reads."""
+    return any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model"))
+
+
+def _read_backend(folder: Path, config: dict[str, Any], declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
+    """Return the tokenizer of the first file of its family that the folder has."""
     if (folder / "tokenizer.json").is_file():
         return _read_tokenizer_json(folder / "tokenizer.json", declared)
     if (folder / "vocab.txt").is_file():
@@ -60,6 +72,47 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
                 "which writes the tokenizer.json that is read here."
             )
     raise InputError(f"The folder {folder} holds no tokenizer: tokenizer.json and vocab.txt are both missing.")
+
+
+def _add_tokens(backend: Backend, special: SpecialTokens, folder: Path, declared: dict[str, Any]) -> None:
+    """Add the tokens that added_tokens.json and the `added_tokens_decoder` of tokenizer_config.json state.
+
+    Raises `InputError` where a token cannot have the id that the files give it.
+    """
+    extra = [*_spellings(declared.get("additional_special_tokens")), *_spellings(declared.get("extra_special_tokens"))]
+    stated: dict[str, tuple[int, dict[str, Any]]] = {}
+    for token, token_id in _read_object(folder / "added_tokens.json", required=False).items():
+        stated[token] = token_id, {"special": token in extra}
+    decoder = declared.get("added_tokens_decoder")
+    for token_id, entry in decoder.items() if isinstance(decoder, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("content"), str) and str(token_id).isdigit():
+            stated[entry["content"]] = int(token_id), entry
+    vocab = backend.get_vocab(with_added_tokens=True)
+    known = {token.content for token in backend.get_added_tokens_decoder().values()}
+    check_added(len(known) + len(stated), folder)
+    for token, (token_id, entry) in sorted(
+        stated.items(), key=lambda item: (not isinstance(item[1][0], int), item[1][0])
+    ):
+        if token in special.all or token in known:
+            continue
+        expected = vocab.get(token, len(vocab))
+        if not token or token_id != expected:
+            raise InputError(
+                f"The folder {folder} gives the added token {token[:40]!r} the id {token_id}, and its vocabulary has "
+                f"{expected} for it: save the tokenizer with transformers' AutoTokenizer, which writes tokenizer.json."
+            )
+        flags = {name: bool(entry.get(name)) for name in ("lstrip", "rstrip", "single_word", "special")}
+        backend.add_tokens([AddedToken(token, normalized=bool(entry.get("normalized", not flags["special"])), **flags)])
+        vocab[token] = token_id
+    marked = [token for token in extra if token in vocab and token not in known and token not in stated]
+    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in marked])
+
+
+def _spellings(tokens: Any) -> list[str]:
+    """Return the spellings in a list, or an object, of tokens that are strings or objects."""
+    listed = list(tokens.values()) if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
+    contents = [token.get("content") if isinstance(token, dict) else token for token in listed]
+    return [content for content in contents if isinstance(content, str) and content]
 
 
 def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
@@ -134,6 +187,9 @@ def write_folder(
         "clean_up_tokenization_spaces": False,
         **named,
     }
+    added = sorted(backend.get_added_tokens_decoder().items())
+    if extra := [token.content for _, token in added if token.special and token.content not in special.all]:
+        config["additional_special_tokens"] = extra
     if max_length is not None:
         config["model_max_length"] = max_length
     vocab = sorted(backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])

@@ -3,9 +3,9 @@
 import zipfile
 from pathlib import Path
 
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.tasks.qa_windows import Window
 
 PROSE = (

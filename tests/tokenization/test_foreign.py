@@ -9,7 +9,7 @@ import pytest
 
 from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.confined import Confinement, run_confined
-from bertviz_lab.tokenization.foreign import try_tokenizer
+from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from tests.little import little_tokenizer
 
 CATASTROPHIC = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}

@@ -264,3 +264,36 @@ def test_vocabulary_of_bpe_without_its_merges_is_refused(bpe, tmp_path):
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"put the tokenizer\.json beside it"):
         Tokenizer.load(tmp_path)
+
+
+# Added tokens, and names of models
+
+
+@pytest.mark.parametrize("file", ["added_tokens.json", "tokenizer_config.json"])
+def test_added_tokens_without_tokenizer_json_have_their_ids_and_survive_a_save(file, tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "the", "cat"])
+    decoder = {"7": {"content": "<user>", "special": True}, "8": {"content": "covid19", "special": False}}
+    listed = {"covid19": 8, "<user>": 7} if file.startswith("added") else {"added_tokens_decoder": decoder}
+    (tmp_path / file).write_text(json.dumps(listed))
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.encode("the <user> covid19 cat").ids == (2, 5, 7, 8, 6, 3)
+    tokenizer.save(tmp_path / "saved")
+    theirs = AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert theirs("the <user> covid19 cat")["input_ids"] == [2, 5, 7, 8, 6, 3]
+    assert ("<user>" in theirs.all_special_tokens) == (file == "tokenizer_config.json")
+
+
+def test_an_added_token_that_cannot_have_its_id_is_refused(tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "the"])
+    (tmp_path / "added_tokens.json").write_text('{"<user>": 9}')
+    with pytest.raises(InputError, match=r"'<user>' the id 9, and its vocabulary has 6"):
+        Tokenizer.load(tmp_path)
+
+
+def test_a_tokenizer_is_loaded_by_the_name_of_a_shipped_model_or_a_folder(wordpiece, tmp_path):
+    shipped = Tokenizer.from_pretrained("wiki-mini")
+    assert shipped.vocab_size > 1_000
+    wordpiece.save(tmp_path / "model")
+    assert Tokenizer.from_pretrained(tmp_path).fingerprint == wordpiece.fingerprint
+    with pytest.raises(InputError, match=r"There is no model 'no-such-model': .* \(.*wiki-mini"):
+        Tokenizer.from_pretrained("no-such-model")

@@ -16,7 +16,7 @@ import numpy as np
 
 from bertviz_lab.data.corpora.health_warnings import Findings, warnings_about
 from bertviz_lab.data.corpora.read import MAX_BYTES, Document, ReadingNotes, read_documents
-from bertviz_lab.data.corpora.sentences import count_words
+from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 

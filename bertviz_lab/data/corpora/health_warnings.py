@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sentences import LONGEST_SENTENCE
+from bertviz_lab.data.documents import LONGEST_SENTENCE
 
 _FEW_TOKENS = 20_000
 _MANY_UNKNOWN = 0.02

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
@@ -20,8 +19,9 @@ from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
 from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
-from bertviz_lab.data.corpora.sentences import split_and_count
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Source, close_archives, find_sources, given_twice
+from bertviz_lab.data.documents import Document, split_and_count
+from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
 
 __all__ = ["DOCUMENT_MODES", "MAX_BYTES", "PART_SENTENCES", "Document", "ReadingNotes", "read_documents"]
@@ -99,8 +99,6 @@ def sort_entries(
 
 
 def _sample(path: str) -> Callable[[], Iterator[Document]]:
-    from bertviz_lab.data.samples import SAMPLES  # imported here: samples depend on this package
-
     name, _, part = path.removeprefix(SAMPLE_PREFIX).partition(":")
     if name not in SAMPLES:
         raise InputError(f"There is no sample {quoted(name)}; there are {', '.join(sorted(SAMPLES))}.")

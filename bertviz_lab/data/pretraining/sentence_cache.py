@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 
 _PART = 5_000  # sentences of a document that are handed out at once, so that a whole book is never held
 

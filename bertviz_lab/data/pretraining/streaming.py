@@ -16,7 +16,7 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName, ResumableRows, row
 from bertviz_lab.data.corpora.formats.records import text_field_of
 from bertviz_lab.data.corpora.formats.text import cell_paragraphs
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.corpora.sentences import split_sentences
+from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
 from bertviz_lab.data.pretraining.sentence_pairs import Examples

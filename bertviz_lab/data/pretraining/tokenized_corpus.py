@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

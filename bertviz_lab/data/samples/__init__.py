@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.samples import docstrings, tiny_town
 
 

@@ -17,8 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bertviz_lab.data.corpora.document import Document
-from bertviz_lab.data.corpora.sentences import split_sentences
+from bertviz_lab.data.documents import Document, split_sentences
 from bertviz_lab.errors import InputError
 
 #: Folders of the library without prose about it: tests, other people's packages, tables of characters.

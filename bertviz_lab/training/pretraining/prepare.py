@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus

@@ -12,7 +12,7 @@ from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import is_run_id, short_name
-from bertviz_lab.tokenization.foreign import try_tokenizer
+from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor

@@ -1,6 +1,7 @@
 """One format after the other: lines, Markdown, tables and JSON as documents."""
 
 import json
+import time
 
 import pytest
 
@@ -107,6 +108,18 @@ def test_markdown_loses_its_markup_and_keeps_its_words(tmp_path):
         "quoted words",
         "snake_case_name stays.",
     )
+
+
+@pytest.mark.parametrize("unit", ["# ", "# a ", "> ", "- ", "* ", "`", "[a](", "<a ", "_a"])
+def test_markdown_is_read_in_time_that_grows_linearly_with_its_lines(tmp_path, unit):
+    def seconds(size: int) -> float:
+        path = written(tmp_path, "a.md", f"Words.\n\n# {unit * (size // len(unit))}x\n")
+        began = time.process_time()
+        read(path)
+        return time.process_time() - began
+
+    small = min(seconds(8_000) for _ in range(3))
+    assert seconds(64_000) < 24 * small + 0.1
 
 
 def test_a_heading_of_the_second_level_begins_a_document(tmp_path):

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.health import HealthReport, examine, examine_files, examine_with_tokenizer
+from bertviz_lab.data.documents import Document
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from tests.data.support import PROSE, written

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.corpora.read import PART_SENTENCES, Document, ReadingNotes, read_documents
-from bertviz_lab.data.corpora.sentences import LONGEST_SENTENCE, clean_text, count_words, split_sentences
+from bertviz_lab.data.documents import LONGEST_SENTENCE, clean_text, count_words, split_sentences
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, written
 

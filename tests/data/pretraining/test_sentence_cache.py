@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining import sentence_cache
 from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.data.samples.docstrings import documents, prose
 from bertviz_lab.errors import InputError

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

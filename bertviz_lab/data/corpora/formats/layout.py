@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bertviz_lab.data.corpora.sentences import split_sentences
+from bertviz_lab.data.documents import split_sentences
 
 #: With at least this share of one-sentence blocks, blank lines separate sentences, not documents.
 _MANY_SINGLE = 0.5

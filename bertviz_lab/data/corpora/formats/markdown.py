@@ -15,7 +15,7 @@ from bertviz_lab.data.corpora.reading_notes import FileNotes
 _FRONT_MATTER_LINES = 200
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})$")
 _RULE = re.compile(r"^ {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
 _ITEM = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?")
@@ -58,7 +58,7 @@ def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Par
             continue
         heading = _HEADING.match(line)
         if heading or (paragraph.lines and _UNDERLINE.match(line)):
-            title = heading[2] if heading else paragraph.take()
+            title = heading[2].rstrip("# \t") if heading else paragraph.take()
             for text in paragraph.end():
                 yield plain(text)
             if documents == "auto" and (not heading or len(heading[1]) <= 2):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.documents import Document
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
 from bertviz_lab.data.samples.tiny_town.world import NUMBERS, TOOL_HOMES, World, draw
 

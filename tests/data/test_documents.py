@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sentencex
 
-from bertviz_lab.data.corpora.sentences import split_sentences
+from bertviz_lab.data.documents import split_sentences
 
 #: A hundred sentences in their order, one a line, written for this test: every second has an abbreviation or ordinal.
 SENTENCES = (Path(__file__).parent / "german_sentences.txt").read_text(encoding="utf-8").splitlines()

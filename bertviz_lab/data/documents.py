@@ -1,4 +1,6 @@
-"""Split paragraphs into sentences with the `sentencex` library, and limit their length.
+"""Documents, and paragraphs split into sentences with the `sentencex` library.
+
+Next-sentence prediction depends on documents: adjacent sentences are pairs only within one of them.
 
 `sentencex` (Wikimedia) handles abbreviations and quotations and splits 50 MB of prose in about a second, but never
 splits inside a quotation or bracket, however long. Such a sentence is split again with those marks removed, and what is
@@ -7,6 +9,7 @@ that is German by its commonest words; terminators of all scripts are recognised
 """
 
 import re
+from dataclasses import dataclass
 from itertools import chain
 
 import sentencex
@@ -40,6 +43,22 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
 _OPENING = re.compile(r"""(?<!\w)["“„«‘'(\[]+(?=\w)""")
 _CLOSING = re.compile(r"""(?<=[.!?…])["”“»’')\]]+(?=\s|$)""")
 _CLAUSE_ENDS = ";:,)—–،؛、；：，"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A coherent text.
+
+    Attributes:
+        name: its source (a file name, with a number where a file holds several), for display.
+        sentences: its sentences in reading order, each on one line and not empty.
+        continues: True for a continuation of the previous document. A very long document is split into parts to
+            limit memory; counts and sentence pairs continue across the parts.
+    """
+
+    name: str
+    sentences: tuple[str, ...]
+    continues: bool = False
 
 
 def clean_text(text: str) -> str:
