@@ -13,7 +13,7 @@ from bertviz_lab import (
     interpret,
     show,
 )
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.interpret import Results
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.runs.events import EvalDone, Preparing, StepDone, to_json

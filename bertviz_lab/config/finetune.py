@@ -159,7 +159,7 @@ class FinetuneConfig(TrainingConfig):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How the files are to be read, for `data.tasks.loading.read_task`."""
+        """How the files are to be read, for `data.formats.read`."""
         return {name: getattr(self, name) for name in READING}
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (
 run), `results` (of a fine-tuning) and `family_notes` (how a model differs from BERT).
 """
 
-from bertviz_lab.data.tasks.examples import texts_of_example
+from bertviz_lab.data.examples import texts_of_example
 from bertviz_lab.interpret.attention import (
     METRICS,
     AttentionScores,

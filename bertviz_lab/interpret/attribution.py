@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Example,
     LabelledText,
     LabelledWords,

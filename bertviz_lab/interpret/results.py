@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Example,
     LabelledText,
     LabelledWords,

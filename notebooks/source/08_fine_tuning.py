@@ -21,8 +21,8 @@ from pathlib import Path
 import torch
 
 from bertviz_lab import BertForSequenceClassification, FinetuneConfig, finetune, interpret, load_checkpoint, show
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path
-from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.exercise import check
 
 task = read_task([sample_path("topics")])

@@ -17,8 +17,8 @@ import math
 import numpy as np
 
 from bertviz_lab import interpret, load_checkpoint, show
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path
-from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.exercise import check
 from bertviz_lab.metrics import calibration, classification_report
 from bertviz_lab.training.finetuning.predict import predict_with

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.data.tasks.examples import Example
+from bertviz_lab.data.examples import Example
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning import predict

@@ -13,7 +13,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, at_rest
-from tests.data.tasks.loading.support import PASSAGE, question, squad
+from tests.data.formats.support import PASSAGE, question, squad
 from tests.little import little_folder, little_text
 from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.snapshots import little_history

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
-from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question, write_examples
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, write_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions

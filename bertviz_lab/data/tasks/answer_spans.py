@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.examples import Question
+from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.qa_windows import Window
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
 from bertviz_lab.data.tasks.qa_windows import Window, make_windows
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import Kinds, close_archives, find_sources
-from bertviz_lab.data.tasks.examples import Task
+from bertviz_lab.data.examples import Task
 from bertviz_lab.errors import InputError
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 
 from bertviz_lab.config import SHORTEST_SEQUENCE
-from bertviz_lab.data.tasks.examples import Question
+from bertviz_lab.data.examples import Question
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import token_span

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import cast
 
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Example,
     LabelledText,
     LabelledWords,

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Dropped,
     Example,
     LabelledWords,
@@ -19,7 +19,7 @@ from bertviz_lab.data.tasks.examples import (
     labels_of_example,
     texts_of_example,
 )
-from bertviz_lab.data.tasks.loading.raw_data import pluralized, quoted_list
+from bertviz_lab.data.formats.raw import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Dropped,
     Example,
     Label,
@@ -20,14 +20,14 @@ from bertviz_lab.data.tasks.examples import (
     Task,
     texts_of_example,
 )
-from bertviz_lab.data.tasks.loading.columns import Profile, split_header, text_columns
-from bertviz_lab.data.tasks.loading.label_columns.label_cells import LabelCells
-from bertviz_lab.data.tasks.loading.label_columns.labels import is_regression
-from bertviz_lab.data.tasks.loading.load_files import load_raw_data
-from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
-from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
-from bertviz_lab.data.tasks.loading.tables import even_rows
-from bertviz_lab.data.tasks.loading.text_file import open_text, wrong_encoding_told
+from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
+from bertviz_lab.data.formats.label_sets import LabelCells
+from bertviz_lab.data.formats.labels import is_regression
+from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawSentences, column_index
+from bertviz_lab.data.formats.registry import load_raw_data
+from bertviz_lab.data.formats.tables import even_rows
+from bertviz_lab.data.formats.text_files import open_text, wrong_encoding_told
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.

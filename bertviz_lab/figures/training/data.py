@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.data.tasks.examples import Example, FileInfo, LabelledWords, Question
+from bertviz_lab.data.examples import Example, FileInfo, LabelledWords, Question
 from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payload
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 

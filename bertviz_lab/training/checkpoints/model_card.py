@@ -8,8 +8,8 @@ from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunCo
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.options import options_of
 from bertviz_lab.config.pretrain import RECIPES
+from bertviz_lab.data.examples import Task
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
-from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, model_name
 from bertviz_lab.training.finetuning.task_data import TaskSplits

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.predict import predict_with, task_of

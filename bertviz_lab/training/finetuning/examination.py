@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.tasks.examples import Example, FileInfo
+from bertviz_lab.data.examples import Example, FileInfo
 from bertviz_lab.data.tasks.task_report import TaskReport, examine_task
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.finetuning.task_data import load_task_splits

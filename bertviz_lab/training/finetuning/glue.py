@@ -16,8 +16,8 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import SUITE_SETTINGS
+from bertviz_lab.data.formats.read import read_pair
 from bertviz_lab.data.tasks.glue import GlueFiles, find_glue
-from bertviz_lab.data.tasks.loading.read_task import read_pair
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder, load_checkpoint

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from bertviz_lab.config import SHORTEST_SEQUENCE
-from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Example,
     Label,
     LabelledText,
@@ -22,9 +21,10 @@ from bertviz_lab.data.tasks.examples import (
     labels_of_example,
     read_examples,
 )
+from bertviz_lab.data.formats.held_out import check_known
+from bertviz_lab.data.formats.read import read_for_model
+from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.features import Limits, encode_examples
-from bertviz_lab.data.tasks.loading.held_out import check_known
-from bertviz_lab.data.tasks.loading.read_task import read_for_model
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForQuestionAnswering,

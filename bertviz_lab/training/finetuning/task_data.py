@@ -15,8 +15,7 @@ import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.samples.task_samples import sample_path
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Example,
     Task,
     TaskData,
@@ -24,7 +23,8 @@ from bertviz_lab.data.tasks.examples import (
     texts_of_example,
     write_examples,
 )
-from bertviz_lab.data.tasks.loading.read_task import read_splits
+from bertviz_lab.data.formats.read import read_splits
+from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json

@@ -20,7 +20,7 @@ from bertviz_lab.ui.server.validation import MOST_CHARACTERS, checked
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.examples import Example, Task
+    from bertviz_lab.data.examples import Example, Task
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
     from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 
@@ -83,7 +83,7 @@ def predict_file(session: AppState, model: str, file: str, query: str = "") -> I
 
 def search_file(session: AppState, model: str, file: str, query: str) -> Iterator[_Answer]:
     """The texts of a file by the cosine of their embeddings and that of a query, and a sentence on the nearest."""
-    from bertviz_lab.data.tasks.examples import LabelledText
+    from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.interpret import semantic_search
     from bertviz_lab.training.finetuning.predict import write_csv
 
@@ -151,7 +151,7 @@ def _inputs(
 
 def _check_cost(checkpoint: "Checkpoint", examples: "Sequence[Example]") -> None:
     """Raises `InputError` for more texts, by their length, than twenty questions may take together."""
-    from bertviz_lab.data.tasks.examples import texts_of_example
+    from bertviz_lab.data.examples import texts_of_example
     from bertviz_lab.interpret.inputs import forward_operations
 
     longest = checkpoint.max_length

@@ -17,8 +17,8 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
+    from bertviz_lab.data.examples import Task
     from bertviz_lab.data.probes import MinimalPair
-    from bertviz_lab.data.tasks.examples import Task
     from bertviz_lab.data.tasks.unlabelled_inputs import TaskInputs
     from bertviz_lab.training.finetuning.examination import Examination
 

@@ -32,8 +32,8 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
 
     They are of those that its run held out, or of a sample of its task where it is of no run.
     """
-    from bertviz_lab.data.tasks.examples import read_examples
-    from bertviz_lab.data.tasks.loading.read_task import read_task
+    from bertviz_lab.data.examples import read_examples
+    from bertviz_lab.data.formats.read import read_task
     from bertviz_lab.interpret import texts_of_example
     from bertviz_lab.training.finetuning.predict import task_of
 

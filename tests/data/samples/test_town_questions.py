@@ -7,6 +7,8 @@ from itertools import islice
 
 import pytest
 
+from bertviz_lab.data.examples import Question
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town import imagine
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
@@ -19,8 +21,6 @@ from bertviz_lab.data.samples.tiny_town.questions import (
     write_questions,
 )
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
-from bertviz_lab.data.tasks.examples import Question
-from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 
 TOLD = list(islice(imagine(5), 600))

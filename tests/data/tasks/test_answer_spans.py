@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.answer_spans import extract_answers
-from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.data.tasks.qa_windows import make_windows
 from tests.data.support import max_context_of, offsets_of
 from tests.little import little_checkpoint

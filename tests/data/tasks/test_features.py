@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.data.tasks.features import Limits, encode_examples
 from tests.little import little_text
 

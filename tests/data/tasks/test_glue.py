@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.examples import LabelledText
+from bertviz_lab.data.formats.read import read_pair
 from bertviz_lab.data.tasks.glue import GLUE, find_glue, unpack_glue
-from bertviz_lab.data.tasks.loading.read_task import read_pair
 from tests.data.tasks.glue_files import HUB, label_of, rows, write_archive, write_as_published, write_hub_copy
 
 SPLITS = {task.name: ["matched", "mismatched"] if task.name == "mnli" else ["dev"] for task in GLUE}

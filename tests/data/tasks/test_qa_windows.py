@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bertviz_lab import InputError, Tokenizer
+from bertviz_lab.data.examples import Answer, Question
 from bertviz_lab.data.tasks import qa_windows
-from bertviz_lab.data.tasks.examples import Answer, Question
 from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
 from tests.data.support import max_context_of, offsets_of
 from tests.little import little_text

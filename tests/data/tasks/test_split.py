@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, TaskData
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 

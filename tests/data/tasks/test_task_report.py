@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bertviz_lab.data.tasks.examples import Answer, Dropped, LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.examples import Answer, Dropped, LabelledText, LabelledWords, Question, TaskData
 from bertviz_lab.data.tasks.task_report import ClassCount, examine_task
 from bertviz_lab.tokenization import Tokenizer
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.loading.raw_data import DropReport
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question
+from bertviz_lab.data.formats.raw import DropReport
 from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file, read_inputs
 from bertviz_lab.errors import InputError
 from tests.training.finetuning.support import examples, write

@@ -3,7 +3,7 @@
 import pytest
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, texts_of_example
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, texts_of_example
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.interpret.attribution import explain_example

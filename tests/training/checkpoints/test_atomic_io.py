@@ -10,7 +10,7 @@ import pytest
 from filelock import Timeout
 
 import bertviz_lab
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.training.checkpoints import atomic_io
 from bertviz_lab.training.checkpoints.atomic_io import (
     atomic_folder,

@@ -11,11 +11,11 @@ import pytest
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.config import SHIPPED
+from bertviz_lab.data.examples import LabelledText, Question
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
-from bertviz_lab.data.tasks.examples import LabelledText, Question
-from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.interpret import classify, probe, semantic_search
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots

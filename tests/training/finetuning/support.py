@@ -9,8 +9,7 @@ import torch
 
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, write_out
-from bertviz_lab.data.tasks.examples import (
+from bertviz_lab.data.examples import (
     Answer,
     Example,
     Label,
@@ -20,6 +19,7 @@ from bertviz_lab.data.tasks.examples import (
     Task,
     labels_of_example,
 )
+from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, write_out
 from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertviz_lab.data.tasks.examples import read_examples
+from bertviz_lab.data.examples import read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint

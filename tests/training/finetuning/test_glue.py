@@ -62,7 +62,7 @@ def test_each_task_and_seed_is_scored_on_its_published_set(model: str, data: Pat
 
 
 def test_scores_are_those_of_the_run_s_model_by_scikit_learn(model: str, data: Path, tmp_path: Path) -> None:
-    from bertviz_lab.data.tasks.loading.read_task import read_task
+    from bertviz_lab.data.formats.read import read_task
 
     out = tmp_path / "out"
     *_, run = plan(model, data, out)

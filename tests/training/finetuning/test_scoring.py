@@ -14,8 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.predictions.label_sets import (
     multi_label_predictions,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bertviz_lab.data.tasks.examples import Answer, LabelledWords, Question
+from bertviz_lab.data.examples import Answer, LabelledWords, Question
 from bertviz_lab.figures.strips import Span
 from bertviz_lab.figures.training.data import AnswerExample, LabelExample, NumberExample, WordsExample
 

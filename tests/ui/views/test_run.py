@@ -14,7 +14,7 @@ import pytest
 
 from bertviz_lab import InputError, interpret
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.interpret import Results, read_results
 from bertviz_lab.jobs.retention import bytes_below
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction

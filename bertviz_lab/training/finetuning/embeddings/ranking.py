@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.examples import RelatedTexts
+from bertviz_lab.data.examples import RelatedTexts
 from bertviz_lab.metrics import cosine_ranks, regression_report, retrieval_report
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 

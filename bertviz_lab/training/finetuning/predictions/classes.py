@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText
+from bertviz_lab.data.examples import Example, LabelledText
 from bertviz_lab.metrics import ClassificationReport, classification_report
 from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText
+from bertviz_lab.data.examples import Example, LabelledText
 from bertviz_lab.data.tasks.features import Features, multi_hot
 from bertviz_lab.metrics import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bertviz_lab import strict_json
-from bertviz_lab.data.tasks.examples import Example
+from bertviz_lab.data.examples import Example
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 
 #: The label, in scores, of what has one that the model does not know.

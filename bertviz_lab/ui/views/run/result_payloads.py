@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from bertviz_lab.data.tasks.examples import LabelledWords, Question, RelatedTexts
+from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.data import (
     AnswerExample,

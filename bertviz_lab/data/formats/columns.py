@@ -1,0 +1,265 @@
+"""The columns of a table: whether the first row is a header, and which columns are the text, its pair and the label.
+
+Common names decide (`sentence1`, `hypothesis`, `label` ...). Without them the content does: texts are long, a label is
+one of a few short values, and a column of row numbers or of one constant value is neither.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.formats.labels import is_missing, number_of
+from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
+from bertviz_lab.data.formats.raw import RawTable, column_index, quoted_list
+from bertviz_lab.errors import InputError
+
+#: Names of the two texts of a pair, in lower case like all names here.
+PAIR_NAMES = (
+    ("anchor", "positive"), ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
+    ("#1 string", "#2 string"),
+    ("question", "passage"), ("question", "sentence"), ("question", "context"), ("query", "passage"),
+    ("query", "document"), ("claim", "evidence"), ("text_a", "text_b"), ("text1", "text2"), ("text_1", "text_2"),
+    ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("string1", "string2"), ("s1", "s2"),
+)  # fmt: skip
+#: Names of the columns of texts that belong together, for embeddings.
+RELATED_NAMES = (
+    ("query", "positive"), ("question", "positive"), ("question", "answer"),
+    ("questions", "answers"), ("query", "answer"), ("source", "target"), ("title", "body"), *PAIR_NAMES,
+)  # fmt: skip
+#: Names of a single text and of the label, the likeliest first.
+SINGLE_TEXT_NAMES = (
+    *TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase",
+)  # fmt: skip
+LABEL_NAMES = (
+    "label", "labels", "gold_label", "class", "category", "sentiment", "target", "score", "quality", "is_duplicate",
+    "coarse_label", "intent", "emotion", "topic", "stars", "rating", "similarity", "similarity_score",
+    "relatedness_score", "polarity", "airline_sentiment", "label-coarse", "fine_label", "tag", "answer", "type", "y",
+)  # fmt: skip
+#: Names of columns that are neither text nor label.
+METADATA_NAMES = frozenset(
+    {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
+)
+_MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
+_PROFILE_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Indexes of the columns that are used; `text_b` is None for single texts."""
+
+    text_a: int
+    text_b: int | None
+    label: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a column holds.
+
+    Attributes:
+        rows: of the table.
+        distinct: different values in all rows.
+        length: mean number of characters; this and the following are measured on a sample of the rows.
+        spaced: fraction of values with a space inside.
+        words: mean number of words.
+        filled: fraction of values that are not missing.
+        numbers, decimals: fractions of the values that are not missing.
+    """
+
+    rows: int
+    distinct: int
+    length: float
+    spaced: float
+    words: float
+    filled: float
+    numbers: float
+    decimals: float
+
+    @classmethod
+    def of(cls, values: list[str]) -> "Profile":
+        sample = values[:: max(1, len(values) // _PROFILE_ROWS)]
+        count = max(1, len(sample))
+        filled = [value for value in sample if not is_missing(value)]
+        numbers = [value for value in filled if number_of(value) is not None]
+        stripped = [value.strip() for value in sample]
+        return cls(
+            rows=len(values),
+            distinct=len(set(values)),
+            length=sum(map(len, stripped)) / count,
+            spaced=sum(" " in value for value in stripped) / count,
+            words=sum(len(value.split()) for value in stripped) / count,
+            filled=len(filled) / count,
+            numbers=len(numbers) / max(1, len(filled)),
+            decimals=sum("." in value for value in numbers) / max(1, len(filled)),
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        return self.distinct <= 1 and self.rows > 1
+
+    @property
+    def is_id(self) -> bool:
+        """Numbers the rows, or names them."""
+        is_unique = self.distinct > 0.9 * self.rows and self.rows >= 5 and self.spaced < 0.05
+        return is_unique and self.length <= _MAX_TITLE_LENGTH and not self.decimals
+
+    @property
+    def is_label(self) -> bool:
+        """One of a few short values, or a number."""
+        if self.is_constant or self.length > _MAX_LABEL_LENGTH or self.filled < 0.5 or self.is_id:
+            return False
+        if self.numbers > 0.9 and self.decimals:
+            return True
+        return self.distinct <= max(2, self.rows // 5)
+
+
+def split_header(table: RawTable, options: ReadOptions) -> None:
+    """Take the names of the columns from the first row of a table, if it is a header."""
+    if table.names is not None or not table.rows or not has_header(table.rows, options):
+        return
+    names = [cell.strip() for cell in table.rows[0]]
+    table.rows, table.numbers = table.rows[1:], table.numbers[1:]
+    if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
+        names = ["", *names]  # R writes row numbers without a column name
+    table.names = names[: table.width]
+
+
+def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
+    """Does the first row name the columns?"""
+    if options.header != "auto":
+        return options.header == "yes"
+    titles = [cell.strip() for cell in rows[0]]
+    lower = [title.lower() for title in titles]
+    if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
+        return False
+    requested = [
+        name.lower() for name in (options.text_a, options.text_b, options.label) if name and not name.isdigit()
+    ]
+    if any(name in lower for name in requested):
+        return True
+    columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
+    recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
+    pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
+    known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
+    if any(name in known_names for name in lower) and not any(
+        r and title for r, title in zip(recurs, titles, strict=True)
+    ):
+        return True
+    if len(rows) < 3 or any(number_of(title) is not None for title in titles if title) or len(set(lower)) < len(lower):
+        return False
+    profiles = [Profile.of(column) for column in columns]
+    if any(p.numbers == 1 and p.filled > 0.5 and title for p, title in zip(profiles, titles, strict=True)):
+        return True
+    text = max(range(len(titles)), key=lambda c: profiles[c].length)
+    title = titles[text]
+    labels = [c for c in range(len(titles)) if c != text and profiles[c].is_label]
+    if not labels or not title or title.count(" ") > 2 or any(recurs[c] for c in labels):
+        return False
+    if any(profiles[c].distinct > max(2, profiles[c].rows // 8) for c in labels):
+        return False
+    # The first row's label occurs nowhere else. It is a header if its text is a title: much shorter than the others, or
+    # one word above classes that all have several examples. Otherwise it is the only example of its class.
+    frequent = all(min(Counter(columns[c]).values()) >= 3 for c in labels)
+    return profiles[text].length > 2 * len(title) or (frequent and " " not in title and title[-1].isalnum())
+
+
+def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None = None) -> Columns:
+    """The columns of a table after `split_header`; those of `like`, a table read before, if both are built alike.
+
+    Raises:
+        InputError: a named column is missing or is named twice, or no column looks like a text or a label.
+    """
+    if like and not any((options.text_a, options.text_b, options.label)):
+        other, columns = like
+        if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
+            return columns
+    given = {
+        role: column_index(name, table.column_names, table.file_name)
+        for role, name in (("text_a", options.text_a), ("text_b", options.text_b), ("label", options.label))
+        if name and not (role == "text_b" and name == NO_TEXT)
+    }
+    if len(set(given.values())) < len(given):
+        raise InputError(f"Texts and label of {quoted(table.file_name)} are to be different columns; name each once.")
+    if table.width < 2:
+        raise InputError(
+            f"{quoted(table.file_name)} has one column only, and a text and a label are needed; name its delimiter, "
+            "or give a file with both."
+        )
+    profiles = [Profile.of(column) for column in table.columns]
+    taken = set(given.values())
+    label = given["label"] if "label" in given else _label_column(table, profiles, taken)
+    text_a, text_b = given.get("text_a"), given.get("text_b")
+    if text_a is None:
+        text_a, pair = text_columns(table, profiles, taken | {label})
+        text_b = pair if text_b is None else text_b
+    elif text_b is None:
+        pair = _partner(table, text_a)
+        text_b = pair if pair != label else None
+    return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
+
+
+def _by_name(table: RawTable, taken: set[int]) -> dict[str, int]:
+    """The columns that are not taken, by their names in lower case; of several with one name the first."""
+    names = reversed(list(enumerate(table.names or [])))
+    return {name.lower(): column for column, name in names if column not in taken}
+
+
+def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int:
+    named = _by_name(table, taken)
+    for name in LABEL_NAMES:
+        if name in named:
+            return named[name]
+    free = [c for c in range(table.width) if c not in taken]
+    metadata = {column for name, column in named.items() if name in METADATA_NAMES}
+    labels = [c for c in free if profiles[c].is_label and c not in metadata]
+    if labels:
+        # Of several, the one with the fewest values, complete ones first; at a tie, the last.
+        return min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
+    if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
+        return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
+    if len(free) == 1:
+        return free[0]
+    raise InputError(
+        f"No column of {quoted(table.file_name)} looks like a label, one of a few short values; name it: "
+        f"{quoted_list(table.column_names, 20)}."
+    )
+
+
+def text_columns(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> tuple[int, int | None]:
+    """The column of the text, and that of the second text of a pair, among those that are not taken."""
+    named = _by_name(table, taken)
+    for first, second in PAIR_NAMES:
+        if first in named and second in named:
+            return named[first], named[second]
+    for name in SINGLE_TEXT_NAMES:
+        if name in named and not profiles[named[name]].is_constant:
+            return named[name], None
+    free = [c for c in range(table.width) if c not in taken]
+    texts = [c for c in free if not (profiles[c].is_constant or profiles[c].is_id or profiles[c].numbers > 0.9)]
+    texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
+    if not texts:
+        raise InputError(f"{quoted(table.file_name)} has no column left for the text; name other columns.")
+    longest = max(texts, key=lambda c: profiles[c].length)
+    seconds = [c for c in texts if c != longest and _is_second(profiles[c], profiles[longest])]
+    if not seconds:
+        return longest, None
+    second_longest = max(seconds, key=lambda c: profiles[c].length)
+    return min(longest, second_longest), max(longest, second_longest)
+
+
+def _is_second(profile: Profile, longest: Profile) -> bool:
+    """A second text beside the longest: several words, rarely the same, and not much shorter."""
+    return (
+        profile.words >= 3
+        and profile.spaced > 0.8
+        and profile.distinct > 0.1 * profile.rows
+        and profile.length > 0.2 * longest.length
+    )
+
+
+def _partner(table: RawTable, text_a: int) -> int | None:
+    """The second column of a pair whose first is given."""
+    named = _by_name(table, set())
+    return next((named[b] for a, b in PAIR_NAMES if named.get(a) == text_a and b in named), None)

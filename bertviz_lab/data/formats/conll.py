@@ -1,0 +1,215 @@
+"""One word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U; and the BIO schemes.
+
+The word is the first column and the label the last, unless other columns are given. Sources: the shared tasks of
+CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and empty nodes
+such as 1.1 are not words of their own).
+
+Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
+
+    IOB1    I-PER I-PER O; B-PER only where a span follows another of its type
+    BIO     B-PER I-PER O
+    BIOES   B-PER E-PER, S-PER for a span of one word (also with M- inside)
+    BILOU   B-PER L-PER, U-PER for a span of one word
+
+Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Ratinov & Roth 2009 (BILOU).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.examples import FileInfo, LabelledWords
+from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.raw import (
+    DropReport,
+    RawSentences,
+    column_index,
+    preview,
+    row_location,
+)
+from bertviz_lab.data.formats.text_files import TextFile
+from bertviz_lab.errors import InputError
+
+PLAIN, OUTSIDE = "plain", "O"
+_BEGIN, _SINGLE, _LAST = "B", ("S", "U"), ("E", "L")
+_PREFIXES = frozenset("BIESLUM")
+_DOCUMENT_START = "-DOCSTART-"
+_CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+#: A file with a larger fraction of malformed sentences is refused.
+_MAX_MALFORMED = 0.2
+_WORDLESS = "line without a word was left out", "lines without a word were left out"
+
+
+def looks_like_conll(lines: Sequence[str]) -> bool:
+    """Are there blank lines between blocks, and in nearly all other lines as many columns, of one word each?"""
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    token_lines = _token_lines(lines)
+    blank_lines = sum(not line.strip() for line in lines)
+    if not token_lines or blank_lines == 0 or blank_lines > len(token_lines):
+        return False
+    delimiter = _find_delimiter(token_lines)
+    rows = [line.split(delimiter or None) for line in token_lines]
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    if width < 2 or count < 0.9 * len(rows):
+        return False
+    words = [row[0] for row in rows if len(row) == width]
+    labels = [row[-1].strip() for row in rows if len(row) == width]
+    if any(" " in label for label in labels):
+        return False
+    is_label_set = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
+    return is_label_set and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+
+
+def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawSentences:
+    """Sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is given.
+
+    Sentences with a line of another width, or with a word without a label, are dropped.
+
+    Raises:
+        InputError: there is only one column, a given column is missing, or too many sentences are malformed.
+    """
+    is_conllu = format_name == "conllu"
+    sample = file.sample()
+    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(sample)
+    sample_rows = [_cells(line, delimiter) for line in _token_lines(sample)]
+    width = Counter(map(len, sample_rows)).most_common(1)[0][0] if sample_rows else 1
+    if width < 2:
+        raise InputError(
+            f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
+        )
+    columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
+    word = column_index(options.text_a or ("form" if is_conllu else columns[0]), columns, file.name)
+    label = column_index(options.label or ("upos" if is_conllu else columns[-1]), columns, file.name)
+    labels = {row[label] for row in sample_rows if len(row) == len(columns)}
+    missing = {"", "_"} if is_conllu else {""}
+
+    def is_comment(line: str) -> bool:
+        """A line that begins with # is a comment, unless it is a word "#" whose label other words have too."""
+        cells = _cells(line, delimiter)
+        return len(cells) != len(columns) or cells[label] not in labels
+
+    info = FileInfo(
+        file.name, format_name, file.encoding, delimiter or " ", columns=columns,
+        text_a=columns[word], label=columns[label], rows=preview(sample_rows),
+    )  # fmt: skip
+    sentences: list[LabelledWords] = []
+    malformed, first_malformed = 0, ""
+    for block in _blocks(file, is_comment):
+        rows = [(number, _cells(line, delimiter)) for number, line in block]
+        uneven = [(number, len(row)) for number, row in rows if len(row) != len(columns)]
+        if uneven:
+            number, cells = uneven[0]
+            report.drop(f"its sentence has a line of {cells} columns, not {len(columns)}", file.name, "line", number)
+            malformed += 1
+            first_malformed = first_malformed or f"{row_location(file.name, 'line', number)} has {cells}"
+            continue
+        if is_conllu:
+            rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
+        for number, row in rows:
+            if not row[word]:
+                report.repair(*_WORDLESS, file.name, "line", number)
+        rows = [(number, row) for number, row in rows if row[word]]
+        unlabelled = [number for number, row in rows if row[label] in missing]
+        if unlabelled:
+            report.drop("its sentence has a word without a label", file.name, "line", unlabelled[0])
+        elif rows:
+            words, labels_of_words = tuple(row[word] for _, row in rows), tuple(row[label] for _, row in rows)
+            sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
+            options.check_count(len(sentences), file.name)
+    if malformed > _MAX_MALFORMED * (malformed + len(sentences)):
+        raise InputError(
+            f"{malformed:,} of {malformed + len(sentences):,} sentences of {quoted(file.name)} have a line that "
+            f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
+        )
+    file.note_losses(report)
+    return RawSentences(info, "line", sentences)
+
+
+def _token_lines(lines: Sequence[str]) -> list[str]:
+    return [line.rstrip("\r\n") for line in lines if line.strip() and not line.startswith(("#", _DOCUMENT_START))]
+
+
+def _find_delimiter(lines: Sequence[str]) -> str:
+    """A tab, or "" for white space of any kind."""
+    with_tab = ["\t" in line.rstrip() for line in lines if line.strip()]
+    return "\t" if sum(with_tab) > 0.9 * len(with_tab) else ""
+
+
+def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
+    """The lines between blank lines, with their numbers and without comments."""
+    block: list[tuple[int, str]] = []
+    with file.lines("\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.isspace() or line.startswith(_DOCUMENT_START):
+                if block:
+                    yield block
+                block = []
+            elif not (line[0] == "#" and is_comment(line)):
+                block.append((number, line))
+    if block:
+        yield block
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    if not delimiter:
+        return line.split()
+    return [cell.strip() for cell in line.rstrip().split(delimiter)]
+
+
+def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
+    """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that do not mark spans."""
+    labels = set(chain.from_iterable(sentences))
+    span_labels = labels - {OUTSIDE}
+    if not span_labels or not all(map(_marks_span, span_labels)):
+        return PLAIN
+    prefixes = {label[0] for label in span_labels}
+    has_untyped = any(len(label) == 1 for label in span_labels)
+    if not prefixes & {"B", "I"} or (has_untyped and OUTSIDE not in labels):
+        return PLAIN  # part-of-speech tags of one letter
+    if prefixes & {"L", "U"}:
+        return "BILOU"
+    if prefixes & {"E", "S", "M"}:
+        return "BIOES"
+    return "IOB1" if _is_iob1(sentences) else "BIO"
+
+
+def _marks_span(label: str) -> bool:
+    return label[0] in _PREFIXES and label[1:2] in ("-", "")
+
+
+def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
+    """Spans begin with I-, and B- occurs only directly after a word of its type."""
+    begins_inside = False
+    for labels in sentences:
+        previous = OUTSIDE
+        for label in labels:
+            if label != OUTSIDE:
+                continues = previous != OUTSIDE and previous[1:] == label[1:]
+                if label[0] == _BEGIN and not continues:
+                    return False
+                begins_inside = begins_inside or not continues
+            previous = label
+    return begins_inside
+
+
+def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
+    """The labels of a sentence as BIO, and how many continued no span: they begin one now."""
+    if scheme == PLAIN:
+        return tuple(labels), 0
+    bio_labels, repaired = [], 0
+    open_type: str | None = None  # of the span that the next label may continue
+    for label in labels:
+        prefix, span_type = label[0], label[1:]  # the type keeps its hyphen
+        if label == OUTSIDE or not _marks_span(label):  # a test set may have labels that decided no scheme
+            bio_labels.append(label)
+            open_type = None
+            continue
+        if prefix == _BEGIN or prefix in _SINGLE or open_type != span_type:
+            repaired += prefix not in (_BEGIN, *_SINGLE) and scheme != "IOB1"
+            bio_labels.append(_BEGIN + span_type)
+        else:
+            bio_labels.append("I" + span_type)
+        open_type = None if prefix in _SINGLE + _LAST else span_type
+    return tuple(bio_labels), repaired

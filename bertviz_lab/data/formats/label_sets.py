@@ -1,0 +1,211 @@
+"""The cells of a label column: a class, any number of classes, or a number.
+
+Several labels of one text are a cell with separators, a list of a record, or a column of 0 and 1 for each label.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.examples import Label, Task
+from bertviz_lab.data.formats.columns import METADATA_NAMES
+from bertviz_lab.data.formats.labels import MAX_CLASSES, class_names, is_missing, known_names, number_of
+from bertviz_lab.data.formats.raw import RawTable, column_index, quoted_list
+from bertviz_lab.errors import InputError
+
+#: Between the labels of a cell; the first is what the lists of records are read with.
+SEPARATORS = ("\n", "|", ";", ",")
+#: The column that replaces columns of 0 and 1.
+JOINED_COLUMN = "labels"
+#: Names of labels that a file gives as 0, 1 ..., a line each, as data sets such as GoEmotions have them.
+NAMES_FILE = "labels.txt"
+_BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
+_LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
+_MAX_NAMES_BYTES = 100_000
+
+
+def indicator_columns(tables: Sequence[RawTable]) -> tuple[str, ...]:
+    """The names of the columns of 0 and 1, by the cells of the first table; none unless all tables have several.
+
+    `tables` have been through `split_header`.
+    """
+    first = tables[0]
+    names = tuple(
+        name
+        for name, cells in zip(first.column_names, first.columns, strict=True)
+        if first.names and _is_bits(cells) and name.lower() not in METADATA_NAMES
+    )
+    return names if len(names) >= 2 and all(set(names) <= set(table.column_names) for table in tables) else ()
+
+
+def join_indicator_columns(table: RawTable, names: Sequence[str]) -> None:
+    """Replace columns of 0 and 1 by one that lists the names of those with 1. Raises `InputError` for a missing one."""
+    indicators = [column_index(name, table.column_names, table.file_name) for name in names]
+    others = [column for column in range(table.width) if column not in indicators]
+    for place, row in enumerate(table.rows):
+        if len(row) == table.width:  # others keep their width, and are dropped for it
+            labels = "\n".join(name for name, column in zip(names, indicators, strict=True) if _is_one(row[column]))
+            table.rows[place] = [*(row[column] for column in others), labels]
+        else:
+            table.rows[place] = [*row, *[""] * (len(others) + 2)]
+    table.names = [*(table.column_names[column] for column in others), JOINED_COLUMN]
+    table.width, table.delimiter = len(table.names), ""
+
+
+def _is_bits(cells: Sequence[str]) -> bool:
+    values = {cell.strip().lower() for cell in cells} - {""}
+    return bool(values) and any(values <= bits for bits in _BITS)
+
+
+def _is_one(cell: str) -> bool:
+    return cell.strip().lower() in ("1", "1.0", "true")
+
+
+def label_separator(counts: Mapping[str, int]) -> str:
+    """What stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single labels.
+
+    A blank separates labels only where the parts of a cell are labels by themselves elsewhere, or numbers: "very good"
+    is one label.
+    """
+    cells = {_unwrapped(cell): n for cell, n in counts.items() if not is_missing(cell)}
+    for separator in SEPARATORS:
+        if any(separator in cell for cell in cells):
+            return separator
+    alone = {cell for cell in cells if " " not in cell.strip()}
+    compound = [cell.split() for cell in cells if " " in cell.strip()]
+    if compound and all(part in alone or part.isdigit() for parts in compound for part in parts):
+        return " "
+    return ""
+
+
+def are_label_sets(counts: Mapping[str, int]) -> bool:
+    """Do cells with these counts hold several labels, where nobody says so?
+
+    Lists do, and words with a separator between them, each of which is also a cell by itself.
+    """
+    if any("\n" in cell for cell in counts):
+        return True
+    separator = label_separator(counts)
+    alone = {cell.strip() for cell in counts}
+    parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
+    return separator in SEPARATORS and all(part in alone and number_of(part) is None for part in parts)
+
+
+def split_labels(cell: str, separator: str) -> tuple[str, ...]:
+    """The labels in a cell, each once; none in an empty one. Brackets and quotation marks of a list are left out."""
+    if is_missing(cell):
+        return ()
+    is_list = bool(_LIST.fullmatch(cell))
+    parts = (part.strip() for part in (_unwrapped(cell).split(separator) if separator else [_unwrapped(cell)]))
+    if is_list:
+        parts = (part.strip("'\"") for part in parts)
+    return tuple(dict.fromkeys(part for part in parts if not is_missing(part)))
+
+
+def _unwrapped(cell: str) -> str:
+    inner = _LIST.fullmatch(cell)
+    return inner[1] if inner else cell
+
+
+def names_beside(paths: Iterable[object]) -> tuple[str, ...]:
+    """The label names in `labels.txt` beside the first of these files; none where there is no such file."""
+    for path in paths:
+        if isinstance(path, (str, Path)):
+            file = Path(path).parent / NAMES_FILE
+            try:
+                if Path(path).is_file() and file.is_file() and file.stat().st_size <= _MAX_NAMES_BYTES:
+                    return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
+            except (OSError, ValueError):
+                continue
+    return ()
+
+
+def named_labels(labels: Iterable[str], names: Sequence[str]) -> dict[str, str]:
+    """The name of each label; its own, unless all are numbers of a line of `names`, from 0."""
+    numbers = list(labels)
+    if names and all(label.isdigit() and int(label) < len(names) and names[int(label)] for label in numbers):
+        return {label: names[int(label)] for label in numbers}
+    return {label: label for label in numbers}
+
+
+def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
+    """Refuse a column that does not hold sets of labels. `counts`: how many of the training examples have each.
+
+    Raises:
+        InputError: no example has a label, there is one label only, or there are too many.
+    """
+    subject = column[:1].upper() + column[1:]
+    if not counts:
+        raise InputError(f"{subject} gives no example a label; name another column.")
+    if len(counts) == 1:
+        raise InputError(
+            f"{subject} has the label {quoted(*counts)} only, and several labels need two at least; choose "
+            "classification, or name another column."
+        )
+    if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > sum(counts.values()) / 2):
+        raise InputError(
+            f"{subject} has {len(counts):,} different labels in {examples:,} rows ({quoted_list(list(counts), 3)}), so "
+            "it holds no labels; name another column."
+        )
+
+
+@dataclass(frozen=True)
+class LabelCells:
+    """How the cells of a label column are read.
+
+    Attributes:
+        task: classification, multi-label classification or regression.
+        classes: the class that each cell names, for multi-label classification each part of one.
+        separator: between the parts of a cell.
+    """
+
+    task: Task
+    classes: Mapping[str, str] = field(default_factory=dict)
+    separator: str = ""
+
+    @classmethod
+    def of_classes(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
+        """For cells with these counts, each a class: one of those that are `known`, where some are."""
+        return cls("classification", known_names(counts, known) if known else class_names(counts))
+
+    @classmethod
+    def of_label_sets(cls, counts: Counter[str], names: Iterable[str]) -> Self:
+        """For cells with these counts, each with any number of classes; `names` are those of classes 0, 1 ..."""
+        separator = label_separator(counts)
+        classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
+        named = named_labels(set(classes.values()), tuple(names))
+        return cls("multilabel", {part: named[name] for part, name in classes.items()}, separator)
+
+    def with_cells(self, cells: Iterable[str]) -> Self:
+        """For these cells too, which decide nothing: they name the same classes, or classes that nobody knows."""
+        if self.task == "regression":
+            return self
+        several = self.task == "multilabel"
+        parts = chain.from_iterable(split_labels(cell, self.separator) for cell in cells) if several else cells
+        return replace(self, classes={**known_names(parts, set(self.classes.values())), **self.classes})
+
+    def label(self, cell: str) -> Label | None:
+        """What a cell says; None where it is no number, and a number is needed."""
+        if self.task == "regression":
+            return number_of(cell)
+        if self.task == "multilabel":
+            labels = (self.classes[part] for part in split_labels(cell, self.separator))
+            return tuple(sorted(set(labels)))
+        return self.classes.get(cell) or cell.strip()
+
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell lacks its label; one of several labels may hold none."""
+        return self.task != "multilabel" and is_missing(cell)
+
+    def is_known(self, cell: str) -> bool:
+        """Whether a cell holds a label, as that of a row of the usual width does."""
+        if is_missing(cell):
+            return False
+        if self.task == "multilabel":
+            return all(part in self.classes for part in split_labels(cell, self.separator))
+        return number_of(cell) is not None if self.task == "regression" else cell in self.classes

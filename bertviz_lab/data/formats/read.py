@@ -1,0 +1,285 @@
+"""Files in, task data out: format, columns and task are inferred, and each can be given.
+
+Nothing is dropped silently: a row that gives no example is counted with its reason and location, a repair is noted, and
+data that cannot be learnt from is an `InputError` that names the file, the row and the column.
+
+    paths -> `load_files` -> `tables`, `records`, `conll` or `squad` (raw rows, sentences or questions)
+          -> `columns`, `labels` (their meaning, decided over all files but a test set's) -> examples
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.examples import (
+    Example,
+    FileInfo,
+    Task,
+    TaskData,
+    labels_of_example,
+)
+from bertviz_lab.data.formats.columns import Columns, choose_columns, split_header
+from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, to_bio
+from bertviz_lab.data.formats.held_out import check_held_out, label_set
+from bertviz_lab.data.formats.label_sets import (
+    JOINED_COLUMN,
+    NAMES_FILE,
+    LabelCells,
+    are_label_sets,
+    check_label_sets,
+    indicator_columns,
+    join_indicator_columns,
+    names_beside,
+)
+from bertviz_lab.data.formats.labels import (
+    MAX_CLASSES,
+    check_classes,
+    is_regression,
+    sorted_labels,
+)
+from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.questions import with_unique_ids
+from bertviz_lab.data.formats.raw import (
+    DropReport,
+    RawData,
+    RawQuestions,
+    RawSentences,
+    RawTable,
+    quoted_list,
+)
+from bertviz_lab.data.formats.registry import load_raw_data
+from bertviz_lab.data.formats.related_texts import read_related
+from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts
+from bertviz_lab.data.formats.text_files import wrong_encoding_told
+from bertviz_lab.errors import InputError
+
+Paths = Sequence[str | Path] | str | Path
+_DESCRIPTIONS: dict[type, str] = {
+    RawTable: "a table of texts",
+    RawSentences: "words with a label each",
+    RawQuestions: "questions about passages",
+}
+_TASKS: dict[type, tuple[Task, ...]] = {
+    RawTable: ("classification", "multilabel", "regression", "embeddings"),
+    RawSentences: ("tokens",),
+    RawQuestions: ("qa",),
+}
+_CONTINUED = (
+    "label continued a span that had not begun, and begins it now",
+    "labels continued spans that had not begun, and begin them now",
+)
+
+
+def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
+    """The examples of some files, read as one data set.
+
+    Args:
+        paths: files of any of these formats, folders, zips and patterns of them: .csv and .tsv tables, lines that
+            begin with a label ("0 How far is it?", "__label__spam You have won"), words and labels in columns (CoNLL),
+            CoNLL-U, .json and .jsonl records, SQuAD, .parquet; and "dataset:NAME[:CONFIG][@SPLIT]".
+        task: see `ReadOptions`.
+        options: fields of `ReadOptions`.
+
+    Raises:
+        InputError: a file cannot be read, holds no examples, or has labels that cannot be learnt.
+    """
+    return _read([paths], ReadOptions(task, **options), 1)[0]
+
+
+def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
+    """The examples of some files, to score a model with these labels on; arguments as for `read_task`.
+
+    A class of the files is that of the model with its name, or of the same number. That it could not be learnt from
+    them, as from a single example, does not matter.
+    """
+    return _read([paths], ReadOptions(task, **options), 1, labels)[0]
+
+
+def read_pair(train: Paths, held_out: Paths, task: str = "auto", **options: Any) -> tuple[TaskData, TaskData]:
+    """Training and held-out examples, as `read_splits` gives them."""
+    first, second = read_splits([train, held_out], task, **options)
+    return first, second
+
+
+def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = False, **options: Any) -> list[TaskData]:
+    """Training examples and other splits, of one task and with the same labels; arguments as for `read_task`.
+
+    The columns of the first are used for the others; whether labels are numbers or classes, what the classes are called
+    and how they mark spans is decided over all. A label that only another has is in all label sets, and is noted. With
+    `tested` the last is a test set, which is read as the others were and decides nothing.
+
+    Raises:
+        InputError: as `read_task` and `check_held_out`.
+    """
+    first, *others = _read(splits, ReadOptions(task, **options), len(splits) - tested)
+    return [first, *(replace(other, notes=(*other.notes, *check_held_out(first, other))) for other in others)]
+
+
+#: The files of one split with the report on them.
+_RawSplit = tuple[list[RawData], DropReport]
+
+
+def _read(
+    split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
+) -> list[TaskData]:
+    """The splits, the first of which is for training; everything is decided over the first `deciding` of them.
+
+    Where there are `known` labels, nothing is trained on the splits.
+    """
+    splits: list[_RawSplit] = []
+    for paths in split_paths:
+        report = DropReport()
+        with wrong_encoding_told(options):
+            splits.append((load_raw_data(paths, options, report), report))
+    files = [file for files_of_split, _ in splits for file in files_of_split]
+    kind = type(files[0])
+    first_name = quoted(files[0].info.name)
+    for file in files:
+        if type(file) is not kind:
+            raise InputError(
+                f"{first_name} holds {_DESCRIPTIONS[kind]}, {quoted(file.info.name)} {_DESCRIPTIONS[type(file)]}; "
+                "give files of one kind."
+            )
+    if options.task not in ("auto", *_TASKS[kind]):
+        raise InputError(
+            f"{first_name} holds {_DESCRIPTIONS[kind]}, which is {', '.join(_TASKS[kind])}, not {options.task}; "
+            "choose that task, or another file."
+        )
+    if kind is RawTable:
+        return _read_tables(splits, options, names_beside(_listed(split_paths[0])), deciding, known)
+    if kind is RawSentences:
+        return _read_sentences(splits, deciding, known)
+    return [
+        _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
+        for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
+    ]
+
+
+def _listed(paths: Paths) -> Sequence[str | Path]:
+    return [paths] if isinstance(paths, (str, Path)) else paths
+
+
+def _read_tables(
+    splits: list[_RawSplit], options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
+) -> list[TaskData]:
+    """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
+    all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
+    deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
+    for table in all_tables:
+        split_header(table, options)
+    named = {name.lower() for name in all_tables[0].names or ()}
+    if options.task == "embeddings" or (options.task == "auto" and named >= {"anchor", "positive"}):
+        return [
+            _task_data("embeddings", examples, infos, report)
+            for examples, infos, report in read_related(cast(list[tuple[list[RawTable], DropReport]], splits), options)
+        ]
+    if options.task == "multilabel" and not options.label and (indicators := indicator_columns(deciding_tables)):
+        for table in all_tables:
+            join_indicator_columns(table, indicators)
+        options = replace(options, label=JOINED_COLUMN)
+    tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
+    first_table: tuple[RawTable, Columns] | None = None
+    for files, _ in splits:
+        tables.append([])
+        for table in cast(list[RawTable], files):
+            if not table.rows:
+                raise InputError(
+                    f"{quoted(table.file_name)} has no rows below its header; choose a file with examples."
+                )
+            columns = choose_columns(table, options, first_table)
+            first_table = first_table or (table, columns)
+            tables[-1].append((table, columns))
+    counts = label_counts(chain.from_iterable(tables[:deciding]))
+    first, first_columns = tables[0][0]
+    label_name = first.column_names[first_columns.label]
+    numeric = options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name))
+    if numeric:
+        for table, columns in chain.from_iterable(tables):
+            check_numbers(table, columns)
+    if numeric:
+        cells = LabelCells("regression")
+    elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
+        cells = LabelCells.of_label_sets(counts, names)
+        if cells.classes and set(cells.classes.values()) <= set(names):
+            splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
+    else:
+        cells = LabelCells.of_classes(counts, known)
+    results = []
+    for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
+        if number == deciding:
+            cells = cells.with_cells(label_counts(tables_of_split))
+        examples: list[Example] = []
+        for table, columns in tables_of_split:
+            examples += labelled_texts(table, columns, cells, report)
+        infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
+        results.append(_task_data(cells.task, examples, infos, report))
+    return results if numeric or known else _with_classes(results, first, first_columns.label, deciding)
+
+
+def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
+    """Adds the label set of the splits that decide it, and a note on training classes of one example."""
+    counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
+    column = f"{first.describe_column(label)} of {quoted(first.file_name)}"
+    if results[0].task == "multilabel":
+        check_label_sets(counts, len(results[0].examples), column)
+    else:
+        check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
+    single = sorted(name for name, n in counts.items() if n == 1)
+    if single:
+        classes = "class has" if len(single) == 1 else "classes have"
+        note = f"{len(single):,} {classes} one example only: {quoted_list(single)}."
+        results[0] = replace(results[0], notes=(*results[0].notes, note))
+    return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
+
+
+def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str] = ()) -> list[TaskData]:
+    labels = sorted_labels(chain.from_iterable(label_set(data.examples) for data in results[:deciding]), declared)
+    return [replace(data, labels=labels) for data in results]
+
+
+def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]) -> list[TaskData]:
+    deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
+    scheme = bio_scheme([sentence.labels for file in deciding_files for sentence in file.sentences])
+    results = []
+    for files, report in splits:
+        examples: list[Example] = []
+        for file in cast(list[RawSentences], files):
+            for sentence in file.sentences:
+                labels, repaired = to_bio(sentence.labels, scheme)
+                if repaired:
+                    report.repair(*_CONTINUED, file.info.name, file.unit, sentence.row, repaired)
+                examples.append(replace(sentence, labels=labels))
+        if scheme not in (PLAIN, "BIO"):
+            report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
+        infos = tuple(replace(file.info, scheme=scheme) for file in files)
+        results.append(_task_data("tokens", examples, infos, report))
+    if known:
+        return results
+    first = deciding_files[0].info
+    if len(train_labels := label_set(results[0].examples)) == 1:
+        raise InputError(
+            f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}; name the column with the "
+            "labels."
+        )
+    results = _with_labels(results, deciding)
+    labels = results[0].labels
+    if len(labels) > MAX_CLASSES:
+        raise InputError(
+            f"Column {quoted(first.label)} of {quoted(first.name)} has {len(labels):,} different values "
+            f"({quoted_list(labels, 3)}), so it is no label; name another column."
+        )
+    return results
+
+
+def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:
+    if not examples:
+        reasons = "; ".join(f"{d.count:,} times: {d.reason}, first {d.where[0]}" for d in report.dropped[:3])
+        raise InputError(
+            f"{quoted(files[0].name)} gives no example{f' ({reasons})' if reasons else ''}; check which columns hold "
+            "text and label."
+        )
+    return TaskData(task, tuple(examples), (), files, report.dropped, report.notes)

@@ -1,0 +1,251 @@
+"""Records of JSON, JSON lines, Parquet and data sets by name: as rows of cells, as sentences or as questions."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bertviz_lab.data.corpora.formats.hub import DatasetName
+from bertviz_lab.data.corpora.formats.records import json_lines, json_values
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.sources import Source
+from bertviz_lab.data.examples import FileInfo, LabelledWords
+from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.questions import is_squad, read_squad
+from bertviz_lab.data.formats.raw import (
+    MAX_COLUMNS,
+    DropReport,
+    RawData,
+    RawSentences,
+    RawTable,
+    preview,
+    row_location,
+)
+from bertviz_lab.data.formats.text_files import TextFile
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization.pipeline import replace_surrogates
+
+PARQUET_MAGIC = b"PAR1"
+ClassNames = Mapping[str, Sequence[str]]
+_WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
+_TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
+
+_PARQUET_BATCH_ROWS = 64
+_BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
+_TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
+
+
+def read_json(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawData:
+    """A .json or .jsonl file. Raises `InputError` where it is not JSON, or as `raw_data_of_records`."""
+    info = FileInfo(file.name, format_name, file.encoding)
+    with file.text(None) as stream:
+        records = json_lines(stream, file.name) if format_name == "jsonl" else _json_records(file, stream)
+        raw = raw_data_of_records(records, {}, info, "record", options, report)
+    file.note_losses(report)
+    return raw
+
+
+def _json_records(file: TextFile, stream: Any) -> Iterator[Any]:
+    """The items of a list at the top, one by one; of an object at the top, those of its longest list."""
+    with file.text(None, metered=False) as head:
+        start = head.read(1 << 12).lstrip("\ufeff \t\r\n")
+    if not start.startswith("{"):
+        yield from json_values(stream, file.name)
+        return
+    try:
+        value = json.load(stream)
+    except RecursionError:
+        raise InputError(f"{quoted(file.name)} is nested too deeply to be read; make its records flat.") from None
+    except ValueError as error:
+        if "Extra data" not in str(error):
+            line = getattr(error, "lineno", 1)
+            reason = getattr(error, "msg", error)
+            raise InputError(
+                f"{quoted(file.name)} is not JSON from line {line:,} on ({reason}); correct it there."
+            ) from None
+        with file.text(None, metered=False) as again:
+            yield from json_lines(again, file.name)
+        return
+    lists = [v for v in value.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+    if lists:
+        yield from max(lists, key=len)
+    elif value and all(isinstance(v, list) for v in value.values()):  # a list for each column
+        yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
+    else:
+        yield value
+
+
+def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> RawData:
+    """A .parquet file, a batch of rows at a time; class names come from the metadata that `datasets` writes."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if source.archive is not None:
+        raise InputError(f"{quoted(source.name)} is a Parquet table inside a zip; unpack the zip and give the table.")
+    try:
+        with pyarrow.parquet.ParquetFile(source.path) as table:
+            groups = [table.metadata.row_group(n) for n in range(table.metadata.num_row_groups)]
+            values = sum(group.column(c).num_values for group in groups for c in range(group.num_columns))
+            if values * _BYTES_PER_VALUE > options.max_bytes:
+                raise InputError(
+                    f"{quoted(source.name)} holds {values:,} values, more than are read; give a part of it."
+                )
+            names = _class_names(table.schema_arrow.metadata or {})
+            # Small batches: a few bytes of a compressed column can expand to megabytes of text in every row.
+            rows = (row for batch in table.iter_batches(_PARQUET_BATCH_ROWS) for row in batch.to_pylist())
+            return raw_data_of_records(rows, names, FileInfo(source.name, "parquet"), "row", options, report)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"{quoted(source.name)} is a damaged Parquet table ({str(error).splitlines()[0].rstrip('.')}); "
+            "make it again."
+        ) from None
+
+
+def _class_names(metadata: Mapping[bytes, bytes]) -> ClassNames:
+    try:
+        features = json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    names = {}
+    for column, feature in features.items():
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
+        if isinstance(inner, dict) and inner.get("_type") == "ClassLabel":
+            names[column] = inner.get("names", ())
+    return names
+
+
+def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport) -> RawData:
+    """A data set by name. Raises `InputError` for what cannot be found or read."""
+    rows, names = dataset.rows_and_classes()
+    return raw_data_of_records(rows, names, FileInfo(dataset.name, "dataset"), "row", options, report)
+
+
+def raw_data_of_records(
+    records: Iterator[Any], names: ClassNames, info: FileInfo, unit: str, options: ReadOptions, report: DropReport
+) -> RawData:
+    """What records hold: questions, sentences of words, or rows of cells.
+
+    Args:
+        records: objects, or lists of cells; read once, to the end.
+        names: of the classes, for fields that hold class numbers.
+        info: what is known of the file; its columns are added.
+        unit: what a record is called in messages.
+        options: the limits, the task, and fields where they are given.
+        report: counts what is dropped.
+
+    Raises:
+        InputError: there are no records, one is neither an object nor a list, or there are too many or too large ones.
+    """
+    read: list[Any] = []
+    fields: set[Any] = set()
+    characters = 0
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, (dict, list)):
+            raise InputError(
+                f"{row_location(info.name, unit, number)} is neither an object nor a list; "
+                'give records such as {"text": "You have won", "label": "spam"}.'
+            )
+        read.append(record)
+        fields.update(record if isinstance(record, dict) else ())
+        characters += _clean_texts(record)
+        if characters > options.max_bytes:
+            raise InputError(f"{quoted(info.name)} holds more text than is read at once; give a part of it.")
+        if len(fields) > MAX_COLUMNS:
+            raise InputError(
+                f"The records of {quoted(info.name)} have more than {MAX_COLUMNS:,} different fields; "
+                "give records that all have the same few."
+            )
+        options.check_count(len(read), info.name)
+    if not read:
+        raise InputError(f"{quoted(info.name)} holds no records; give records with a text and a label each.")
+    if options.task in ("auto", "qa") and is_squad(read[0]):
+        return read_squad(read, info, options, report)
+    rows = [record if isinstance(record, dict) else {str(n): v for n, v in enumerate(record, 1)} for record in read]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    tagged_fields = _tagged_fields(rows, columns, options)
+    if tagged_fields:
+        word, tag = tagged_fields
+        return _raw_sentences(rows, word, tag, names.get(tag), replace(info, columns=tuple(columns)), unit, report)
+    cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
+    texts = [str(column) for column in columns]
+    return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=texts, class_names=names)
+
+
+def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
+    """Replace the lone surrogates that JSON can spell, which no file holds as text; how many characters there are."""
+    count = 0
+    stack: list[Any] = [record]
+    while stack:
+        values = stack.pop()
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            if isinstance(value, str):
+                values[key] = replace_surrogates(value)
+                count += len(value)
+            elif isinstance(value, (dict, list)):
+                stack.append(value)
+    return count
+
+
+def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
+    """A value of a record as text: "" for none, the class's name for its number, 1 for 1.0."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        if len(value) == 1:
+            return cell_text(value[0], names)
+        return "\n".join(cell_text(v, names) for v in value)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if names and isinstance(value, int):
+        return names[value] if 0 <= value < len(names) else ""  # -1 is no label
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+
+
+def _items(row: Mapping[str, Any], column: str) -> list[Any]:
+    """The list in a field of a record; empty where the field holds something else."""
+    value = row.get(column)
+    return value if isinstance(value, list) else []
+
+
+def _tagged_fields(rows: list[dict[str, Any]], columns: list[str], options: ReadOptions) -> tuple[str, str] | None:
+    """The fields with the words and with their labels, lists of the same length; None where there are none."""
+    if options.task not in ("auto", "tokens"):
+        return None
+    sample = rows[:_TAGGED_SAMPLE]
+    lists = [c for c in columns if any(_items(row, c) for row in sample)]
+    texts = [c for c in lists if all(isinstance(v, str) for row in sample for v in _items(row, c))]
+    words = [c for c in (options.text_a, *_WORD_NAMES) if c in texts] or texts[:1]
+    if not words:
+        return None
+    word = words[0]
+    aligned = [c for c in lists if c != word and all(len(_items(r, c)) == len(_items(r, word)) for r in sample)]
+    aligned = aligned or [c for c in lists if c != word and c in _TAG_NAMES]
+    tags = [c for c in (options.label, *_TAG_NAMES) if c in aligned] or aligned[-1:]
+    return (word, tags[0]) if tags else None
+
+
+def _raw_sentences(
+    rows: list[dict[str, Any]],
+    word: str,
+    tag: str,
+    tag_names: Sequence[str] | None,
+    info: FileInfo,
+    unit: str,
+    report: DropReport,
+) -> RawSentences:
+    columns = (word, tag)
+    preview_rows = preview([[" ".join(map(str, _items(row, c))) for c in columns] for row in rows[:_TAGGED_SAMPLE]])
+    raw = RawSentences(replace(info, text_a=word, label=tag, rows=preview_rows), unit)
+    for number, row in enumerate(rows, 1):
+        words, tags = _items(row, word), _items(row, tag)
+        labels = tuple(cell_text(value, tag_names) for value in tags)
+        if not words:
+            report.drop(f"field {quoted(word)} is empty", info.name, unit, number)
+        elif len(words) != len(tags):
+            report.drop("it has not as many labels as words", info.name, unit, number)
+        elif not all(labels) or not all(isinstance(w, str) and w.strip() for w in words):
+            report.drop("a word or its label is missing", info.name, unit, number)
+        else:
+            raw.sentences.append(LabelledWords(tuple(words), labels, number))
+    return raw

@@ -1,0 +1,239 @@
+"""Tables (.csv, .tsv and the like) and lines that begin with a label: files to rows of cells, rows to examples."""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.examples import FileInfo, LabelledText
+from bertviz_lab.data.formats.columns import Columns
+from bertviz_lab.data.formats.label_sets import LabelCells
+from bertviz_lab.data.formats.labels import is_missing, number_of
+from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.raw import (
+    MAX_COLUMNS,
+    DropReport,
+    RawTable,
+    pluralized,
+    preview,
+    row_location,
+)
+from bertviz_lab.data.formats.text_files import TextFile
+from bertviz_lab.errors import InputError
+
+#: Delimiters that are tried.
+DELIMITERS = (",", "\t", ";", "|")
+#: Before each label in fastText's files.
+FASTTEXT_PREFIX = "__label__"
+#: With a larger fraction of rows of another width, the delimiter or the quoting was inferred wrongly.
+_MAX_UNEVEN = 0.5
+
+
+def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
+    """The rows of a table.
+
+    Raises:
+        InputError: it cannot be parsed, has one column, or has more rows than may be read.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
+    sample = file.sample_with_quotes()
+    dialect = _dialect(file.name, sample, options)
+    # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
+    universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    number = 0
+    with file.lines("" if universal_newlines else "\n") as lines:
+        try:
+            for number, row in enumerate(dialect.rows(lines), 1):
+                if any(row):
+                    if len(row) > MAX_COLUMNS:
+                        location = row_location(file.name, "row", number)
+                        raise InputError(
+                            f"{location} has more than {MAX_COLUMNS:,} cells; give a table with fewer columns."
+                        )
+                    rows.append(row)
+                    numbers.append(number)
+                    options.check_count(len(rows) - 1, file.name)  # one may be the header
+        except csv.Error as error:
+            raise InputError(
+                f"{row_location(file.name, 'row', number + 1)} cannot be read ({error}); check the quotation marks "
+                "there, or say that the table has no quoting."
+            ) from None
+    file.note_losses(report)
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
+    info = FileInfo(file.name, "table", file.encoding, dialect.delimiter if width > 1 else "", quoting=dialect.quoting)
+    return RawTable(info, "row", rows, numbers, width, delimiter=dialect.delimiter)
+
+
+def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
+    likeliest = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
+    delimiters: Iterable[str] = options.delimiter or sorted(DELIMITERS, key=lambda d: d != likeliest)
+    guess = guess_dialect(sample, delimiters)
+    if options.delimiter and guess.delimiter != options.delimiter:  # rows are uneven, but it was given
+        guess = Dialect(options.delimiter, any(line.startswith('"') for line in sample))
+    if options.quoting == "auto":
+        return guess
+    quoting = options.quoting == "yes"
+    spaced = quoting and f'{guess.delimiter} "' in "".join(sample)
+    return replace(guess, quoting=quoting, spaced=spaced)
+
+
+def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
+    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels too.
+
+    Raises:
+        InputError: there are more lines than may be read.
+    """
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    with file.lines("\n") as lines:
+        for number, line in enumerate(lines, 1):
+            label, text = [*line.rstrip("\r\n").split(None, 1), "", ""][:2]
+            labels = [label.removeprefix(FASTTEXT_PREFIX)]
+            while label.startswith(FASTTEXT_PREFIX) and text.startswith(FASTTEXT_PREFIX):
+                following, text = [*text.split(None, 1), ""][:2]
+                labels.append(following.removeprefix(FASTTEXT_PREFIX))
+            if label:
+                rows.append(["\n".join(labels), text])
+                numbers.append(number)
+                options.check_count(len(rows), file.name)
+    file.note_losses(report)
+    info = FileInfo(file.name, "label-text", file.encoding, " ")
+    return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
+
+
+def file_info(table: RawTable, columns: Columns) -> FileInfo:
+    """How a table was read, with its columns."""
+    names = table.column_names
+    return replace(
+        table.info,
+        header=table.names is not None and table.info.format == "table",
+        columns=names,
+        text_a=names[columns.text_a],
+        text_b="" if columns.text_b is None else names[columns.text_b],
+        label=names[columns.label],
+        rows=preview(table.rows),
+    )
+
+
+def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
+    """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
+    return Counter(row[columns.label] for table, columns in tables for row in table.rows if len(row) == table.width)
+
+
+def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:
+    """The examples of a table, in order; every row gives one or is counted in the report with its reason.
+
+    Args:
+        table: its rows, after `split_header`.
+        columns: those to use.
+        cells: how the label column is read.
+        report: counts the rows that are dropped.
+
+    Raises:
+        InputError: most rows have another width.
+    """
+    text_a, text_b, label = columns.text_a, columns.text_b, columns.label
+    label_column, first_column = table.describe_column(label), table.describe_column(text_a)
+    second_column = "" if text_b is None else table.describe_column(text_b)
+    no_majority = "-" if table.column_names[label].lower() == "gold_label" else None  # in SNLI and MultiNLI
+    needed = max(text_a, text_b or 0, label)
+    rows = list(even_rows(table, text_a, text_b, needed, lambda row: cells.is_known(row[label]), report))
+    uneven = len(table.rows) - len(rows)
+    if uneven > _MAX_UNEVEN * len(table.rows):
+        raise InputError(
+            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
+            "the others do; give its delimiter, and whether quotation marks enclose its cells."
+        )
+    examples: list[LabelledText] = []
+    for number, row in rows:
+        reason = ""
+        first, second, value = row[text_a], None if text_b is None else row[text_b], row[label]
+        target = cells.label(value)
+        if cells.is_missing(value) or value == no_majority:
+            reason = f"the label is missing ({label_column})"
+        elif not first.strip():
+            reason = f"the text is empty ({first_column})"
+        elif second is not None and not second.strip():
+            reason = f"the second text is empty ({second_column})"
+        elif "\n" in value and not isinstance(target, tuple):
+            reason = f"it has several labels, which the task multilabel learns ({label_column})"
+        elif target is None:
+            reason = f"the label is no finite number ({label_column})"
+        else:
+            examples.append(LabelledText(first, second, target, number))
+        if reason:
+            report.drop(reason, table.file_name, table.unit, number)
+    return examples
+
+
+def even_rows(
+    table: RawTable,
+    text_a: int,
+    text_b: int | None,
+    last_needed: int,
+    fits: Callable[[list[str]], bool],
+    report: DropReport,
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows with their numbers; one of another width is repaired if it fits then, else dropped with its reason.
+
+    Args:
+        table: its rows, after `split_header`.
+        text_a, text_b: the columns of the texts.
+        last_needed: the last column that is needed.
+        fits: whether the labels of a row stand where those of the others do.
+        report: counts the rows that are repaired or dropped.
+    """
+    name = quoted(table.file_name)
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        if len(row) == table.width:
+            yield number, row
+            continue
+        repairs = _repairs(row, table, text_a, text_b, last_needed)
+        repaired, which = next(((repaired, which) for repaired, which in repairs if fits(repaired)), (None, ""))
+        if repaired is None:
+            reason = f"it has {pluralized(len(row), 'cell', 'cells')}, and most rows have {table.width}"
+            report.drop(reason, table.file_name, table.unit, number)
+        else:
+            rows = f"row of {name} has {which}", f"rows of {name} have {which}"
+            report.repair(*rows, table.file_name, table.unit, number)
+            yield number, repaired
+
+
+def _repairs(
+    row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
+) -> Iterator[tuple[list[str], str]]:
+    """What a row of another width may be meant to be, the likeliest first, each with what is wrong with the row.
+
+    A short row may lack cells that are not needed. The text of a long one may contain the delimiter; or its last cells
+    are surplus.
+    """
+    surplus = len(row) - table.width
+    if surplus < 0:
+        if last_needed < len(row):
+            yield row, "fewer cells than the others, but those that are needed"
+        return
+    if text_b is None and table.delimiter:
+        end = text_a + surplus + 1
+        joined = [*row[:text_a], table.delimiter.join(row[text_a:end]), *row[end:]]
+        yield joined, "more cells than the others; those over were taken for text"
+    yield row[: table.width], "more cells than the others; those over were left out"
+
+
+def check_numbers(table: RawTable, columns: Columns, needed: str = "regression needs") -> None:
+    """Raises `InputError`, naming the first, where half the labels or more are not numbers; `needed` says for what."""
+    rows = [
+        (n, row[columns.label]) for n, row in zip(table.numbers, table.rows, strict=True) if len(row) == table.width
+    ]
+    labels = [(number, label) for number, label in rows if not is_missing(label)]
+    not_numbers = [(number, label) for number, label in labels if number_of(label) is None]
+    if not_numbers and 2 * len(not_numbers) >= len(labels):
+        number, label = not_numbers[0]
+        raise InputError(
+            f"{quoted(label)} in {row_location(table.file_name, table.unit, number)}, "
+            f"{table.describe_column(columns.label)}, is no number, as {needed}; name another column, or choose "
+            "another task."
+        )

@@ -1,0 +1,117 @@
+"""One file as lines of text: its encoding detected or given, opened as often as is needed."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from bertviz_lab.data.corpora.encodings import recognise
+from bertviz_lab.data.corpora.file_signatures import binary_kind
+from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.formats.text import sample_lines
+from bertviz_lab.data.corpora.meter import Meter
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
+from bertviz_lab.data.corpora.sources import Source
+from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, pluralized
+from bertviz_lab.errors import InputError
+
+_QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for
+
+
+@dataclass
+class TextFile:
+    """A source, and what is known of it as text.
+
+    Attributes:
+        source: the file.
+        encoding: as Python names it.
+        meter: counts what is read in full.
+        notes: lines with characters that could not be decoded, null characters.
+    """
+
+    source: Source
+    encoding: str
+    meter: Meter
+    notes: FileNotes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.notes = FileNotes(self.source.name, self.encoding)
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @contextmanager
+    def text(self, newline: str | None = "", *, metered: bool = True) -> Iterator[io.TextIOWrapper]:
+        """The whole text as a stream; `newline` as for `open`."""
+        binary = self.source.open(self.meter if metered else None)
+        with io.TextIOWrapper(binary, encoding=self.encoding, errors="replace", newline=newline) as stream:
+            yield stream
+
+    @contextmanager
+    def lines(self, newline: str | None = "", *, metered: bool = True) -> Iterator[Iterator[str]]:
+        """Its lines with their ends, without null characters (which are noted where the reading is metered)."""
+        with self.text(newline, metered=metered) as stream:
+            yield self._noted_lines(stream) if metered else whole_lines(stream, self.name)
+
+    def _noted_lines(self, stream: io.TextIOWrapper) -> Iterator[str]:
+        for line in whole_lines(stream, self.name, self.notes):
+            if "\ufffd" in line:
+                self.notes.replaced += 1
+            yield line
+
+    def sample(self) -> list[str]:
+        """The first lines."""
+        with self.lines(metered=False) as lines:
+            return sample_lines(lines)
+
+    def sample_with_quotes(self) -> list[str]:
+        """The first lines and, where none has a quotation mark, some from the first one that has."""
+        with self.lines(metered=False) as lines:
+            sample = sample_lines(lines)
+            if not any('"' in line for line in sample):
+                for line in islice(lines, _QUOTE_SEARCH_LINES):
+                    if '"' in line:
+                        sample += [line, *sample_lines(lines)]
+                        break
+        return sample
+
+    def note_losses(self, report: DropReport) -> None:
+        """Note what was lost in decoding."""
+        if self.notes.nulls:
+            nulls = pluralized(self.notes.nulls, "null character was", "null characters were")
+            report.note(f"{nulls} taken out of {quoted(self.name)}.")
+        if self.notes.replaced:
+            report.note(
+                f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "
+                f"as {self.encoding}; give the encoding if characters look wrong."
+            )
+
+
+def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
+    """The file as text. Raises `InputError` for one that is not text."""
+    if not options.encoding:
+        return TextFile(source, recognise(source), meter)
+    with source.open() as stream:
+        kind = binary_kind(stream.read(4096))
+    if kind:
+        raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
+    # A byte-order mark is not part of the first cell, whoever named the encoding.
+    is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)
+
+
+@contextmanager
+def wrong_encoding_told(options: ReadOptions) -> Iterator[None]:
+    """Raises `InputError` for an encoding that was given and does not fit.
+
+    One such as utf-16 without its mark raises; others put in replacement characters.
+    """
+    try:
+        yield
+    except UnicodeError:
+        raise InputError(
+            f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."
+        ) from None

@@ -1,0 +1,114 @@
+"""One or two sets of files become task data, or are refused in a sentence."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab.data.formats.held_out import check_held_out
+from bertviz_lab.data.formats.read import read_for_model, read_pair, read_task
+from bertviz_lab.errors import InputError
+from tests.data.formats.support import RECORDS, question, squad, table
+from tests.data.support import written
+
+
+def test_the_task_can_be_chosen(tmp_path):
+    path = written(tmp_path, "a.csv", table(20, labels=("1", "2", "3")))
+    assert read_task(path, "regression").examples[1].label == 2.0
+    with pytest.raises(InputError, match=r'"neg" in "b\.csv" row 2, column "label", is no number'):
+        read_task(written(tmp_path, "b.csv", table()), "regression")
+    with pytest.raises(InputError, match="which is classification, multilabel, regression, embeddings, not qa"):
+        read_task(path, "qa")
+    with pytest.raises(InputError, match="not tokens"):
+        read_task(path, "tokens")
+    with pytest.raises(InputError, match='no task "poetry"'):
+        read_task(path, "poetry")
+
+
+ENDINGS = ("csv", "tsv", "txt", "jsonl", "json", "conll", "conllu", "parquet")
+
+
+PIECES = st.sampled_from(
+    ["text", "label", "a b", "O", "B-X", "1", "2.5", '"', ",", "\t", "\n", "\n\n", "#", "{", "}", "[", "]"]
+)
+
+
+@given(
+    ending=st.sampled_from(ENDINGS),
+    content=st.binary(max_size=200) | st.lists(PIECES | st.text(max_size=3), max_size=60).map(lambda p: "".join(p)),
+    task=st.sampled_from(["auto", "classification", "regression", "tokens", "qa"]),
+)
+def test_any_content_gives_examples_or_an_error_message(tmp_path_factory, ending, content, task):
+    path = written(
+        tmp_path_factory.mktemp("any"),
+        f"a.{ending}",
+        content.encode("utf-8", "replace") if isinstance(content, str) else content,
+    )
+    try:
+        said, examples = "", read_task(path, task).examples
+    except InputError as error:
+        said, examples = str(error), ()
+    assert bool(said) is not bool(examples)
+    assert "\n" not in said
+
+
+def test_a_pair_of_files_has_one_task_and_one_label_set(tmp_path):
+    train = written(tmp_path, "train.csv", table(labels=("1", "2", "3")))
+    held = written(tmp_path, "held.csv", table(3, labels=("2", "2", "4")))
+    first, second = read_pair(train, held)
+    assert first.labels == second.labels == ("1", "2", "3", "4")
+    assert any('"4" (1 time)' in note for note in second.notes)
+
+
+def test_whether_labels_are_numbers_is_decided_over_both_files(tmp_path):
+    train = written(tmp_path, "train.csv", table(labels=("1", "2", "3")))
+    held = written(tmp_path, "held.csv", table(labels=("1.5", "2.5")))
+    assert [data.task for data in read_pair(train, held)] == ["regression"] * 2
+
+
+def test_the_columns_of_the_first_file_are_those_of_the_second(tmp_path):
+    rows = [f"{n % 5},the long text of number {n} here,{'ab'[n % 2]}" for n in range(50)]
+    first, second = read_pair(
+        written(tmp_path, "train.csv", "\n".join(rows)), written(tmp_path, "held.csv", "\n".join(rows[:8:2]))
+    )
+    assert first.files[0].label == second.files[0].label == "3"
+    assert {e.label for e in second.examples} == {"a"}
+
+
+def test_held_out_labels_that_are_spelt_differently_are_refused(tmp_path):
+    train = written(tmp_path, "train.csv", table(labels=("0", "1")))
+    held = written(tmp_path, "held.csv", table(labels=("negative", "positive")))
+    with pytest.raises(InputError, match='labels that none to train on has \\("negative", "positive"'):
+        read_pair(train, held)
+
+
+def test_two_files_of_different_tasks_are_refused(tmp_path):
+    texts = read_task(written(tmp_path, "a.csv", table()))
+    numbers = read_task(written(tmp_path, "b.csv", table(labels=("0.5", "1.5"))))
+    with pytest.raises(InputError, match="for classification, those held out for regression"):
+        check_held_out(texts, numbers)
+
+
+def test_classes_are_those_of_the_model_that_is_scored_by_name_or_number(tmp_path):
+    rows = "".join(f"good film {n},{label}\n" for n, label in enumerate(("1.0", "0", " 1 ", "unsure", "2.0")))
+    data = read_for_model(written(tmp_path, "a.csv", "text,label\n" + rows), "classification", ("0", "1"))
+    assert [e.label for e in data.examples] == ["1", "0", "1", "unsure", "2.0"]
+    named = read_for_model(written(tmp_path, "b.csv", table(3)), "classification", ("neg", "pos"))
+    assert [e.label for e in named.examples] == ["neg", "pos", "neg"]
+
+
+def test_one_label_is_enough_to_score_a_model_on(tmp_path):
+    path = written(tmp_path, "a.csv", table(2, labels=("neg",)))
+    assert len(read_for_model(path, "classification", ("neg", "pos")).examples) == 2
+    words = written(tmp_path, "a.conll", "a\tO\ncat\tO\n\nsat\tO\n")
+    assert len(read_for_model(words, "tokens", ("O", "B-X")).examples) == 2
+    with pytest.raises(InputError, match="All words of"):
+        read_task(words, "tokens")
+
+
+def test_questions_and_labelled_texts_do_not_mix(tmp_path):
+    questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
+    texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
+    with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
+        read_pair(questions, texts)

@@ -1,0 +1,121 @@
+"""Pairs, triplets and pairs with scores, in whatever table they come."""
+
+import json
+
+import pytest
+
+from bertviz_lab.data.examples import read_examples, write_examples
+from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.errors import InputError
+from tests.data.support import written
+
+ROWS = [(f"where is the thing {n}", f"it is in the place number {n}", f"it is nowhere near {n}") for n in range(12)]
+
+
+def read(tmp_path, name: str, content: str, **options):
+    return read_task(written(tmp_path, name, content), "embeddings", **options)
+
+
+def texts_of(data) -> list[tuple[str, ...]]:
+    return [example.texts for example in data.examples]
+
+
+@pytest.mark.parametrize("header", ["anchor\tpositive\n", "question\tanswer\n", "sentence1\tsentence2\n", ""])
+def test_two_columns_of_texts_are_pairs(tmp_path, header) -> None:
+    data = read(tmp_path, "a.tsv", header + "".join(f"{a}\t{b}\n" for a, b, _ in ROWS))
+    assert data.task == "embeddings"
+    assert texts_of(data) == [row[:2] for row in ROWS]
+    assert {example.score for example in data.examples} == {None}
+
+
+@pytest.mark.parametrize("header", ["anchor,positive,negative\n", ""])
+def test_a_third_text_is_a_negative(tmp_path, header) -> None:
+    data = read(tmp_path, "a.csv", header + "".join(",".join(row) + "\n" for row in ROWS))
+    assert texts_of(data) == ROWS
+
+
+def test_lists_of_negatives_are_cut_to_the_shortest_which_is_named(tmp_path) -> None:
+    records = [{"query": a, "positive": b, "negatives": [c, f"{c} either", c][: 2 + n % 2]}
+               for n, (a, b, c) in enumerate(ROWS)]  # fmt: skip
+    data = read(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
+    assert texts_of(data) == [(a, b, c, f"{c} either") for a, b, c in ROWS]
+    assert data.notes == (
+        "6 negatives were left out: all examples need as many as the one with the fewest, "
+        'and "a.jsonl" record 1 has 2.',
+    )
+
+
+def test_the_file_whose_row_has_the_fewest_negatives_is_named(tmp_path) -> None:
+    full = written(tmp_path, "a.csv", "anchor,positive,negative\n" + "".join(",".join(row) + "\n" for row in ROWS))
+    pairs = written(tmp_path, "b.csv", "anchor,positive\n" + "".join(f"{a},{b}\n" for a, b, _ in ROWS))
+    data = read_task([full, pairs], "embeddings")
+    assert {example.negatives for example in data.examples} == {()}
+    assert data.notes[0].startswith("12 negatives were left out: ")
+    assert data.notes[0].endswith('"b.csv" row 2 has 0.')
+    assert read_task(full, "embeddings").notes == ()
+
+
+def test_bare_lists_of_texts_are_read(tmp_path) -> None:
+    data = read(tmp_path, "a.jsonl", "\n".join(json.dumps(row) for row in ROWS))
+    assert texts_of(data) == ROWS
+
+
+def test_a_json_file_with_a_list_for_each_column_is_read(tmp_path) -> None:
+    body = {"questions": [a for a, _, _ in ROWS], "answers": [b for _, b, _ in ROWS], "question_ids": [*range(40, 52)]}
+    assert texts_of(read(tmp_path, "a.json", json.dumps(body))) == [row[:2] for row in ROWS]
+
+
+def test_scores_of_any_range_become_cosines_by_the_training_file(tmp_path) -> None:
+    train = written(tmp_path, "a.tsv", "".join(f"{a}\t{b}\t{n % 6}\n" for n, (a, b, _) in enumerate(ROWS)))
+    held = written(tmp_path, "b.tsv", "".join(f"{b}\t{a}\t{2 + n % 2}.0\n" for n, (a, b, _) in enumerate(ROWS)))
+    first, second = read_pair(train, held, "embeddings")
+    assert [example.score for example in first.examples[:6]] == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert {example.score for example in second.examples} == {0.4, 0.6}
+    assert "The scores from 0 to 5 were scaled to cosines from 0 to 1." in first.notes
+    cosines = "".join(f"{a}\t{b}\t{n / 12:.2f}\n" for n, (a, b, _) in enumerate(ROWS))
+    data = read(tmp_path, "c.tsv", cosines)
+    assert data.examples[6].score == 0.5
+    assert not data.notes
+
+
+def test_rows_that_lack_something_are_dropped_with_their_reason(tmp_path) -> None:
+    lines = [",".join(row) for row in ROWS] + [",b text here,c text here", "a text here,,c text here", "a text,b text,"]
+    data = read(tmp_path, "a.csv", "anchor,positive,negative\n" + "\n".join(lines) + "\n")
+    assert len(data.examples) == 12
+    assert [dropped.reason.split(" (")[0] for dropped in data.dropped] == [
+        "the text is empty", "the second text is empty", "the negative is empty"
+    ]  # fmt: skip
+
+
+def test_anchors_and_positives_are_recognised_by_their_names(tmp_path) -> None:
+    text = "anchor\tpositive\n" + "".join(f"{a}\t{b}\n" for a, b, _ in ROWS)
+    assert read_task(written(tmp_path, "a.tsv", text)).task == "embeddings"
+
+
+def test_scores_in_text_are_refused(tmp_path) -> None:
+    rows = "".join(f"{a}\t{b}\t{('high', 'low')[n % 2]}\n" for n, (a, b, _) in enumerate(ROWS))
+    with pytest.raises(InputError, match=r'"high" in .* is no number, as the scores of pairs are'):
+        read(tmp_path, "a.tsv", "sentence1\tsentence2\tscore\n" + rows, label="score")
+
+
+def test_one_column_of_texts_is_refused(tmp_path) -> None:
+    rows = "".join(f"{a}\t{n % 2}\n" for n, (a, _, _) in enumerate(ROWS))
+    with pytest.raises(InputError, match="has no two columns of texts that belong together"):
+        read(tmp_path, "a.tsv", "text\tlabel\n" + rows)
+
+
+def test_examples_are_kept_as_they_were(tmp_path) -> None:
+    data = read(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in ROWS))
+    write_examples(tmp_path / "kept.jsonl", data.examples)
+    assert read_examples(tmp_path / "kept.jsonl") == data.examples
+
+
+def test_published_pairs_are_read_as_they_are(shared_data) -> None:
+    scored, held = read_pair(shared_data / "stsb/stsb-en-train.csv", shared_data / "stsb/stsb-en-dev.csv", "embeddings")
+    assert (len(scored.examples), len(held.examples)) == (5_749, 1_500)
+    assert scored.examples[0].score == 1.0
+    first = read_task(shared_data / "sts12_16/2012.MSRpar.train.tsv", "embeddings").examples[0]
+    assert first.score is not None
+    questions = read_task(shared_data / "reqa_squad/train.json", "embeddings")
+    assert len(questions.examples) == 10_000
+    assert questions.examples[0].anchor == "Name two works that are often the subject of a variorum."
