@@ -268,6 +268,7 @@ def _mean(values: list[float]) -> float:
 
 def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
     """Return the accuracy on each kind of sentence, of the sample and of further ironic ones."""
+    from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.data.samples.task_samples import sample_path
     from bertviz_lab.training.finetuning.predict import predict_with
 
