@@ -19,6 +19,11 @@ from typing import IO
 
 CAN_COPY = sys.platform == "linux"
 _MOST_THREADS = 4  # each takes address space for its stack and its heap
+#: All that a worker inherits from the environment: no token, password or key.
+_INHERITED = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "VIRTUAL_ENV", "PYTHONHOME"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR"),
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Template:
 def _start(command: list[str], stdin: int, stdout: int, keep: int | None = None) -> "subprocess.Popen[bytes]":
     threads = str(min(_MOST_THREADS, os.cpu_count() or 1))
     package_parent = str(Path(__file__).resolve().parents[2])
-    environment = os.environ | {
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
         "PYTHONPATH": os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH", "")])),
         "HF_HUB_OFFLINE": "1",
         # Address space is what is limited: few threads, and an allocator that reserves no gigabyte ahead.

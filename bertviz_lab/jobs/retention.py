@@ -1,8 +1,14 @@
-"""How long runs are kept: until they are too old, or until there is no more room for all of them."""
+"""How long runs are kept: until they are too old, or until there is no more room for all of them.
+
+Then those of the address, and of its browser, with the largest share go first: no visitor evicts the runs of another by
+making many.
+"""
 
 import contextlib
 import shutil
 import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bertviz_lab.config.limits import DAY, Limits
@@ -21,30 +27,38 @@ def deleted_at(state: RunState, limits: Limits) -> float | None:
 
 
 def delete_expired(runs: Runs, limits: Limits, now: float | None = None) -> tuple[str, ...]:
-    """Delete ended runs that are too old, then the oldest until the others fit into their space; returns their ids.
+    """Delete ended runs that are too old, then others until the rest fits into its space; return their ids.
 
-    Runs that train or wait are kept, whatever room they take. Also removes what a deletion left that was interrupted.
+    Runs that train or wait are kept, whatever room they take. Also removes what an interrupted deletion left.
     """
     now = time.time() if now is None else now
     for removed in runs.root.glob(".deleted-*"):
         shutil.rmtree(removed, ignore_errors=True)
     states = {run_id: runs.state(run_id) for run_id in runs.ids()}
-    ended = sorted(
-        (run_id for run_id, state in states.items() if state.status not in ACTIVE), key=lambda r: states[r].updated
-    )
+    oldest_first = sorted(states, key=lambda run_id: states[run_id].updated)
+    ended = [run_id for run_id in oldest_first if states[run_id].status not in ACTIVE]
     deleted = [run_id for run_id in ended if now - states[run_id].updated > limits.run_age]
+    ended = ended[len(deleted) :]
     sizes = {run_id: bytes_below(runs.root / run_id) for run_id in states if run_id not in deleted}
-    total = sum(sizes.values())
-    for run_id in ended:
-        if total <= limits.runs_space:
-            break
-        if run_id in sizes:
-            deleted.append(run_id)
-            total -= sizes[run_id]
+    while ended and sum(sizes.values()) > limits.runs_space:
+        deleted.append(_next_to_go(runs, ended, sizes))
+        ended.remove(deleted[-1])
+        del sizes[deleted[-1]]
     for run_id in deleted:
         with contextlib.suppress(InputError):  # its owner was faster, or has resumed it
             runs.delete(run_id)
     return tuple(deleted)
+
+
+def _next_to_go(runs: Runs, ended: Sequence[str], sizes: Mapping[str, int]) -> str:
+    """Return the first run in `ended` of the browser that takes the most room at the address that takes the most."""
+    taken: Counter[tuple[str, ...]] = Counter()
+    for run_id, size in sizes.items():
+        visitor = runs.visitor(run_id)
+        taken[visitor[:1]] += size
+        taken[visitor] += size
+    shares = {run_id: (taken[runs.visitor(run_id)[:1]], taken[runs.visitor(run_id)]) for run_id in ended}
+    return max(ended, key=shares.__getitem__)
 
 
 def bytes_below(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import threading
@@ -13,15 +14,21 @@ import psutil
 from bertviz_lab.training.checkpoints.atomic_io import is_locked
 from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState
 
+#: Variables that the run of a visitor does not inherit.
+_SECRET = re.compile("TOKEN|SECRET|PASSWORD|CREDENTIAL|KEY|AUTH", re.IGNORECASE)
 _SILENT_SECONDS = 60.0  # between two reports of a process elsewhere, whose lock may not show here
 
 
 def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: float, *, cached: bool) -> None:
-    """Start the worker of a run; `cached` keeps its prepared texts for the next run. Raises `OSError`."""
+    """Start the worker of a run. Raises `OSError`.
+
+    `cached` keeps its prepared texts for the next run; the runs of strangers do not, and inherit no secrets.
+    """
     command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
     command += [str(nice), str(memory_bytes), str(most_seconds)]
     environment = os.environ | {"PYTHONPATH": _package_parent()}
     if not cached:
+        environment = {name: value for name, value in environment.items() if not _SECRET.search(name)}
         environment["BERTVIZ_LAB_CACHE"] = "none"
     with (folder / "worker.log").open("ab") as log:
         process = subprocess.Popen(

@@ -192,6 +192,18 @@ def test_nothing_stays_when_the_side_that_asks_is_killed():
 
 
 @pytest.mark.parametrize("copied", [pytest.param(True, marks=linux), False])
+def test_a_worker_inherits_no_secrets(monkeypatch, copied):
+    for name in ("HF_TOKEN", "BERTVIZ_LAB_AUTH", "AWS_SECRET_ACCESS_KEY", "UNHEARD_OF"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setattr("bertviz_lab.confined.run.CAN_COPY", copied)
+    workers = Workers()
+    names = workers.run(partial(work.environment), LIMITS)
+    workers.close()
+    assert "PATH" in names
+    assert not {"HF_TOKEN", "BERTVIZ_LAB_AUTH", "AWS_SECRET_ACCESS_KEY", "UNHEARD_OF"} & set(names)
+
+
+@pytest.mark.parametrize("copied", [pytest.param(True, marks=linux), False])
 def test_cancelled_work_ends_at_once(monkeypatch, copied):
     monkeypatch.setattr("bertviz_lab.confined.run.CAN_COPY", copied)
     checks = []

@@ -84,3 +84,13 @@ class Harmful:
 
 def harmful(path: Path) -> Answer:
     return Harmful(path)  # type: ignore[return-value]
+
+
+def environment() -> list[str]:
+    return sorted({*os.environ, *_inherited()})
+
+
+def _inherited() -> list[str]:
+    """The names that the process was started with, whatever Python has removed."""
+    path = Path("/proc/self/environ")
+    return [entry.partition("=")[0] for entry in path.read_text().split("\0") if entry] if path.exists() else []

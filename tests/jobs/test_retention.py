@@ -52,6 +52,19 @@ def test_the_oldest_go_where_there_is_no_room(runs: Runs) -> None:
     assert set(runs.ids()) == {"run-1", "run-2", "training"}
 
 
+def test_no_visitor_evicts_the_runs_of_another(tmp_path: Path) -> None:
+    """The oldest of all went first, so that who made many runs removed everybody else's."""
+    runs = Runs(tmp_path)
+    for days, (name, address, owner) in enumerate(
+        [("calm", "192.0.2.2", "c"), *((f"eager-{n}", "192.0.2.1", f"cookie {n % 2}") for n in range(5))][::-1], 1
+    ):
+        make(tmp_path, name, "finished", NOW - days * DAY)
+        (tmp_path / name / "owner").write_text(f"{owner}\n{runs.address_tag(address)}", encoding="utf-8")
+    deleted = delete_expired(runs, replace(Limits.of(shared=True), runs_space=250_000), NOW)
+    assert deleted == ("eager-0", "eager-1", "eager-2", "eager-3")  # the browser with three, then both in turn
+    assert "calm" in runs.ids(), "although it is the oldest"
+
+
 def test_a_run_at_work_stays_whatever_room_it_takes(runs: Runs) -> None:
     delete_expired(runs, replace(Limits.of(shared=True), runs_space=1, run_age=1.0), NOW)
     assert runs.ids() == ("training",)

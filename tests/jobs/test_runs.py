@@ -3,12 +3,14 @@ import os
 import signal
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.jobs import Runs, run_names
+from bertviz_lab.jobs import Runs, run_names, run_process
 from bertviz_lab.jobs.run_names import new_run_id, short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.notes import RunNotes
@@ -161,3 +163,21 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_folder(runs: Runs, text: Path
     with pytest.raises(InputError, match="No space left"):
         runs.start(settings(), (text,))
     assert list(runs.root.iterdir()) == []
+
+
+def test_a_run_of_a_shared_page_inherits_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, str]] = []
+
+    def popen(command: list[str], env: dict[str, str], **_: Any) -> Any:
+        started.append(env)
+        return SimpleNamespace(wait=lambda: 0)
+
+    monkeypatch.setattr("bertviz_lab.jobs.run_process.subprocess.Popen", popen)
+    for name in ("HF_TOKEN", "BERTVIZ_LAB_AUTH", "BERTVIZ_LAB_LEADER_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "secret")
+    for cached in (False, True):
+        run_process.start_process(tmp_path, 5, 0, 0.0, cached=cached)
+    shared, local = started
+    assert "secret" not in shared.values()
+    assert shared["PATH"] == local["PATH"]
+    assert local["HF_TOKEN"] == "secret"  # the person's own

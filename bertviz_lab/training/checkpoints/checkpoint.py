@@ -231,12 +231,12 @@ def checkpoint_folder(
     if source in shipped_models():
         return SHIPPED / source
     if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", source) and ".." not in source and not folder.exists():
-        return _from_hub(source, download, token, revision)
+        return hub_folder(source, download, token=token, revision=revision)
     raise InputError(f"There is no model folder {source[:200]!r}.")
 
 
-def _from_hub(repo: str, download: bool, token: bool | None, revision: str | None) -> Path:
-    """A hub model in the local cache, downloaded if it is not there and this machine is online."""
+def hub_folder(repo: str, download: bool = True, *, token: bool | None = None, revision: str | None = None) -> Path:
+    """Return the folder of a hub model in the local cache, downloaded if it is not there and this machine is online."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 

@@ -38,11 +38,11 @@ class Hub:
 
         Raises `NotDownloadedError` where it is not there yet, and `InputError` where this page may not use it.
         """
-        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder  # brings torch
+        from bertviz_lab.training.checkpoints.checkpoint import hub_folder  # brings torch
 
         self.check_allowed(model)
         try:
-            return checkpoint_folder(model, download=False)
+            return hub_folder(model, download=False)
         except InputError:
             raise NotDownloadedError(
                 f"There is no model {model} on this machine yet: press Download below the input to fetch it from the "
@@ -80,7 +80,7 @@ class Hub:
             self._lock.release()
 
     def _fetch(self, model: str) -> None:
-        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
+        from bertviz_lab.training.checkpoints.checkpoint import hub_folder
 
         revision, size = self._revision_and_size(model)
         if size > self._limits.model_bytes:
@@ -88,7 +88,7 @@ class Hub:
         self._make_room(size)
         place = _cache() / _folder_name(model)
         is_new = not place.exists()
-        folder = checkpoint_folder(model, token=self._token, revision=revision)
+        folder = hub_folder(model, token=self._token, revision=revision)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         if size > self._limits.model_bytes:  # whatever the hub had said
             if is_new:

@@ -33,6 +33,7 @@ _ORDER = (
 )
 
 _TRIAL_SECONDS = 20.0  # of computing, for a stranger's tokenizer to split texts of the worst shapes
+_LONGEST_HUB_ID = 96
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
 
@@ -186,16 +187,13 @@ class Models:
         return cast("Checkpoint", self.opened.get((folder, signature), load))
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
-        try:
-            folder = Path(model).expanduser()
-            is_folder = folder.is_dir()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise InputError(f"There is no model {model[:80]!r}.") from error
-        if is_folder and not self.settings.shared:
+        """On a shared page only the hub: whether a folder exists is not revealed."""
+        folder = None if self.settings.shared else _typed_folder(model)
+        if folder is not None:
             # The folder of a run, or the one above a model, is near enough to be understood.
             inside = None if (folder / "config.json").is_file() and _weights(folder) else newest_model(folder)
             return inside or folder, folder.name
-        if is_folder or not _HUB_ID.fullmatch(model) or ".." in model:
+        if len(model) > _LONGEST_HUB_ID or not _HUB_ID.fullmatch(model) or ".." in model:
             known = ", ".join(self.shipped()) or "none yet"
             raise InputError(
                 f"There is no model {model[:80]!r}: choose one from the list, or type the id of a BERT on the "
@@ -215,6 +213,14 @@ class Models:
             self._workers.run(partial(try_tokenizer, folder), confinement, "The tokenizer of this model load")
         except RuntimeError as error:
             raise InputError("The tokenizer of this model cannot be used: it is damaged.") from error
+
+
+def _typed_folder(model: str) -> Path | None:
+    try:
+        folder = Path(model).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, ValueError, RuntimeError):  # too long for a path, a null byte, no such home
+        return None
 
 
 def run_label(name: str, state: RunState) -> str:

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertviz_lab import InputError
+from bertviz_lab import InputError, PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.operations.housekeeping import sweep
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state import app_state as session_module
@@ -107,3 +108,27 @@ def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: AppState) ->
     assert glanced is not None
     for message in (followed["rows"][0]["message"], followed["state"]["message"], glanced["message"]):
         assert 'choose a smaller "Batch size", then resume with "Resume training".' in message
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "nul", '{"status": 7, "step": "x", "preset": 3}', "\0"])
+@pytest.mark.parametrize("file", ["state.json", "config.json", "events.jsonl", "notes.json", "owner"])
+def test_a_damaged_run_harms_no_other(
+    session: AppState, monkeypatch: pytest.MonkeyPatch, file: str, content: str
+) -> None:
+    """An empty state.json ended the start of the page, and refused all others a run in words with its secret id."""
+    folder = make_run(session)
+    (folder / file).write_text(content)
+    monkeypatch.setattr("bertviz_lab.jobs.runs.Runs._launch", lambda self, folder: None)
+    shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
+    other = shared.quota.start(STRANGER, PretrainConfig(corpus=("sample:tiny-town",), preset="tiny", steps=10))
+    for visitor in (OWNER, STRANGER):
+        shared.models.choices(visitor)
+        shared.snapshots.choices(visitor)
+        shared.current_run(visitor, PretrainConfig)
+        shared.glance(RUN, visitor)
+        shared.follow(RUN, 0, visitor)
+    sweep(shared)
+    assert shared.runs.state(other).status == "waiting"
+    with pytest.raises(InputError) as refused:
+        shared.quota.start(STRANGER, PretrainConfig(corpus=("sample:tiny-town",), init_from=str(folder / "model")))
+    assert RUN not in str(refused.value)

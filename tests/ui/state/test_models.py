@@ -179,6 +179,28 @@ def test_on_a_shared_page_no_folder_of_the_machine_can_be_opened(settings: Setti
         assert "folder" not in str(refused.value)
 
 
+@pytest.mark.parametrize("hub", ["open", "allowlist"])
+def test_a_shared_page_does_not_reveal_which_folders_and_users_exist(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hub: str
+) -> None:
+    shared = AppState(replace(settings, limits=Limits.of(shared=True, given={"hub": hub})))
+    little_folder(tmp_path / "there")
+    monkeypatch.chdir(tmp_path)
+
+    def answer(typed: str) -> str:
+        with pytest.raises(InputError) as refused:
+            shared.models.open(typed)
+        return str(refused.value).replace(typed, "NAME")
+
+    for there, gone in (
+        ("~root", "~nobody-at-all"),
+        ("there", "gone"),
+        ("there/model", "gone/model"),
+        ("./there", "./gone"),
+    ):
+        assert answer(there) == answer(gone)
+
+
 def test_each_broken_checkpoint_gets_one_sentence(session: AppState, tmp_path: Path) -> None:
     good = little_folder(tmp_path / "good")
 
@@ -226,9 +248,7 @@ def test_a_model_of_another_head_still_opens(session: AppState) -> None:
 
 def test_the_id_of_a_run_that_is_gone_is_told_to_no_hub(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(
-        "bertviz_lab.training.checkpoints.checkpoint.checkpoint_folder", lambda name, **_: asked.append(name)
-    )
+    monkeypatch.setattr("bertviz_lab.training.checkpoints.checkpoint.hub_folder", lambda name, **_: asked.append(name))
     with pytest.raises(InputError, match="kind-otter is no longer here"):
         session.models.open("kind-otter-9f86d081884c7d65")
     assert asked == []
