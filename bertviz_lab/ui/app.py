@@ -38,6 +38,7 @@ from bertviz_lab.ui.server.api import add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
 from bertviz_lab.ui.server.error_handling import Page
 from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.server.uploads import upload_route
 from bertviz_lab.ui.server.visitors import VisitorCookie
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -105,8 +106,9 @@ def _start(state: AppState) -> Payload:
 def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
-    routes = [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route(), health_route(state)]
-    routes += workshop_routes(state)
+    questions = Questions(state, VIEWS)
+    routes = [bundle.route(), questions.route(), questions.ask_route(), upload_route(state)]
+    routes += [model_route(state), logout_route(), health_route(state), *workshop_routes(state)]
     if state.settings.metrics:
         routes.append(metrics_route(state, state.settings.metrics_token))
     return {

@@ -8,14 +8,15 @@ nothing else has to know of it.
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError, validate_call
+from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, ValidationError, validate_call
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors
 from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
+from bertviz_lab.ui.state.uploads import UploadedFile
 
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.app_state import AppState
@@ -39,6 +40,11 @@ Count = Annotated[int, Field(ge=1, le=50)]
 Heads = Annotated[list[tuple[Index, Index]], Field(max_length=1024)]
 #: Ids of runs.
 RunIds = Annotated[list[Word], Field(max_length=50)]
+#: A file that the visitor uploaded. A browser sends its token (`lab/upload`); the function gets the `UploadedFile`. The
+#: token "" is no file: declare `Upload | None`.
+Upload = InstanceOf[UploadedFile]
+#: Several of them.
+Uploads = Annotated[list[Upload], Field(max_length=50)]
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Question:
         arguments: the names that a browser may send.
         arrays: whether it answers with a dictionary some of whose values are large arrays, which travel as raw bytes.
         depends_on_visitor: whether the answer takes `visitor` too, which is told by the server, never by a browser.
+        uploads: the arguments that are uploads, for which a browser sends tokens.
     """
 
     answer: Callable[..., Any]
@@ -58,13 +65,18 @@ class Question:
     arguments: frozenset[str] = frozenset()
     arrays: bool = False
     depends_on_visitor: bool = False
+    uploads: frozenset[str] = frozenset()
 
     def ask(self, state: "AppState", arguments: Mapping[str, Any], visitor: Visitor = NOBODY) -> Any:
         """The answer. Raises `InputError` for arguments that are none of its own or of another type."""
         unknown = arguments.keys() - self.arguments
         if unknown:
             raise InputError(f"This question has no argument {sorted(unknown)[0]!r}.")
-        given = {**arguments, "visitor": visitor} if self.depends_on_visitor else arguments
+        given = dict(arguments)
+        for name in self.uploads & arguments.keys():
+            given[name] = _files_of(state, visitor, arguments[name])
+        if self.depends_on_visitor:
+            given["visitor"] = visitor
         try:
             with panics_as_errors():
                 return self.answer(state, **given)
@@ -83,9 +95,21 @@ def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = F
 
     One called `visitor` is the `Visitor` who asks.
     """
-    _, *names = inspect.signature(answer).parameters
+    _, *names = parameters = inspect.signature(answer).parameters
+    uploads = frozenset(name for name in names if _holds_upload(parameters[name].annotation))
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
-    return Question(checked, slow, frozenset(names) - {"visitor"}, arrays, "visitor" in names)
+    return Question(checked, slow, frozenset(names) - {"visitor"}, arrays, "visitor" in names, uploads)
+
+
+def _files_of(state: "AppState", visitor: Visitor, sent: Any) -> UploadedFile | list[UploadedFile] | None:
+    """Return the file of a token, or the files of several; "" and None are no file."""
+    if isinstance(sent, list):
+        return [state.uploads.file(visitor, token) for token in sent[:51]]  # one more than allowed is refused later
+    return state.uploads.file(visitor, sent) if sent else None
+
+
+def _holds_upload(annotation: Any) -> bool:
+    return annotation is UploadedFile or any(map(_holds_upload, get_args(annotation)))
 
 
 @dataclass(frozen=True)

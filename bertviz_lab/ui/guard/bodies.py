@@ -7,6 +7,7 @@ who is hung up on while sending may never see it (RFC 9112, section 9.6).
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from starlette.formparsers import MultiPartException
 from starlette.types import Message, Receive
 
 from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import bytes_below
 
 _PAUSE = 30.0  # seconds without a byte
 _BODY_SECONDS = 60.0  # of a whole body that is no upload
 _SLOWEST = 20_000  # bytes a second of an upload, on average
-_OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
+OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
 _LINGERING = 30.0  # seconds that the rest of an answered body is taken in and dropped; this and the next as in nginx
 _LINGERING_PAUSE = 5.0  # seconds of them without a byte
 _SCANNED_FOR = 5.0  # seconds that a count of the upload folder is believed
@@ -36,7 +38,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 def is_upload(path: str) -> bool:
     """Whether a file is sent to this path."""
-    return path.rstrip("/") == "/gradio_api/upload"
+    return path.rstrip("/") in ("/gradio_api/upload", "/lab/upload")
 
 
 def check_type(path: str, headers: Headers) -> None:
@@ -77,7 +79,7 @@ class RequestBody:
 async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[bytes, Receive]:
     """Read the body; return it with what hands it on. Raises `Refused` for one too large, too slow or cut off."""
     sentence = f"A request may have {words_of('bytes', most)} at most."
-    if _announced(headers) > most:
+    if announced_length(headers) > most:
         raise Refused(413, sentence)
     read, end = bytearray(), time.monotonic() + _BODY_SECONDS
     while not body.complete:
@@ -105,8 +107,8 @@ class Uploads:
 
     async def admit(self, headers: Headers) -> int:
         """The bytes that an upload may take; `release` gives them back. Raises `Refused` where there is no room."""
-        announced = _announced(headers)
-        if announced > self._most + _OVERHEAD:
+        announced = announced_length(headers)
+        if announced > self._most + OVERHEAD:
             raise Refused(413, self._too_large())
         expected = announced or self._most
         if await self._used() + self._expected + expected > self._space:
@@ -123,7 +125,7 @@ class Uploads:
 
     def counted(self, body: RequestBody) -> "CountedBody":
         """What hands the body of an upload on."""
-        return CountedBody(body, self._most + _OVERHEAD, self._too_large())
+        return CountedBody(body, self._most + OVERHEAD, self._too_large())
 
     def _too_large(self) -> str:
         return f"Files of {words_of('bytes', self._most)} at most can be uploaded at a time."
@@ -142,13 +144,16 @@ class CountedBody:
     Gradio is told by the exception for a broken form: the only one after which it removes what it has written so far.
     """
 
-    def __init__(self, body: RequestBody, most: int, too_large: str) -> None:
-        self._body, self._most, self._too_large = body, most, too_large
+    def __init__(
+        self, body: Receive, most: int, too_large: str, take: Callable[[int], None] = lambda count: None
+    ) -> None:
+        self._body, self._most, self._too_large, self._take = body, most, too_large, take
+        self._complete = False
         self._count, self._started = 0, time.monotonic()
         self.refused: Refused | None = None
 
     async def __call__(self) -> Message:
-        if self._body.complete:
+        if self._complete:
             return await self._body()
         try:
             left = self._started + _BODY_SECONDS + self._count / _SLOWEST - time.monotonic()
@@ -158,13 +163,15 @@ class CountedBody:
                 raise Refused(400, "The upload was cut off.")
             if self._count > self._most:
                 raise Refused(413, self._too_large)
-        except Refused as refused:
-            self.refused = refused
-            raise MultiPartException(refused.sentence) from refused
+            self._take(len(message.get("body", b"")))
+            self._complete = not message.get("more_body", False)
+        except (Refused, InputError) as error:
+            self.refused = error if isinstance(error, Refused) else Refused(507, str(error), retry_after=600)
+            raise MultiPartException(str(error)) from error
         return message
 
 
-def _announced(headers: Headers) -> int:
+def announced_length(headers: Headers) -> int:
     """The length that the sender names; the server has checked that it is a number and that it is kept."""
     length = headers.get("content-length", "0")
     return int(length) if length.isdecimal() else 0

@@ -29,9 +29,10 @@ from bertviz_lab.ui.view import Question, View
 
 WIRE = Assembly("wire", ("client/wire.js",), ("client/wire.css",))
 
+ROUTE = "lab/ask"
 ARRAYS_ROUTE = "lab-arrays"
 _MOST_SENT = 1_000_000  # bytes of a question
-_UNKNOWN = "The page asked something that this server does not know; reload it."
+_UNKNOWN = "Unknown request. Reload the page."
 
 ResultT = TypeVar("ResultT")
 
@@ -69,6 +70,57 @@ class Questions:
             return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
 
         return Route(f"/{ARRAYS_ROUTE}", answer, methods=["POST"])
+
+    def ask_route(self) -> Route:
+        """Return the route of all questions: {"ticket", "view", "question", "arguments"} is posted to `lab/ask`.
+
+        The answer is {"answer": ...} or {"error": a sentence}, or packed arrays (`to_bytes`) where it holds large ones.
+        """
+
+        async def ask(request: Request) -> Response:
+            if not await is_logged_in(request):
+                return _refusal("Log in first.", 401)
+            try:
+                return await self._reply(await request.body(), request)
+            except Exception as error:  # An error here must not take down the page.
+                return _refusal(sentence_of(error, shared=self._state.settings.shared))
+
+        return Route(f"/{ROUTE}", ask, methods=["POST"])
+
+    async def _reply(self, body: bytes, request: Request) -> Response:
+        """Answer a question. Raises `InputError` where there is none of that name, or where it was cancelled."""
+        try:
+            sent = json.loads(body)
+        except (ValueError, RecursionError):
+            raise InputError(_UNKNOWN) from None
+        if not isinstance(sent, dict):
+            raise InputError(_UNKNOWN)
+        view, name, arguments = sent.get("view"), sent.get("question"), sent.get("arguments", {})
+        if view == "server":
+            return _json({"answer": self._about(name, arguments, request)})
+        known = self._questions.get((view, name)) if isinstance(view, str) and isinstance(name, str) else None
+        if known is None or not isinstance(arguments, dict):
+            raise InputError(_UNKNOWN)
+        asked, visitor = known, visitor_of(request)
+
+        def compute() -> Any:
+            answer = asked.ask(self._state, arguments, visitor)
+            return to_bytes(answer) if asked.arrays else answer
+
+        with self._state.monitor.question(f"{view}.{name}"):
+            answer = await self._answer(compute, asked, f"{view}.{name}", sent.get("ticket", ""), request)
+        if isinstance(answer, bytes):
+            return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
+        return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
+
+    def _about(self, name: Any, arguments: Any, request: Request) -> Any:
+        """Answer what is asked about a question that waits or is computed, which waits for no other."""
+        ticket = str(arguments.get("ticket", ""))[:40] if isinstance(arguments, dict) else ""
+        if name == "progress":
+            return self._state.line.progress(ticket)
+        if name == "cancel":
+            return self._state.line.cancel_ticket(ticket, place_of(request))
+        raise InputError(_UNKNOWN)
 
     def _read(self, body: bytes) -> tuple[str, Question, str, dict[str, Any]]:
         """The ticket, a question for arrays, its name and its arguments. Raises as `_find`."""
@@ -156,6 +208,11 @@ _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 def _refusal(sentence: str, status: int = 200) -> Response:
     return Response(to_json({"error": sentence}), status, _NOT_KEPT, "application/json")
+
+
+def _json(answer: Any) -> Response:
+    text = answer if isinstance(answer, str) else to_json(answer)
+    return Response(text, headers=_NOT_KEPT, media_type="application/json")
 
 
 async def _body_of(request: Request) -> bytes:

@@ -1,11 +1,57 @@
-"""Paths that a visitor's form names: accepted only where Gradio puts what was uploaded."""
+"""The route of uploads: each file is posted to `lab/upload` alone and named by a token from then on."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from gradio.utils import get_upload_folder
+from starlette.datastructures import Headers, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
+from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.guard.bodies import OVERHEAD, CountedBody, Refused, announced_length
+from bertviz_lab.ui.server.access import is_logged_in
+from bertviz_lab.ui.server.visitors import visitor_of
+from bertviz_lab.ui.state.app_state import AppState
+
+ROUTE = "lab/upload"
+
+
+def upload_route(state: AppState) -> Route:
+    """Return the route `lab/upload`: one file in a form; the answer is {"token", "name", "bytes"} or {"error"}."""
+    most = state.settings.limits.upload_bytes
+    too_large = f"A file of {words_of('bytes', most)} at most can be uploaded."
+
+    async def upload(request: Request) -> Response:
+        if not await is_logged_in(request):
+            return JSONResponse({"error": "Log in first."}, 401)
+        visitor = visitor_of(request)
+        with state.uploads.space(visitor) as take:
+            body = CountedBody(request.receive, most + OVERHEAD, too_large, take)
+            try:
+                if announced_length(Headers(scope=request.scope)) > most + OVERHEAD:
+                    raise Refused(413, too_large)
+                async with Request(request.scope, body).form(max_files=1, max_fields=0) as form:
+                    (file,) = (value for value in form.values() if isinstance(value, UploadFile))
+                    if (file.size or 0) > most:
+                        raise Refused(413, too_large)
+                    token, kept = await asyncio.to_thread(state.uploads.add, visitor, file.filename or "", file.file)
+            except (Refused, HTTPException, ValueError) as error:
+                return _refusal(body.refused or error)
+        return JSONResponse({"token": token, "name": kept.name, "bytes": kept.bytes})
+
+    return Route(f"/{ROUTE}", upload, methods=["POST"])
+
+
+def _refusal(error: Exception) -> Response:
+    if isinstance(error, Refused):
+        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+        return JSONResponse({"error": error.sentence}, error.status, headers)
+    return JSONResponse({"error": "Send one file as multipart/form-data."}, 400)
 
 
 def uploaded_paths(files: Sequence[str] | str | None) -> tuple[Path, ...]:

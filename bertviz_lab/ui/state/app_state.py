@@ -34,6 +34,7 @@ from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.state.task_examples import task_examples
+from bertviz_lab.ui.state.uploads import UploadStore
 from bertviz_lab.ui.workshop.room import Room
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -78,6 +79,7 @@ class AppState:
         self.runs.start_queue()
         self.scheduler = self.line = VisitorScheduler(settings.limits)
         self.workers = Workers(PRELOAD, self.scheduler.file_worker)
+        self.uploads = UploadStore(settings.limits)
         self.files = FileReader(settings.limits, self.workers)
         self.models = Models(settings, self.runs, self.workers)
         self.room = Room(settings.limits.visitors) if settings.workshop else None

@@ -1,7 +1,7 @@
 """The line between the page's scripts and Python: what it answers, refuses and never reads."""
 
-import asyncio
 import inspect
+import io
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,42 +14,37 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions
+from bertviz_lab.ui.server.questions import ROUTE, Questions
 from bertviz_lab.ui.server.scheduler import report_progress
-from bertviz_lab.ui.server.visitors import Visitor
+from bertviz_lab.ui.server.visitors import COOKIE, Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Count, Text, View, question
+from bertviz_lab.ui.view import Count, Text, Upload, Uploads, View, question
 from bertviz_lab.ui.views import VIEWS
-from tests.ui.pages import OWNER, STRANGER, request_of
+from tests.ui.pages import OWNER, OWNERS_KEY, STRANGER
 
 EVERY = [(view, name) for view in VIEWS for name in view.questions]
 
 
-def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket: str = "mine") -> dict[str, Any]:
-    sent = [ticket, view, name, arguments]
-    body: dict[str, Any] = json.loads(asyncio.run(questions._answer_function()(sent, request_of())))
-    return body
-
-
 def client_of(questions: Questions, login: Any = None) -> TestClient:
-    """What asks the route for arrays; `login` is the function by which a page is guarded."""
-    app = Starlette(routes=[questions.route()])
+    """Return a browser of the owner; `login` is the function by which a page is guarded."""
+    app = Starlette(routes=[questions.ask_route()])
     app.auth = None  # type: ignore[attr-defined]  # as Gradio's application has it
     app.auth_dependency = login  # type: ignore[attr-defined]
-    return TestClient(app)
+    return TestClient(app, cookies={COOKIE: OWNERS_KEY})
 
 
-def arrays_to(questions: Questions, *sent: Any) -> dict[str, Any]:
-    """The same by the route for arrays, read as the page's script reads it."""
-    answer = client_of(questions).post(f"/{ARRAYS_ROUTE}", json=["mine", *sent])
+def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket: str = "mine") -> dict[str, Any]:
+    """Return the answer as the page's script reads it, packed arrays included."""
+    sent = {"ticket": ticket, "view": view, "question": name, "arguments": arguments}
+    answer = client_of(questions).post(f"/{ROUTE}", content=json.dumps(sent))
     assert answer.status_code == 200
     if answer.headers["Content-Type"] == "application/json":
         return dict(answer.json())
     start = 4 + int.from_bytes(answer.content[:4], "little")
     body: dict[str, Any] = json.loads(answer.content[4:start])
-    for name, kind, offset, length in body.pop("arrays"):
+    for array, kind, offset, length in body.pop("arrays"):
         assert (start + offset) % 8 == 0
-        body[name] = np.frombuffer(answer.content, np.dtype(kind).newbyteorder("<"), length, start + offset)
+        body[array] = np.frombuffer(answer.content, np.dtype(kind).newbyteorder("<"), length, start + offset)
     return {"answer": body}
 
 
@@ -100,7 +95,7 @@ def test_arguments_of_another_type_are_refused_in_one_sentence(session: AppState
 
 @pytest.mark.parametrize(("view", "name"), [("toy", "that"), ("none", "it"), (["toy"], "it"), ("toy", None)])
 def test_what_is_no_question_is_refused(session: AppState, view: Any, name: Any) -> None:
-    assert "reload" in answer_to(ask_about(lambda state: 1, session), view, name, {})["error"]
+    assert "Reload" in answer_to(ask_about(lambda state: 1, session), view, name, {})["error"]
 
 
 def test_a_mistake_of_ours_is_told_in_one_sentence_and_harms_nobody_else(session: AppState) -> None:
@@ -139,8 +134,7 @@ def test_every_question_answers_senseless_arguments_in_one_sentence(view: View, 
     questions = Questions(session, VIEWS)
     for value in ("", "\0", "../../etc/passwd", "[MASK]" * 3, -1, 10**9, None, [], {}, [["x"]]):
         asked = view.questions[name]
-        ask = arrays_to if asked.arrays else answer_to
-        body = ask(questions, view.id, name, dict.fromkeys(asked.arguments, value))
+        body = answer_to(questions, view.id, name, dict.fromkeys(asked.arguments, value))
         assert len(body) == 1
         if "error" in body:
             assert "Something went wrong" not in body["error"], (value, body)
@@ -166,19 +160,18 @@ def test_slow_work_tells_how_far_it_is(session: AppState) -> None:
         return "done"
 
     questions = ask_about(work, session, slow=True)
-    progress = questions._progress_function()
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(answer_to, questions, "toy", "it", {})
         assert told.wait(10)
-        assert share_of(progress, "mine") == 0.4
-        assert share_of(progress, "another's") == 0
+        assert share_of(questions, "mine") == 0.4
+        assert share_of(questions, "another's") == 0
         seen.set()
         assert answer.result() == {"answer": "done"}
-    assert share_of(progress, "mine") == 0
+    assert share_of(questions, "mine") == 0
 
 
-def share_of(progress: Any, ticket: str) -> Any:
-    return asyncio.run(progress(ticket))["share"]
+def share_of(questions: Questions, ticket: str) -> Any:
+    return answer_to(questions, "server", "progress", {"ticket": ticket})["answer"]["share"]
 
 
 def test_nobody_need_listen_to_progress() -> None:
@@ -193,32 +186,39 @@ def test_arrays_come_as_they_are(session: AppState) -> None:
         return {"said": text, "weights": weights.T, "codes": codes, "none": codes[:0]}
 
     questions = ask_about(both, session, arrays=True)
-    answer = arrays_to(questions, "toy", "it", {"text": "<é"})["answer"]
+    answer = answer_to(questions, "toy", "it", {"text": "<é"})["answer"]
     assert answer["said"] == "<é"
     np.testing.assert_array_equal(answer["weights"], weights.T.ravel())
     np.testing.assert_array_equal(answer["codes"], codes)
     assert answer["none"].size == 0
-    assert "reload" in answer_to(questions, "toy", "it", {"text": ""})["error"]  # they do not go by the other way
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [b"", b"7", b"[1, 2]", b"[" * 100_000, b'["mine", "toy", "it", []]', b'["mine", "toy", "that", {}]', b"\xff"],
-)
-def test_a_senseless_request_for_arrays_is_answered_in_one_sentence(session: AppState, sent: bytes) -> None:
-    client = client_of(ask_about(lambda state: {}, session, arrays=True))
-    answer = client.post(f"/{ARRAYS_ROUTE}", content=sent)
-    assert (answer.status_code, "reload" in answer.json()["error"]) == (200, True)
+@pytest.mark.parametrize("sent", [b"", b"7", b"[1, 2]", b"[" * 100_000, b'{"view": "server"}', b"{}", b"\xff"])
+def test_a_senseless_request_is_answered_in_one_sentence(session: AppState, sent: bytes) -> None:
+    answer = client_of(ask_about(lambda state: {}, session)).post(f"/{ROUTE}", content=sent)
+    assert (answer.status_code, answer.json()["error"]) == (200, "Unknown request. Reload the page.")
 
 
-def test_a_request_for_arrays_has_a_largest_size(session: AppState) -> None:
-    client = client_of(ask_about(lambda state: {}, session, arrays=True))
-    assert "shorten" in client.post(f"/{ARRAYS_ROUTE}", content=b" " * 1_000_001).json()["error"]
+def test_questions_are_for_who_has_logged_in(session: AppState) -> None:
+    questions = ask_about(lambda state: 1, session)
+    sent = {"ticket": "mine", "view": "toy", "question": "it", "arguments": {}}
+    assert client_of(questions, lambda request: None).post(f"/{ROUTE}", json=sent).status_code == 401
+    assert client_of(questions, lambda request: "me").post(f"/{ROUTE}", json=sent).json() == {"answer": 1}
+    assert client_of(questions).get(f"/{ROUTE}").status_code == 405
 
 
-def test_arrays_are_for_who_has_logged_in(session: AppState) -> None:
-    questions = ask_about(lambda state: {"a": np.zeros(1, np.uint8)}, session, arrays=True)
-    sent = ["mine", "toy", "it", {}]
-    assert client_of(questions, lambda request: None).post(f"/{ARRAYS_ROUTE}", json=sent).status_code == 401
-    assert client_of(questions, lambda request: "me").post(f"/{ARRAYS_ROUTE}", json=sent).status_code == 200
-    assert client_of(questions).get(f"/{ARRAYS_ROUTE}").status_code == 405
+def test_an_upload_is_an_argument_that_a_browser_names_by_its_token(session: AppState) -> None:
+    def names(state: AppState, file: Upload | None = None, files: Uploads = []) -> Any:  # noqa: B006 - never changed
+        return [one.path.read_text() for one in ([file] if file else []) + files]
+
+    mine, _ = session.uploads.add(Visitor(OWNER.owner, "testclient"), "a.txt", io.BytesIO(b"my text"))
+    other, _ = session.uploads.add(STRANGER, "a.txt", io.BytesIO(b"swordfish"))
+    questions = ask_about(names, session)
+    assert answer_to(questions, "toy", "it", {"file": mine, "files": [mine]}) == {"answer": ["my text", "my text"]}
+    assert answer_to(questions, "toy", "it", {"file": ""}) == {"answer": []}
+    for token in (other, "x", "/etc/passwd", {"path": "/etc/passwd"}, 7, [mine], [[mine]], True):
+        assert "error" in answer_to(questions, "toy", "it", {"file": token})
+        assert token == [mine] or "error" in answer_to(questions, "toy", "it", {"files": token})
+    assert "error" in answer_to(questions, "toy", "it", {"files": [mine] * 51})
+    session.uploads.file(OWNER, mine).path.unlink()
+    assert "upload it again" in answer_to(questions, "toy", "it", {"file": mine})["error"]

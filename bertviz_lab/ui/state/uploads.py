@@ -1,0 +1,121 @@
+"""Files that visitors upload, each named by a token that is bound to its visitor. No path ever travels.
+
+Bytes count when they arrive: a connection that only announces a size takes no space. On a shared page one network
+address may fill a quarter of the space.
+"""
+
+import re
+import secrets
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gradio.utils import get_upload_folder
+
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.visitors import Visitor
+
+_SHARE = 4  # of the space: what one address may fill is the whole divided by this
+_LONGEST_NAME = 120  # bytes of a file's name
+
+
+class UploadStore:
+    """The uploads of all visitors, each in a folder of its own under the upload folder.
+
+    The caller's event loop alone changes it; `file` is safe in any thread.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._kept: dict[str, _Kept] = {}  # by token, the oldest first
+        self._arriving: Counter[str] = Counter()  # bytes by address
+
+    def file(self, visitor: Visitor, token: Any) -> "UploadedFile":
+        """Return the file of a token. Raises `InputError` unless this visitor uploaded it and it is still there."""
+        kept = self._kept.get(token) if isinstance(token, str) else None
+        if kept is None or kept.owner != _owner(visitor) or not kept.file.path.is_file():
+            raise InputError("This file is no longer on the server; upload it again.")
+        return kept.file
+
+    def add(self, visitor: Visitor, name: str, source: BinaryIO) -> tuple[str, "UploadedFile"]:
+        """Keep a file; returns its token."""
+        token = secrets.token_urlsafe(24)
+        path = Path(get_upload_folder()) / token / _safe_name(name)
+        path.parent.mkdir(parents=True)
+        try:
+            with path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        except OSError:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        file = UploadedFile(path, name, path.stat().st_size)
+        self._kept[token] = _Kept(file, _owner(visitor), visitor.address, time.monotonic())
+        return token, file
+
+    @contextmanager
+    def space(self, visitor: Visitor) -> Iterator[Callable[[int], None]]:
+        """Count the bytes of an upload while it arrives: `take(bytes)` raises `InputError` where there is no space."""
+        self._remove_old()
+        address, taken = visitor.address, 0
+
+        def take(count: int) -> None:
+            nonlocal taken
+            taken += count
+            self._arriving[address] += count
+            own = sum(kept.file.bytes for kept in self._kept.values() if kept.address == address)
+            used = sum(kept.file.bytes for kept in self._kept.values())
+            most = self._limits.upload_space
+            if self._limits.shared and own + self._arriving[address] > max(most // _SHARE, self._limits.upload_bytes):
+                raise InputError("Your network has uploaded all that it may; try again in an hour.")
+            if used + self._arriving.total() > most:
+                raise InputError("There is no space for more files on this server; try again later.")
+
+        try:
+            yield take
+        finally:
+            self._arriving[address] -= taken
+
+    def _remove_old(self) -> None:
+        """Forget, and remove from disk, what is too old or gone already."""
+        oldest = time.monotonic() - self._limits.upload_seconds
+        for token, kept in list(self._kept.items()):
+            if kept.time < oldest or not kept.file.path.is_file():
+                del self._kept[token]
+                shutil.rmtree(kept.file.path.parent, ignore_errors=True)
+
+
+class UploadedFile:
+    """An upload of the visitor who asks.
+
+    Attributes:
+        path: where it is on this machine.
+        name: what the visitor calls it.
+        bytes: its size.
+    """
+
+    def __init__(self, path: Path, name: str, size: int) -> None:
+        self.path, self.name, self.bytes = path, name, size
+
+
+@dataclass(frozen=True)
+class _Kept:
+    file: UploadedFile
+    owner: str
+    address: str
+    time: float
+
+
+def _owner(visitor: Visitor) -> str:
+    return visitor.owner or visitor.address
+
+
+def _safe_name(name: str) -> str:
+    """Return the last part of a file's name, without what a file system could refuse; formats depend on its end."""
+    last = re.sub(r"[\x00-\x1f/\\:*?\"<>|]+", "-", re.split(r"[/\\]", name)[-1]).strip(". ")
+    return last.encode(errors="replace")[-_LONGEST_NAME:].decode(errors="ignore") or "file"
