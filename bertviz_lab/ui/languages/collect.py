@@ -26,7 +26,7 @@ _WIDTH = 118
 
 
 def collected() -> Catalog:
-    """All texts of the course: those of lessons and plans in their order, then what else the page says of them."""
+    """Return all texts of the course: of lessons and plans in their order, then those of the page."""
     catalog = Catalog(project="BertViz Lab")
 
     def collect(text: str, place: str, comment: str = "") -> str:
@@ -43,7 +43,7 @@ def collected() -> Catalog:
 
 
 def update(path: Path) -> None:
-    """Bring a catalogue up to date, or make it."""
+    """Bring a catalog up to date, or create it."""
     catalog = Catalog(path.stem, project="BertViz Lab", fuzzy=False)
     if path.is_file():
         with path.open("rb") as file:
@@ -56,7 +56,7 @@ def update(path: Path) -> None:
 
 
 def _texts_of(path: Path) -> Iterator[str]:
-    """The texts that a file says."""
+    """Return the translatable texts in a file."""
     if path.suffix == ".js":
         yield from _IN_SCRIPT.findall(path.read_text(encoding="utf-8"))
         return

@@ -1,7 +1,7 @@
-"""A language that the course is told in: texts from its catalogue, and numbers as it writes them.
+"""A language of the course: texts from its catalog, and numbers in its format.
 
-Where the language is known, a text is `say("Lesson {number}", number=5)`. Where it is not yet, as in a measurement that
-is kept for all visitors, it is a `Message`, a `Number` or a `Series`: English text, to be told in any language later.
+If the language is known, a text is `say("Lesson {number}", number=5)`. If it is not yet known, as in a measurement that
+is cached for all visitors, it is a `Message`, a `Number` or a `Series`: English text that is translated later.
 """
 
 from abc import ABC, abstractmethod
@@ -22,27 +22,27 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True)
 class Language:
-    """A language, called to say a text in it.
+    """A language; call it with a text to translate it.
 
     Attributes:
         code: such as "de".
-        query: what leads to a page in it at the end of an address; "" where the server speaks it anyway.
+        query: what an address ends with to select it; "" for the server's own language.
     """
 
     code: str = _SOURCE
     query: str = ""
 
     def __call__(self, text: str, /, **values: object) -> str:
-        """A text of the catalogue, with values in place of the names in braces; without any, braces are left."""
+        """Return a text in this language, with `values` in place of the names in braces."""
         known = _texts(self.code).get(text, text)
-        return known.format_map({name: self.tell(value) for name, value in values.items()}) if values else known
+        return known.format_map({name: self.translate(value) for name, value in values.items()}) if values else known
 
-    def tell(self, value: object) -> str:
-        """A value: a message, a number or a series in this language, all else as it is."""
-        return value.told_in(self) if isinstance(value, Told) else str(value)
+    def translate(self, value: object) -> str:
+        """Return a message, a number or a series in this language, anything else as it is."""
+        return value.in_language(self) if isinstance(value, Translatable) else str(value)
 
     def number(self, text: str) -> str:
-        """A number as this language writes it: "1,024.5" and "38.9%" are "1.024,5" and "38,9 %" in German."""
+        """Format a number for this language: "1,024.5" and "38.9%" are "1.024,5" and "38,9 %" in German."""
         return text.translate(_signs(self.code))
 
     @property
@@ -51,23 +51,23 @@ class Language:
         return "; " if self.number(".") == "," else ", "
 
     def address(self, path: str) -> str:
-        """A relative address that leads to a page in this language."""
+        """Return a relative address that leads to a page in this language."""
         return f"{path}{'&' if '?' in path else '?'}{self.query}" if self.query else path
 
 
 ENGLISH = Language()
 
 
-class Told(str, ABC):
-    """An English text that can be told in another language later."""
+class Translatable(str, ABC):
+    """An English text that can be translated later."""
 
     @abstractmethod
-    def told_in(self, say: Language) -> str:
-        """The same in a language."""
+    def in_language(self, say: Language) -> str:
+        """Return the same in a language."""
 
 
-class Message(Told):
-    """A text of the catalogue, with values in place of the names in braces."""
+class Message(Translatable):
+    """A text of the catalog, with values in place of the names in braces."""
 
     def __new__(cls, text: str, /, **values: object) -> "Message":
         message = super().__new__(cls, text.format_map(values) if values else text)
@@ -77,21 +77,21 @@ class Message(Told):
     _text: str
     _values: Mapping[str, object]
 
-    def told_in(self, say: Language) -> str:
+    def in_language(self, say: Language) -> str:
         return say(self._text, **self._values)
 
 
-class Number(Told):
+class Number(Translatable):
     """A number in a format of Python's, such as ".1%"."""
 
     def __new__(cls, value: float, format_spec: str) -> "Number":
         return super().__new__(cls, format(value, format_spec))
 
-    def told_in(self, say: Language) -> str:
+    def in_language(self, say: Language) -> str:
         return say.number(str(self))
 
 
-class Series(Told):
+class Series(Translatable):
     """Numbers or messages one after the other."""
 
     def __new__(cls, members: Iterable[object]) -> "Series":
@@ -102,12 +102,12 @@ class Series(Told):
 
     _members: tuple[object, ...]
 
-    def told_in(self, say: Language) -> str:
-        return say.between_numbers.join(map(say.tell, self._members))
+    def in_language(self, say: Language) -> str:
+        return say.between_numbers.join(map(say.translate, self._members))
 
 
 def translated(value: ValueT, say: Callable[[str], str]) -> ValueT:
-    """A dataclass with its texts in a language: the fields that its class names in TEXTS. Tuples are gone through."""
+    """Translate the fields of a dataclass that its class lists in TEXTS, also inside tuples."""
     changed: Any = value
     if isinstance(value, str):
         changed = say(value) if value else value
@@ -120,21 +120,21 @@ def translated(value: ValueT, say: Callable[[str], str]) -> ValueT:
 
 
 def language_of(asked: str | None, default: str = _SOURCE) -> Language:
-    """The language that somebody asked for by its code, where there is one of that code; else the server's."""
+    """Return the language with a code, or the server's if there is none."""
     code = asked if asked in languages() else default
     return Language(code or default, "" if code == default else f"lang={code}")
 
 
 @cache
 def languages() -> Mapping[str, str]:
-    """The codes of all languages, each with the name that its speakers give it."""
+    """Return the codes of all languages, each with its name in that language."""
     codes = sorted(file.name[:-3] for file in resources.files(__package__).iterdir() if file.name.endswith(".po"))
     return {code: (Locale.parse(code).get_display_name(code) or code).capitalize() for code in (_SOURCE, *codes)}
 
 
 @cache
 def script_texts() -> Mapping[str, Mapping[str, str]]:
-    """By language: those texts that scripts of the browser say. All others, answers among them, stay on the server."""
+    """Return the texts of browser scripts by language. Others, such as answers, stay on the server."""
     return {
         code: {
             text: _texts(code)[text]
@@ -146,7 +146,7 @@ def script_texts() -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
-def _catalogue(code: str) -> Catalog:
+def _catalog(code: str) -> Catalog:
     if code == _SOURCE:
         return Catalog(_SOURCE)
     with (resources.files(__package__) / f"{code}.po").open("rb") as file:
@@ -155,11 +155,11 @@ def _catalogue(code: str) -> Catalog:
 
 @cache
 def _texts(code: str) -> Mapping[str, str]:
-    return {str(message.id): str(message.string) for message in _catalogue(code) if message.id and message.string}
+    return {str(message.id): str(message.string) for message in _catalog(code) if message.id and message.string}
 
 
 def _places(code: str) -> Mapping[str, list[str]]:
-    return {str(message.id): [file for file, _ in message.locations] for message in _catalogue(code) if message.id}
+    return {str(message.id): [file for file, _ in message.locations] for message in _catalog(code) if message.id}
 
 
 @cache

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def values(session: AppState, lesson: Lesson) -> Finding:
-    """What heads add that attend mostly to [CLS], and how long the value vectors are that they read there."""
+    """Measure what heads that attend mostly to [CLS] add, and the length of the value vectors that they read there."""
     import numpy as np
 
     from bertviz_lab.interpret import trace_text
@@ -73,7 +73,7 @@ class _Sink:
 
 
 def value_vectors(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.float32]":
-    """Each token's value vector through its head's part of the output matrix, (layers, heads, tokens, hidden size).
+    """Return value vectors through their head's part of the output matrix, (layers, heads, tokens, hidden size).
 
     What a head reads of a token is this times the weight (Kobayashi et al. 2020, equation 3).
     """
@@ -92,7 +92,7 @@ def value_vectors(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.f
 
 
 def _copying(session: AppState) -> dict[str, str]:
-    """The head of Tiny Town that attends most to a word far away, and the one that does to the previous token."""
+    """Measure Tiny Town's head that attends most to a distant word, and the one that attends to the previous token."""
     import numpy as np
 
     from bertviz_lab.interpret import fill_mask, trace_text
@@ -124,7 +124,7 @@ def _copying(session: AppState) -> dict[str, str]:
 
 
 def explanation(session: AppState, lesson: Lesson) -> Finding:
-    """What becomes of a verb when the place is exchanged that has the attention, and when its subject is."""
+    """Measure a verb's probability when the place with most attention is replaced, and when its subject is."""
     import numpy as np
 
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs, trace_text

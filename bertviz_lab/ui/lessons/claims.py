@@ -20,7 +20,7 @@ BIKES = "Leo has a blue bike, and Mia has a red bike."
 
 
 def word_probability(checkpoint: "Checkpoint", text: str, word: str, *, causal: bool = False) -> float:
-    """The probability of a word in a masked token of a text."""
+    """Return the probability of a word in a masked token of a text."""
     from bertviz_lab.interpret import fill_mask
 
     asked = fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[0].asked
@@ -29,28 +29,28 @@ def word_probability(checkpoint: "Checkpoint", text: str, word: str, *, causal: 
 
 
 def percent(value: float) -> Number:
-    """A probability for people; only one that is 1 to three digits is 100%."""
+    """Format a probability; only one that is 1 to three digits is 100%."""
     return Number(value, ".1%" if value < 0.9995 else ".0%")
 
 
 def percent_bars(named: Sequence[tuple[str, float]]) -> tuple[tuple[str, float, str], ...]:
-    """The bars of a `Finding`, of probabilities by name."""
+    """Return named probabilities as the bars of a `Finding`."""
     return tuple((name, float(value), percent(value)) for name, value in named)
 
 
 def only_choice(*holds: bool) -> int | None:
-    """The one choice that holds; None where several do, or none."""
+    """Return the one choice that holds; None if several do, or none."""
     return holds.index(True) if sum(holds) == 1 else None
 
 
 def count_held(held: Iterable[bool]) -> tuple[int, int]:
-    """On how many cases a claim holds, and of how many."""
+    """Return the number of cases on which a claim holds, and the number of cases."""
     cases = [bool(holds) for holds in held]
     return sum(cases), len(cases)
 
 
 def right_context(session: AppState, lesson: Lesson) -> Finding:
-    """How probable a word is that what comes after it determines, with that and without it."""
+    """Measure a word's probability with the context after it and without."""
     checkpoint = session.models.open(lesson.model)
     pairs = [
         tuple(word_probability(checkpoint, text, word, causal=causal) for causal in (False, True))
@@ -66,7 +66,7 @@ def right_context(session: AppState, lesson: Lesson) -> Finding:
 
 
 def masking(session: AppState, lesson: Lesson) -> Finding:
-    """What models predict at tokens that they see, masked in pretraining by one rule or the other; and its shares."""
+    """Measure predictions at unmasked tokens after pretraining with two masking rules, and the shares of the rule."""
     from bertviz_lab.interpret import masking_statistics
 
     place = lesson.look[0].place
@@ -88,20 +88,20 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
 
 
 def _share_predicted(checkpoint: "Checkpoint", text: str, *, masked: bool) -> float:
-    """The share of tokens that are the model's top prediction: of all where none is masked, or of those that are."""
+    """Return the share of tokens that are the top prediction, of all unmasked ones or of the masked ones."""
     drawn = range(10) if masked else (0,)
     return fmean(token == guess for seed in drawn for token, guess, _ in _guesses(checkpoint, text, masked, seed))
 
 
 def _share_of_next(checkpoint: "Checkpoint", texts: Sequence[str]) -> float:
-    """Of the tokens that a model sees and predicts another one for: how often that is the token that comes next."""
+    """Return how often a wrong prediction at an unmasked token is the token that comes next."""
     read = [guesses for text in texts for guesses in _guesses(checkpoint, text, masked=False)]
     wrong = [guess == following for token, guess, following in read if guess != token]
     return fmean(wrong) if wrong else 0.0
 
 
 def _guesses(checkpoint: "Checkpoint", text: str, masked: bool, seed: int = 0) -> Iterator[tuple[str, str, str]]:
-    """Each token that is predicted, all or a masked 15%, with the top prediction there and the token after it."""
+    """Yield each predicted token, all or a masked 15%, with its top prediction and the token after it."""
     from bertviz_lab.data.pretraining.batches import masking_rule
     from bertviz_lab.interpret import mask_text, masked_loss
 
@@ -113,7 +113,7 @@ def _guesses(checkpoint: "Checkpoint", text: str, masked: bool, seed: int = 0) -
 
 
 def segments(session: AppState, lesson: Lesson) -> Finding:
-    """How well a model tells a sentence that follows from another one, with its segment ids and with all of them 0."""
+    """Measure NSP with the true segment ids and with all of them 0."""
     from bertviz_lab.interpret import choose_target, class_scores, encode_inputs, next_sentence
     from bertviz_lab.interpret.inputs import with_segment_ids
 
@@ -154,7 +154,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
 
 
 def embeddings(session: AppState, lesson: Lesson) -> Finding:
-    """How alike one word's two vectors are before the first layer; and in two texts, after the last."""
+    """Measure the similarity of a word's two input embeddings, and in two texts after the last layer."""
     from bertviz_lab.interpret import compare_contexts, embedding_sum
     from bertviz_lab.interpret.embeddings import cosine
 

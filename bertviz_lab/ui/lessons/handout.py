@@ -43,7 +43,7 @@ button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-rad
 def handout_page(
     lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "", say: Language = ENGLISH
 ) -> str:
-    """A page of its own that works offline; the English one fits on six sides of A4.
+    """Return a standalone page that works offline; the English one fits on six pages of A4.
 
     `measured` are the lessons whose answers follow, those whose model is there; without any it is the participants'
     sheet. `address` is where the page of the lab is found, if it is told.
@@ -95,5 +95,5 @@ def _title(lesson: Lesson) -> str:
 
 
 def marked(text: str) -> str:
-    """Text for a page, in which backticks become code."""
+    """Escape a text for a page; backticks become code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))

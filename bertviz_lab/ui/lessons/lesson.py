@@ -72,19 +72,19 @@ class Place:
         return self.name.split(",")[0].lower()
 
     def filled(self, numbers: Mapping[str, str]) -> "Place":
-        """The same with what was measured in place of the names in braces."""
+        """Return the place with measured values in place of the names in braces."""
         settings = {name: value.format_map(numbers) for name, value in self.settings.items()}
         texts = {"text_a": self.text_a.format_map(numbers), "text_b": self.text_b.format_map(numbers)}
         return replace(self, settings=settings, **texts)
 
     def opening(self, model: str) -> dict[str, Any]:
-        """What `page.open` takes (client/page.js)."""
+        """Return the argument of `page.open` (client/page.js)."""
         settings = {f"{self.view}.{name}": value for name, value in self.settings.items()}
         place = {"space": self.space, "show": self.view, "part": self.part, "settings": settings}
         return place | ({"input": self._input(model)} if self.space == "explore" else {})
 
     def address(self, model: str) -> str:
-        """The part of a link behind the page's own address that leads to this place."""
+        """Return the query of a link to this place."""
         opening = self.opening(model)
         fold = {f"{self.view}.{self.part}": "open"} if self.part else {}
         panels = {} if self.space == "train" else {f"{self.space}.open": self.view}
@@ -123,7 +123,7 @@ class Finding:
     `answer` is the index of the choice that it bears out for the lesson's own text, or None where it bears out none of
     them; `numbers` are what stands in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words) for
     a small picture. What a language has its own words or signs for is a
-    `Told` (`ui/languages`). The claim was tried on `cases` texts, and `held` on so many of them.
+    `Translatable` (`ui/languages`). The claim was tried on `cases` texts, and `held` on so many of them.
     """
 
     answer: int | None
@@ -168,7 +168,7 @@ class Lesson:
     hour: int = 1  # the first hour is for everybody, the second for those who want more
 
     def source_code(self) -> tuple[Message, str]:
-        """Where those lines are, and the lines; and where they are met in a notebook."""
+        """Return where the lesson's code and notebook are, and the code."""
         module, _, name = self.code.partition(":")
         found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
         lines, first = inspect.getsourcelines(found)

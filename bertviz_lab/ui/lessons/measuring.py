@@ -32,7 +32,7 @@ class Measured:
         reveal = tuple(text for text in map(self._filled, self.lesson.reveal) if text)
         held, cases = self.finding.held, self.finding.cases
         share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
-        caution = () if self.answer == self.lesson.answer else (self.say.tell(_OTHERWISE),)
+        caution = () if self.answer == self.lesson.answer else (self.say.translate(_OTHERWISE),)
         return (*caution, *reveal, share)
 
     @property
@@ -49,22 +49,24 @@ class Measured:
         return tuple(Step(self._filled(step.text), step.place.filled(self.finding.numbers)) for step in steps)
 
     def _filled(self, text: str) -> str:
-        return text.format_map({name: self.say.tell(value) for name, value in self.finding.numbers.items()})
+        return text.format_map({name: self.say.translate(value) for name, value in self.finding.numbers.items()})
 
     def body(self) -> dict[str, Any]:
-        """The same for the page."""
+        """Return the measured lesson for the page."""
         return {
             "answer": self.answer,
             "why": [choice.why for choice in self.lesson.choices],
             "paragraphs": self.paragraphs,
-            "bars": [(self.say.tell(name), share, self.say.tell(words)) for name, share, words in self.finding.bars],
-            "code": tuple(map(self.say.tell, self.lesson.source_code())),
+            "bars": [
+                (self.say.translate(name), share, self.say.translate(words)) for name, share, words in self.finding.bars
+            ],
+            "code": tuple(map(self.say.translate, self.lesson.source_code())),
             "proof": [step_body(step, self.lesson, self.say) for step in self.proof],
         }
 
 
 def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measured:
-    """Measure what a lesson says, once for all languages. Raises `InputError` where its model is not there."""
+    """Measure a lesson, once for all languages. Raises `InputError` if its model is not there."""
     models = session.models
     if lesson.model not in models.shipped():  # and is not looked for anywhere else
         raise InputError(
@@ -74,10 +76,10 @@ def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measu
     try:
         finding = session.remembered(key, lambda: lesson.claim(session, lesson))
     except InputError as error:
-        raise InputError(say.tell(error.args[0])) from error
+        raise InputError(say.translate(error.args[0])) from error
     return Measured(translated(lesson, say), finding, say)
 
 
 def step_body(step: Step, lesson: Lesson, say: Language) -> dict[str, Any]:
-    """A step of a lesson for the page, with the place that is opened."""
-    return {"text": step.text, "name": say.tell(step.place.name), "place": step.place.opening(lesson.model)}
+    """Return a step for the page, with the place that it opens."""
+    return {"text": step.text, "name": say.translate(step.place.name), "place": step.place.opening(lesson.model)}

@@ -40,7 +40,7 @@ _KINDS = {
 
 
 def wordpiece(session: AppState, lesson: Lesson) -> Finding:
-    """Which pieces words are split into that are not in the vocabulary."""
+    """Measure the pieces of words that are not in the vocabulary."""
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     checkpoint = session.models.open(lesson.model)
@@ -64,7 +64,7 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
 
 
 def residual(session: AppState, lesson: Lesson) -> Finding:
-    """How alike the vectors before and after a layer are, with its residual connections and without them."""
+    """Measure the similarity of a layer's input and output, with and without its residual connections."""
     import torch
 
     from bertviz_lab.interpret import norms_by_layer, trace_text
@@ -75,7 +75,7 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     layers: Any = backbone(checkpoint).encoder.layers
 
     def cosines(text: str) -> tuple[list[float], list[float], list[float]]:
-        """Of each layer: of input and output, the same without residual connections, and the ratio of what is added."""
+        """Return for each layer the cosine of input and output, the same without residuals, and the relative update."""
         trace = trace_text(checkpoint, text)
         states = torch.tensor(trace.hidden_states)
         kept, without, ratios = [], [], []
@@ -118,7 +118,7 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
 
 
 def padding(session: AppState, lesson: Lesson) -> Finding:
-    """What becomes of a prediction with padding behind the text, with the attention mask and without it."""
+    """Measure a prediction with padding after the text, with the attention mask and without it."""
     import torch
 
     from bertviz_lab.interpret import encode_inputs
@@ -138,7 +138,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
         return alone, masked, unmasked
 
     def moved(before: torch.Tensor, after: torch.Tensor) -> float:
-        """How much of the probability moves to other tokens (total variation distance)."""
+        """Return the probability that moves to other tokens (total variation distance)."""
         return float((after - before).clamp(min=0).sum())
 
     measured = [probabilities(text) for text, _ in RIGHT_CONTEXT]
@@ -156,7 +156,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
 
 
 def generation(session: AppState, lesson: Lesson) -> Finding:
-    """What a model writes, one appended [MASK] after the other; and how much the right context is worth."""
+    """Measure what a model writes by appending one [MASK] after another, and the value of the right context."""
     import torch
 
     checkpoint = session.models.open(lesson.model)
@@ -192,7 +192,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
 
 
 def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
-    """How long fine-tuning takes beside the pretraining of a model of the same size, by their logs."""
+    """Measure the time of fine-tuning relative to pretraining a model of the same size, from their logs."""
     pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
     if not pretraining:
         raise InputError(
@@ -223,7 +223,7 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
 
 
 def family(session: AppState, lesson: Lesson) -> Finding:
-    """How many parameters the base models have, built from their settings without memory for the weights."""
+    """Count the parameters of the base models, built from their settings without memory for the weights."""
     import torch
 
     from bertviz_lab.config import BertConfig
@@ -245,7 +245,7 @@ def family(session: AppState, lesson: Lesson) -> Finding:
 
 
 def _mlm_probabilities(checkpoint: "Checkpoint", ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
-    """Of one text, (tokens, vocabulary)."""
+    """Return the MLM probabilities of one text, (tokens, vocabulary)."""
     import torch
 
     model: Any = checkpoint.model
@@ -267,7 +267,7 @@ def _mean(values: list[float]) -> float:
 
 
 def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
-    """Return the accuracy on each kind of sentence, of the sample and of further ironic ones."""
+    """Measure the accuracy on each kind of sentence, of the sample and of further ironic ones."""
     from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.data.samples.task_samples import sample_path
     from bertviz_lab.training.finetuning.predict import predict_with

@@ -20,7 +20,7 @@ TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "
 
 
 def classifier(session: AppState, lesson: Lesson) -> Finding:
-    """Which phrase lies nearest to which before fine-tuning and after it; and how much of a classifier is new."""
+    """Measure nearest neighbors before and after fine-tuning, and the number of new parameters."""
     from bertviz_lab.interpret import classify, untrained
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
@@ -59,7 +59,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
 
 
 def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> list[int]:
-    """The nearest other phrase of each of `OPPOSITES`, all praise first, by the cosine of their vectors."""
+    """Return the nearest other phrase of each of `OPPOSITES`, all praise first, by cosine."""
     import numpy as np
 
     from bertviz_lab.interpret import encode
@@ -72,7 +72,7 @@ def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> li
 
 
 def curves(session: AppState, lesson: Lesson) -> Finding:
-    """What the losses of the runs did that made a classifier; and what pretraining changes."""
+    """Measure the losses of the classifier's runs, and the effect of pretraining."""
     trials = [_overfitting(*trial) for trial in _trials(session.log_of(lesson.model))]
     if not trials:
         raise InputError(
@@ -132,7 +132,7 @@ def _overfitting(steps: Sequence[Mapping[str, Any]], evaluations: Sequence[Mappi
 
 
 def _trials(rows: Sequence[Mapping[str, Any]]) -> list[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
-    """The training points and the evaluations of each trial of a fine-tuning."""
+    """Return the training steps and the evaluations of each trial of a fine-tuning."""
     trials: list[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]] = []
     for row in rows:
         if row.get("event") == "TrialStarted":
@@ -143,7 +143,7 @@ def _trials(rows: Sequence[Mapping[str, Any]]) -> list[tuple[list[Mapping[str, A
 
 
 def _learned(session: AppState) -> dict[str, str]:
-    """What Tiny Town predicted before its first training step, and what it predicts now."""
+    """Measure Tiny Town's prediction before its first training step and now."""
     from bertviz_lab.interpret import untrained
 
     town = session.models.open(TOWN)

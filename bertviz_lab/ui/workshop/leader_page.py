@@ -91,7 +91,7 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dic
         "present": say(
             "{present} here now, {all} since the start or the last reset.", present=room.present, all=len(room)
         ),
-        "said": say.tell(room.outcome),
+        "said": say.translate(room.outcome),
         "runs": "\n".join(runs) or "No run trains or waits.",
     }
     shares: dict[str, float] = {}
@@ -129,7 +129,7 @@ def run_lines(runs: Runs) -> list[str]:
 
 def _plans(settings: Settings, people: int, say: Language) -> str:
     plans = "".join(_plan(plan, settings, people, say) for plan in translated(PLANS, say))
-    return f"<section><h2>{say('Plans')}</h2><p>{say.tell(IN_EACH_LESSON)}</p>{plans}</section>"
+    return f"<section><h2>{say('Plans')}</h2><p>{say.translate(IN_EACH_LESSON)}</p>{plans}</section>"
 
 
 def _plan(plan: Plan, settings: Settings, people: int, say: Language) -> str:
@@ -237,7 +237,7 @@ def notes_of(measured: Measured) -> str:
     said = "".join(f"<p>{marked(text)}</p>" for text in measured.paragraphs)
     links = "".join(
         f'<li><a href="./{html.escape(say.address(step.place.address(lesson.model)))}" target="_blank">'
-        f"{html.escape(say.tell(step.place.name))}</a>: {marked(step.text)}</li>"
+        f"{html.escape(say.translate(step.place.name))}</a>: {marked(step.text)}</li>"
         for step in measured.steps
     )
     return f'<ul class="answers">{choices}</ul>{said}<ul class="small quiet">{links}</ul>'

@@ -69,23 +69,23 @@ class Words(HTMLParser):
 
 
 def test_numbers_are_written_as_the_language_writes_them() -> None:
-    assert GERMAN.tell(Number(0.3891, ".1%")) == "38,9\N{NO-BREAK SPACE}%"
-    assert GERMAN.tell(Number(1234567.5, ",.1f")) == "1.234.567,5"
-    assert ENGLISH.tell(Number(0.3891, ".1%")) == "38.9%"
-    assert GERMAN.tell(Series([Number(0.5, ".2f"), Number(1.25, ".2f")])) == "0,50; 1,25"
-    assert ENGLISH.tell(Series([Number(0.5, ".2f"), "b"])) == "0.50, b"
+    assert GERMAN.translate(Number(0.3891, ".1%")) == "38,9\N{NO-BREAK SPACE}%"
+    assert GERMAN.translate(Number(1234567.5, ",.1f")) == "1.234.567,5"
+    assert ENGLISH.translate(Number(0.3891, ".1%")) == "38.9%"
+    assert GERMAN.translate(Series([Number(0.5, ".2f"), Number(1.25, ".2f")])) == "0,50; 1,25"
+    assert ENGLISH.translate(Series([Number(0.5, ".2f"), "b"])) == "0.50, b"
 
 
 def test_a_message_is_english_until_it_is_told_in_another_language() -> None:
     message = Message("{count} hours", count=Number(1.5, ".1f"))
     assert message == "1.5 hours"
-    assert GERMAN.tell(message) == "1,5 Stunden"
-    assert GERMAN.tell(Message("Lesson {number}: {title}", number=3, title="play")) == "Lektion 3: play"
+    assert GERMAN.translate(message) == "1,5 Stunden"
+    assert GERMAN.translate(Message("Lesson {number}: {title}", number=3, title="play")) == "Lektion 3: play"
 
 
 def test_what_is_no_message_is_told_as_it_is() -> None:
     """A word of an example may happen to be a text of the catalogue."""
-    assert GERMAN.tell("plain") == "plain"
+    assert GERMAN.translate("plain") == "plain"
     assert GERMAN("{count} of {total}", count="irony", total=2) == "irony von 2"
 
 
@@ -147,8 +147,8 @@ def test_both_languages_tell_one_measurement(shipped: AppState) -> None:
         assert english.answer == german.answer
         assert str(english.finding.held) in german.paragraphs[-1]
     share = measure(shipped, LESSONS[0]).finding.numbers["both"]
-    assert GERMAN.tell(share) == share.replace(".", ",").replace("%", "\N{NO-BREAK SPACE}%")
-    assert GERMAN.tell(share) in measure(shipped, LESSONS[0], GERMAN).paragraphs[0]
+    assert GERMAN.translate(share) == share.replace(".", ",").replace("%", "\N{NO-BREAK SPACE}%")
+    assert GERMAN.translate(share) in measure(shipped, LESSONS[0], GERMAN).paragraphs[0]
 
 
 def test_visitors_who_ask_at_once_in_different_languages_do_not_mix(shipped: AppState) -> None:

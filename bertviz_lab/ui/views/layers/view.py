@@ -41,10 +41,10 @@ def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, o
 def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """The vectors that are added for each token, and those that the family lacks in words."""
     from bertviz_lab import interpret
-    from bertviz_lab.interpret.family_notes import factorisation_note, positions_note, segments_note
+    from bertviz_lab.interpret.family_notes import factorization_note, positions_note, segments_note
 
     checkpoint = state.models.open(model)
-    notes = (note(checkpoint.config) for note in (segments_note, positions_note, factorisation_note))
+    notes = (note(checkpoint.config) for note in (segments_note, positions_note, factorization_note))
     summed = interpret.embedding_sum(checkpoint, text_a, text_b or None)
     return embedding_payload(summed, " ".join(filter(None, notes)))
 
