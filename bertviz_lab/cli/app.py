@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from bertviz_lab.cli.options import AddCommand
 from bertviz_lab.cli.result import notice
-from bertviz_lab.config.limits import flag_of, limit_fields, words_of
+from bertviz_lab.config.limits import flag_of, limit_fields, read_limits_file
 
 
 def add_commands(command: AddCommand) -> None:
@@ -17,65 +17,43 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument(
         "--host",
         default=os.environ.get("GRADIO_SERVER_NAME"),
-        help="Address to listen at; 0.0.0.0 admits other machines (default: 127.0.0.1, with --workshop 0.0.0.0)",
+        help="Address to listen at; 0.0.0.0 admits other machines (default: 127.0.0.1)",
     )
-    app.add_argument("--port", type=int, help="Default: the first free port from 7860")
-    app.add_argument("--auth", metavar="USER:PASSWORD", help="Ask visitors for this name and password")
-    app.add_argument("--auth-file", type=Path, metavar="FILE", help="Who may log in, with a line USER:HASH for each")
-    app.add_argument("--hash-password", metavar="USER", help="Read a password, print the line for --auth-file, and end")
-    app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs (default: runs)")
-    app.add_argument("--max-runs", type=int, help="Concurrent training runs; default: one per two cores")
-    app.add_argument(
-        "--metrics",
-        action="store_true",
-        help="Serve /metrics for Prometheus to this machine, or with BERTVIZ_LAB_METRICS_TOKEN to who sends that token",
-    )
-    app.add_argument(
-        "--log", choices=("json", "plain", "off"), default="off", help="How events are logged (default: off)"
-    )
+    app.add_argument("--port", type=int, help="Port (default: the first free one from 7860)")
     app.add_argument("--open", action="store_true", help="Open the page in a browser")
-    app.add_argument(
-        "--shared",
-        action="store_true",
-        help="Strangers reach this page, for example through a proxy; implied by any other host and by a Space",
-    )
-    app.add_argument(
-        "--language",
-        metavar="CODE",
-        default="",
-        help="Language of lessons, handouts and workshop: en or de; also BERTVIZ_LAB_LANGUAGE (default: en)",
-    )
-    app.add_argument("--allowed-hosts", metavar="NAMES", help="Further names of this server, with commas between them")
-    app.add_argument(
-        "--trusted-proxies",
-        metavar="ADDRESSES",
-        help="Proxies whose forwarding headers are believed, as addresses or networks; default: this machine",
-    )
-    workshop = app.add_argument_group(
-        "workshop", "A leader's page at /leader, and a room that predicts (docs/workshop.md)."
-    )
-    workshop.add_argument(
-        "--workshop", metavar="NAME", default="", help="Give a workshop of this name; implies --shared"
-    )
+    app.add_argument("--language", metavar="CODE", default="", help="Language of the lessons: en or de (default: en)")
+    app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder of the runs (default: runs)")
+    app.add_argument("--max-runs", type=int, help="Concurrent training runs (default: one per two cores)")
+    app.add_argument("--log", choices=("json", "plain", "off"), default="off", help="Events on stderr (default: off)")
+    app.add_argument("--metrics", action="store_true", help="Serve /metrics for Prometheus to this machine")
+
+    shared = app.add_argument_group("a page that others reach (docs/deployment.md)")
+    shared.add_argument("--shared", action="store_true", help="Trust nobody; implied by another host and by a Space")
+    shared.add_argument("--allowed-hosts", metavar="NAMES", help="Further names of this server, separated by commas")
+    shared.add_argument("--trusted-proxies", metavar="NETWORKS", help="Proxies whose forwarding headers are believed")
+    shared.add_argument("--auth", metavar="USER:PASSWORD", help="Ask visitors for this name and password")
+    shared.add_argument("--auth-file", type=Path, metavar="FILE", help="Who may log in: a line USER:HASH for each")
+    shared.add_argument("--hash-password", metavar="USER", help="Read a password, print its line, and end")
+
+    workshop = app.add_argument_group("workshop (docs/workshop.md)")
+    workshop.add_argument("--workshop", metavar="NAME", default="", help="Give a workshop of this name, shared")
     workshop.add_argument(
         "--leader-key",
         metavar="KEY",
         default=os.environ.get("BERTVIZ_LAB_LEADER_KEY", ""),
-        help="What opens the leader's page, also BERTVIZ_LAB_LEADER_KEY; default: a random one, printed at the start",
+        help="Opens the leader's page (default: a random one)",
     )
-    workshop.add_argument(
-        "--public-url",
-        metavar="URL",
-        default="",
-        help="Where participants find the page, for links and QR codes; default: this machine's address",
-    )
-    limits = app.add_argument_group(
-        "limits", "What visitors may use. Each can also be set by an environment variable, BERTVIZ_LAB_ and its name."
-    )
+    workshop.add_argument("--public-url", metavar="URL", default="", help="Where participants find the page")
+
+    limits = app.add_argument_group("limits of what visitors may use; the others: docs/deployment.md")
+    limits.add_argument("--limits", type=Path, metavar="FILE", help="Any of the limits, in TOML")
     for field in limit_fields():
-        local, shared = (words_of(field.metadata["kind"], field.metadata[mode]) for mode in ("local", "shared"))
-        default = local if local == shared else f"{local}, shared page {shared}"
-        limits.add_argument(flag_of(field.name), metavar="LIMIT", help=f"{field.metadata['help']} (default: {default})")
+        if field.metadata["option"]:
+            limits.add_argument(flag_of(field.name), metavar="LIMIT", help=_sentence(field.metadata["help"]))
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def app_command(options: argparse.Namespace) -> int:
@@ -95,7 +73,8 @@ def app_command(options: argparse.Namespace) -> int:
         notice(seen.format("--auth", "--auth-file"))
     if options.leader_key and options.leader_key != os.environ.get("BERTVIZ_LAB_LEADER_KEY"):
         notice(seen.format("--leader-key", "BERTVIZ_LAB_LEADER_KEY"))
-    limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
+    limits = read_limits_file(options.limits) if options.limits else {}
+    limits |= {field.name: text for field in limit_fields() if (text := getattr(options, field.name, None))}
     given = {
         name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
     }

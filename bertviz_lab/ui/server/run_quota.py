@@ -17,9 +17,6 @@ from bertviz_lab.ui.server.visitors import Visitor
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.models import Models
 
-#: Visitors that one network address is taken for.
-VISITORS_OF_AN_ADDRESS = 10
-
 OFF = "Training is off on this page."
 _NO_COOKIE = (
     "This page knows your runs by a cookie, which your browser did not send: allow cookies for this site, or open the "
@@ -112,7 +109,7 @@ class RunQuota:
                 f"A visitor of this page may have {most} runs that train or wait; {own} of yours do{more}: wait until "
                 "one has ended, or stop it."
             )
-        most *= VISITORS_OF_AN_ADDRESS
+        most = limits.runs_per_address
         tag = self._runs.address_tag(visitor.address)
         here = sum(self._runs.visitor(run_id)[0] == tag for run_id in active)
         if limits.shared and here + count > most:

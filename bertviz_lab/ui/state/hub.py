@@ -12,7 +12,7 @@ from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.config.limits import Limits, hub_names, words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 
@@ -53,10 +53,10 @@ class Hub:
         """Raise `InputError` where this page may not use a model of that id."""
         if self._limits.hub == "off":
             raise InputError("This page uses no models of the Hugging Face hub: choose one from the list.")
-        if self._limits.hub == "allowlist" and not any(_matches(model, name) for name in self._limits.hub_models):
+        allowed = hub_names(self._limits.hub)
+        if self._limits.hub != "open" and not any(_matches(model, name) for name in allowed):
             raise InputError(
-                f"This page uses these models of the Hugging Face hub only: {', '.join(self._limits.hub_models)} "
-                "(* is any text)."
+                f"This page uses these models of the Hugging Face hub only: {', '.join(allowed)} (* is any text)."
             )
 
     def download(self, model: str) -> None:

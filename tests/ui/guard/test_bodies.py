@@ -17,9 +17,7 @@ from bertviz_lab.ui.guard import bodies
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
 
-LIMITS = replace(
-    Limits.of(shared=True), upload_bytes=300_000, upload_space=3_000_000, request_bytes=100_000, visitors=20
-)
+LIMITS = replace(Limits.of(shared=True), upload_bytes=300_000, upload_space=3_000_000, visitors=20)
 JSON = "Content-Type: application/json\r\n"
 FORM = "Content-Type: multipart/form-data; boundary=x\r\n"
 PART = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'

@@ -15,7 +15,7 @@ from bertviz_lab import FinetuneConfig, InputError, PretrainConfig
 from bertviz_lab.config.limits import HOUR, Limits
 from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
 from bertviz_lab.ui.app import build
-from bertviz_lab.ui.server.run_quota import VISITORS_OF_AN_ADDRESS, limits_sentence
+from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import COOKIE, NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.form_client import queued
@@ -42,7 +42,7 @@ def visitor(number: int, address: str = "192.0.2.1") -> Visitor:
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (replace(SMALL, steps=10_000_000), "10,000,000 steps, and a run on this page takes up to 20,000"),
+        (replace(SMALL, steps=10_000_000), "10,000,000 steps, and a run on this page takes up to 36,000"),
         (replace(SMALL, steps=None, time_budget="1e300d"), "trains for up to 1 h"),
         (replace(SMALL, steps=None, time_budget="61m"), "trains for up to 1 h"),
     ],
@@ -72,8 +72,8 @@ def test_a_visitor_has_so_many_runs_at_a_time_and_a_place_is_free_when_one_has_e
 
 
 def test_who_throws_the_cookie_away_is_counted_by_address(tmp_path: Path) -> None:
-    state = page(tmp_path, runs_per_visitor=1, runs_waiting=1000)
-    for number in range(VISITORS_OF_AN_ADDRESS):
+    state = page(tmp_path, runs_per_visitor=1)
+    for number in range(10):
         state.quota.start(visitor(number), SMALL)
     with pytest.raises(InputError, match="10 runs that were started from your network"):
         state.quota.start(visitor(99), SMALL)
@@ -83,7 +83,7 @@ def test_who_throws_the_cookie_away_is_counted_by_address(tmp_path: Path) -> Non
 
 
 def test_so_many_runs_of_all_visitors_wait(tmp_path: Path) -> None:
-    state = page(tmp_path, runs_waiting=2)
+    state = page(tmp_path, visitors=10)
     for number in range(2):
         state.quota.start(visitor(number), SMALL)
     with pytest.raises(InputError, match="2 runs wait on this page, and 2 may"):
@@ -102,7 +102,7 @@ def test_a_run_that_has_had_its_time_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_where_training_is_off_nothing_starts_and_the_page_says_so(tmp_path: Path) -> None:
-    state = page(tmp_path, training=False)
+    state = page(tmp_path, runs_per_visitor=0)
     folder = make_run(state, status="stopped")
     for start in (lambda: state.quota.start(OWNER, SMALL), lambda: state.quota.resume(OWNER, RUN)):
         with pytest.raises(InputError, match="Training is off"):
@@ -132,8 +132,8 @@ def test_visitors_are_told_the_limits_before_they_meet_them(tmp_path: Path) -> N
         part["props"].get("elem_id"): part["props"] for part in build(state.settings).get_config_file()["components"]
     }
     for sentence in (drawn["train-limits"]["value"], limits_sentence(state.settings.limits)):
-        assert "up to 20,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in sentence
-    assert "2,000,000 examples over all epochs or 1 h" in drawn["tune-limits"]["value"]
+        assert "up to 36,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in sentence
+    assert "1,800,000 examples over all epochs or 1 h" in drawn["tune-limits"]["value"]
     for upload in ("text-files", "examples-files", "try-file"):
         assert "up to 50 MB" in drawn[upload]["label"]
     local = build(replace(state.settings, limits=Limits.of(shared=False))).get_config_file()["components"]
@@ -180,7 +180,7 @@ def test_150_starts_in_a_loop_are_refused_after_the_quota(running: tuple[str, Ap
     for number in range(60):  # a new browser for each
         form.client.cookies.set(COOKIE, f"{number:043}")
         press()
-    assert len(state.runs.ids()) == 3 * VISITORS_OF_AN_ADDRESS
+    assert len(state.runs.ids()) == 30
     assert "from your network" in press()
     form.client.cookies.clear()
     assert "by a cookie" in press()
@@ -190,7 +190,7 @@ def test_150_starts_in_a_loop_are_refused_after_the_quota(running: tuple[str, Ap
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"option_steps": "1e7"}, "takes up to 20,000"),
+        ({"option_steps": "1e7"}, "takes up to 36,000"),
         ({"option_steps": "1e300"}, "Steps"),
         ({"option_steps": "", "option_time_budget": "1e300d"}, "up to 1 h"),
         ({"option_text_field": "x" * 900_000}, "too long"),

@@ -186,8 +186,8 @@ def test_models_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ({}, SMALL, False),
         ({}, "bert-base-evil/model", False),  # an organisation that anybody could found
         ({}, "prajjwal1/evil", False),
-        ({"hub_models": "somebody/*"}, SMALL, True),
-        ({"hub_models": "somebody/*"}, "bert-base-cased", False),
+        ({"hub": "somebody/*"}, SMALL, True),
+        ({"hub": "somebody/*"}, "bert-base-cased", False),
     ],
 )
 def test_a_page_uses_the_models_that_its_owner_allows(limits: dict[str, str], model: str, allowed: bool) -> None:
