@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import httpx
 from gradio.data_classes import BlocksConfigDict
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
@@ -119,7 +120,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "app_kwargs": {
             "routes": routes,
             "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both
-            "lifespan": _lifespan(state),
+            "lifespan": _lifespan(state, routes),
         },
         "footer_links": ["api", "settings"],
         "run_history": False,
@@ -133,12 +134,12 @@ def launch_options(state: AppState) -> dict[str, Any]:
     }
 
 
-def _lifespan(state: AppState) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """What runs beside the server from its start to its end."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        install_guard(app, state.settings, state.monitor)
+        install_guard(app, state.settings, state.monitor, routes)
         sweeping = asyncio.create_task(sweep_regularly(state))
         yield
         sweeping.cancel()

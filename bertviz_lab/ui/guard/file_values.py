@@ -29,16 +29,20 @@ class UploadedFiles:
         while len(self._owners) > _MOST:
             self._owners.popitem(last=False)
 
-    def check(self, visitor: Visitor, body: bytes) -> None:
+    def check(self, visitor: Visitor, sent: Any) -> None:
         """Raise `Refused` for a body with a file value that is not one of this visitor's uploads."""
-        try:
-            values = list(_file_values(json.loads(body)))
-        except (ValueError, RecursionError):
-            raise Refused(400, "The body of this request is not JSON.") from None
-        for value in values:
+        for value in _file_values(sent):
             path = value.get("path")
             if not isinstance(path, str) or self._owners.get(path) != (visitor.owner or visitor.address):
                 raise Refused(403, _NOT_UPLOADED)
+
+
+def parse(body: bytes) -> Any:
+    """Return the JSON of a body, None for an empty one. Raises `Refused` for what is not JSON."""
+    try:
+        return json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        raise Refused(400, "The body of this request is not JSON.") from None
 
 
 def _file_values(body: Any) -> Iterator[dict[str, Any]]:

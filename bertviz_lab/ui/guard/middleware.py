@@ -1,8 +1,7 @@
 """The steps that every request takes before Gradio sees it, and every answer before it leaves."""
 
 import logging
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gradio.utils import get_upload_folder
@@ -10,14 +9,16 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, RequestBody, Uploads, check_type, is_upload, read_body
-from bertviz_lab.ui.guard.file_values import UploadedFiles
+from bertviz_lab.ui.guard.file_values import UploadedFiles, parse
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
+from bertviz_lab.ui.guard.routes import SAFE, Routes
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
 from bertviz_lab.ui.server.visitors import visitor_of
@@ -25,20 +26,12 @@ from bertviz_lab.ui.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-#: Routes of Gradio that this page has no use for: fetching of other sites, editing of code, recordings, monitoring, and
-#: calls that pass by the queue.
-_CLOSED = re.compile(
-    r"/(gradio_api/)?(run/|api/|proxy=|vibe-|undo-vibe-|stream/|deep_link|process_recording|monitoring|profiling|dev/|runs"
-    r"|run-history|custom_component|mcp)"
-)
-_SAFE = ("GET", "HEAD")
-
 
 class Guard:
     """Stands around the whole application, Gradio's own middleware included."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor) -> None:
-        self._app, self._settings, self._monitor = app, settings, monitor
+    def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes) -> None:
+        self._app, self._settings, self._monitor, self._routes = app, settings, monitor, routes
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
         self._headers = SecurityHeaders(space=settings.space)
         self._files = UploadedFiles()
@@ -52,7 +45,7 @@ class Guard:
         elif scope["type"] == "websocket":  # the page has none
             await send({"type": "websocket.close", "code": 1008})
         else:
-            body = RequestBody(receive, complete=scope["method"] in _SAFE)
+            body = RequestBody(receive, complete=scope["method"] in SAFE)
             answer = _Answer(send, self._headers, body)
             try:
                 self._check_proxy(scope)
@@ -90,16 +83,13 @@ class Guard:
                 403,
                 "This server is not known by that name; its owner can add it with --allowed-hosts.",
             )
-        if _CLOSED.match(path):
-            raise Refused(404, "There is no such page.")
-        safe = method in _SAFE and path != "/logout"
+        self._routes.check(scope)
+        safe = method in SAFE and path != "/logout"
         if not safe and not is_same_origin(headers):
             raise Refused(403, "This request came from another site.")
-        if method in _SAFE:
+        if method in SAFE:
             await self._app(scope, body, answer)
             return
-        if method != "POST":
-            raise Refused(405, "Only GET, HEAD and POST are answered.")
         check_type(path, headers)
         if path == "/lab/upload":
             await self._app(scope, body, answer)
@@ -107,8 +97,10 @@ class Guard:
             await self._upload(scope, body, answer)
         else:
             content, replay = await read_body(body, headers, self._settings.limits.request_bytes)
-            if path.startswith("/gradio_api/") and content:
-                self._files.check(visitor_of(HTTPConnection(scope)), content)
+            if path.startswith("/gradio_api/"):
+                sent = parse(content)
+                self._routes.check_event(path, sent)
+                self._files.check(visitor_of(HTTPConnection(scope)), sent)
             await self._app(scope, replay, answer)
 
     async def _upload(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
@@ -181,12 +173,12 @@ def _has_type(message: Message, kind: str) -> bool:
     return Headers(raw=message.get("headers", [])).get("content-type", "").startswith(kind)
 
 
-def install_guard(app: Starlette, settings: Settings, monitor: Monitor) -> None:
-    """Put the guard around an application that starts, and the sessions of logins into it.
+def install_guard(app: Starlette, settings: Settings, monitor: Monitor, own: Sequence[Route]) -> None:
+    """Put the guard around Gradio's application as it starts, and the sessions of logins into it.
 
     A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
     headers to every answer.
     """
     assert app.middleware_stack is not None
-    app.middleware_stack = Guard(app.middleware_stack, settings, monitor)
+    app.middleware_stack = Guard(app.middleware_stack, settings, monitor, Routes(own, app.get_blocks()))  # type: ignore[attr-defined]
     app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application

@@ -2,13 +2,18 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from gradio.routes import App
 from gradio_client import Client
 
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.ui.app import build
 from bertviz_lab.ui.guard.addresses import host_name
+from bertviz_lab.ui.guard.bodies import Refused
+from bertviz_lab.ui.guard.routes import Routes
 from bertviz_lab.ui.settings import Settings
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
@@ -156,19 +161,39 @@ def test_every_answer_carries_the_security_headers(local: Server, path: str) -> 
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/gradio_api/proxy=http://127.0.0.1:1/", "/gradio_api/vibe-code", "/gradio_api/deep_link", "/gradio_api/runs",
-        "/gradio_api/dev/reload", "/monitoring", "/gradio_api/monitoring/summary",
-        "/gradio_api/stream/a/b/c/playlist-file",
-    ],
-)  # fmt: skip
-def test_routes_that_the_page_does_not_use_are_closed(local: Server, path: str) -> None:
-    assert local.status(path) == 404
+def test_only_the_addresses_of_the_table_reach_gradio(settings: Settings) -> None:
+    """Every route that Gradio has, with every method that it takes."""
+    page = build(settings)
+    routes, answered = Routes([], page), set()
+    for group in App.create_app(page).routes:
+        for route in getattr(getattr(group, "original_router", None), "routes", [group]):
+            path = route.path.replace("{api_name}", "tokenize").replace("{", "").replace("}", "").rstrip("/") or "/"
+            for method in route.methods or ():
+                with suppress(Refused):
+                    routes.check({"type": "http", "path": path, "method": method})
+                    answered.add((method, path.replace("/gradio_api/", "api ")))
+    assert answered - {("HEAD", path) for _, path in answered} == {
+        *(("GET", path) for path in (
+            "/", "/config", "/theme.css", "/favicon.ico", "/robots.txt", "/manifest.json", "/assets/path:path",
+            "/static/path:path", "/svelte/path:path", "api info", "api startup-events", "api app_id", "api theme.css",
+            "api heartbeat/session_hash", "api queue/data", "api call/tokenize/event_id",
+            "api call/v2/tokenize/event_id",
+            "api upload_progress", "api file=path_or_url:path",
+        )),
+        *(("POST", path) for path in (
+            "/login", "api queue/join", "api call/tokenize", "api call/v2/tokenize", "api cancel", "api reset",
+            "api component_server", "api upload",
+        )),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ["/gradio_api/run/tokenize", "/gradio_api/api/tokenize/", "/run/predict"])
 def test_no_call_passes_by_the_queue(local: Server, path: str) -> None:
     assert local.send(path, {"data": ["a cat", "", ""]})[0] == 404
     assert local.send("/gradio_api/call/tokenize", {"data": ["a cat", "", ""]})[0] == 200
+
+
+@pytest.mark.parametrize("number", [-1, 10**9, "0", None, True, 0.0])
+def test_only_events_of_the_page_join_the_queue(local: Server, number: object) -> None:
+    assert local.send("/gradio_api/queue/join", {"data": [], "fn_index": number, "session_hash": "s"})[0] == 404
+    assert local.send("/gradio_api/call/arrive", {"data": []})[0] == 404

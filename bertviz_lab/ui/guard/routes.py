@@ -1,0 +1,56 @@
+"""The addresses that are answered, by path and method: ours, and those of Gradio that its page and clients need.
+
+Everything else is 404 before Gradio sees it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from bertviz_lab.ui.guard.bodies import Refused
+
+SAFE = ("GET", "HEAD")
+
+#: Paths of Gradio that are read, and those to which something is sent. Those of files and `component_server` go when no
+#: component of Gradio takes or offers a file and no `gr.HTML` asks Python.
+_READ = re.compile(
+    r"/|/config|/theme\.css|/favicon\.ico|/robots\.txt|/manifest\.json|/(assets|static|svelte)/.+|/gradio_api/"
+    r"(info|startup-events|app_id|heartbeat/[^/]+|queue/data|call/(v2/)?[^/]+/[^/]+|upload_progress|file=.+|theme\.css)"
+)
+_SENT = re.compile(r"/login|/gradio_api/(queue/join|call/(v2/)?(?P<name>[^/]+)|cancel|reset|component_server|upload)")
+
+
+class Routes:
+    """Decides which requests are answered; `own` are our routes, and `page` declares the events of Gradio."""
+
+    def __init__(self, own: Sequence[Route], page: gr.Blocks) -> None:
+        self._own, self._page = own, page
+
+    def check(self, scope: Scope) -> None:
+        """Raise `Refused` for a path that is not in the table, or for another method than it takes."""
+        path, method = scope["path"].rstrip("/") or "/", scope["method"]
+        matches = [route.matches(scope)[0] for route in self._own]
+        if Match.FULL in matches:
+            return
+        read, sent = _READ.fullmatch(path), _SENT.fullmatch(path)
+        if sent and sent["name"] and sent["name"] not in self._names():
+            sent = None
+        if not (read or sent or Match.PARTIAL in matches):
+            raise Refused(404, "There is no such page.")
+        if not ((read and method in SAFE) or (sent and method == "POST")):
+            raise Refused(405, "This address does not take this method.")
+
+    def check_event(self, path: str, sent: Any) -> None:
+        """Raise `Refused` where what joins Gradio's queue is not an event of the page."""
+        number = sent.get("fn_index") if path.rstrip("/").endswith("/queue/join") and isinstance(sent, dict) else None
+        event = self._page.fns.get(number) if type(number) is int else None
+        if path.rstrip("/").endswith("/queue/join") and (event is None or event.fn is None):
+            raise Refused(404, "There is no such event.")
+
+    def _names(self) -> set[Any]:
+        """Return the names of the endpoints."""
+        return {event.api_name for event in self._page.fns.values() if event.api_visibility == "public"}
