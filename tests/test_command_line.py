@@ -544,9 +544,9 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "Name at least one labelled file"),
+        ([], "Name at least one labeled file"),
         (["--train", "no-such-file.csv"], "no-such-file.csv"),
-        (["--train", "sample:nothing"], "no labelled sample"),
+        (["--train", "sample:nothing"], "no labeled sample"),
         (["--train", "ONE"], "label"),
         (["--train", "NAN"], "label"),
         (["--train", "TRAIN", "--eval", "OTHER"], "Most held-out examples have labels that none to train on has"),

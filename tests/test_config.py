@@ -331,7 +331,7 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"train": ()}, "Name at least one labelled file"),
+        ({"train": ()}, "Name at least one labeled file"),
         ({"train": "a.csv"}, "--train takes a list of files"),
         ({"eval": "a.csv"}, "--eval takes a list of files"),
         ({"test": Path("a.csv")}, "--test takes a list of files"),

@@ -35,7 +35,7 @@ def add_commands(command: AddCommand) -> None:
         "--data",
         nargs="+",
         default=[],
-        help="Text or labelled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
+        help="Text or labeled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
         "format; for a suite the folder with a folder for each task",
     )
     evaluate.add_argument(

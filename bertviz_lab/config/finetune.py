@@ -59,11 +59,11 @@ class FinetuneConfig(TrainingConfig):
 
     task: str = option("auto", "Task; auto infers it from the data", choices=("auto", *TASKS))
     train: tuple[str, ...] = option(
-        (), "Labelled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME"
+        (), "Labeled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME"
     )
-    eval: tuple[str, ...] = option((), "Labelled validation files; without any, part of --train is held out")
+    eval: tuple[str, ...] = option((), "Labeled validation files; without any, part of --train is held out")
     test: tuple[str, ...] = option(
-        (), "Labelled files of a test set: scored once at the end by the chosen model, never used for any choice"
+        (), "Labeled files of a test set: scored once at the end by the chosen model, never used for any choice"
     )
     model: str = option("wiki-tiny", "Model to start from: a folder, a shipped model, a hub id, or random")
     epochs: int = option(4, "Passes over the training examples", low=1, high=1000)
@@ -126,9 +126,9 @@ class FinetuneConfig(TrainingConfig):
     metric: str = option("auto", "Model selection metric", choices=METRIC_NAMES)
     evals_per_epoch: int = option(2, "Evaluations per epoch", low=1, high=1000)
     patience: int = option(0, "Early-stopping patience: evaluations without improvement; 0 is off", low=0, high=1000)
-    preset: str = option("tiny", "Model size for random initialisation", choices=tuple(PRESETS))
-    like: str = option("", "Random initialisation with the architecture and tokenizer of this model")
-    vocab_size: int = option(8192, "Vocabulary size for random initialisation", low=64, high=100_000)
+    preset: str = option("tiny", "Model size for random initialization", choices=tuple(PRESETS))
+    like: str = option("", "Random initialization with the architecture and tokenizer of this model")
+    vocab_size: int = option(8192, "Vocabulary size for random initialization", low=64, high=100_000)
     keep_checkpoints: int = option(1, "Number of latest checkpoints to keep", low=1, high=1000)
     snapshot_room: int = option(
         100,
@@ -139,7 +139,7 @@ class FinetuneConfig(TrainingConfig):
 
     def __post_init__(self) -> None:
         if not self.train:
-            raise InputError("Name at least one labelled file, for example --train reviews.csv.")
+            raise InputError("Name at least one labeled file, for example --train reviews.csv.")
         super().__post_init__()
         if self.lora and (self.freeze_layers or self.layerwise_lr_decay != 1.0 or self.model == RANDOM):
             raise InputError(

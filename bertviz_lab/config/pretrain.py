@@ -122,7 +122,7 @@ class PretrainConfig(TrainingConfig):
     time_budget: str = option("2m", "How long to train, such as 90s, 10m or 2h; ignored with --steps")
     objective: str = option(
         "mlm+nsp",
-        "Pretraining objective: masked language modelling (MLM), alone or with next-sentence (NSP) or "
+        "Pretraining objective: masked language modeling (MLM), alone or with next-sentence (NSP) or "
         "sentence-order prediction (SOP), or ELECTRA's replaced-token detection (RTD)",
         choices=("mlm+nsp", "mlm", "mlm+sop", "rtd"),
     )

@@ -280,7 +280,7 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     if not positions:
         advice = " (what is left of it: the text is longer than the model reads)" if encoding.dropped_a else ""
         raise InputError(
-            f"The word {word.strip() or '(none)'} is not in the sentence {text!r}{advice}: name a whole word, spelt as "
+            f"The word {word.strip() or '(none)'} is not in the sentence {text!r}{advice}: name a whole word as "
             "it is there."
         )
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states

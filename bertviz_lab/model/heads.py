@@ -91,7 +91,7 @@ class BertHead(nn.Module):
 
 
 class BertForPreTraining(BertHead):
-    """Masked language modelling and next-sentence prediction together (section 3.1)."""
+    """Masked language modeling and next-sentence prediction together (section 3.1)."""
 
     pooling = True
 

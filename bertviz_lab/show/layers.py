@@ -144,7 +144,7 @@ def sentence_map(result: Similarity) -> View:
 
 def neighbours(word: str, nearest: Sequence[Neighbour]) -> View:
     """Show the tokens whose embeddings are nearest to a word's."""
-    return chart(f"Nearest neighbours of {word}", neighbours_payload(word, nearest))
+    return chart(f"Nearest neighbors of {word}", neighbours_payload(word, nearest))
 
 
 def context_similarity(contexts: ContextComparison) -> View:

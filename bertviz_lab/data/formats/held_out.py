@@ -34,7 +34,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
             f"Most held-out examples have labels that none to train on has ({quoted_list(unknown)}, where training has "
             f"{quoted_list(sorted(known))}); write the labels alike in both files."
         )
-    return (f"Only the held-out examples have {_described(unknown, times)}: it cannot be learnt.",)
+    return (f"Only the held-out examples have {_described(unknown, times)}: it cannot be learned.",)
 
 
 def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:

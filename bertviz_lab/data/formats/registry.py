@@ -136,7 +136,7 @@ def detect_format(file_name: str, lines: Sequence[str], options: ReadOptions) ->
     """
     ending = PurePath(file_name).suffix.lower()
     if not (filled := [line for line in lines if line.strip()]):
-        raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labelled examples.")
+        raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
     if ending in (".json", ".jsonl", ".ndjson"):
         return "json" if ending == ".json" else "jsonl"
     tokens = [line for line in filled if line[0] != "#"]

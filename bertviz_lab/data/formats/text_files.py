@@ -113,5 +113,5 @@ def wrong_encoding_told(options: ReadOptions) -> Iterator[None]:
         yield
     except UnicodeError:
         raise InputError(
-            f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."
+            f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognized."
         ) from None

@@ -201,7 +201,7 @@ def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
     unit = "words" if task == "tokens" else "examples"
     untrained = [c.label for c in classes if not c.train and c.held_out]
     if untrained:
-        yield f"Only held-out {unit} have the label {quoted_list(untrained)}: it cannot be learnt."
+        yield f"Only held-out {unit} have the label {quoted_list(untrained)}: it cannot be learned."
     trained = [c for c in classes if c.train]
     if task == "tokens" or len(trained) < 2:
         return
@@ -215,7 +215,7 @@ def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
         )
     unseen = [c.label for c in trained if not c.held_out]
     if unseen and any(c.held_out for c in classes):
-        yield f"No held-out example has the label {quoted_list(unseen)}, so nothing is known of how well it is learnt."
+        yield f"No held-out example has the label {quoted_list(unseen)}, so nothing is known of how well it is learned."
 
 
 def _about_repeats(

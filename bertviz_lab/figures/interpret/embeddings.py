@@ -92,7 +92,7 @@ def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
     return bars_payload(
         [n.token for n in neighbours],
         [("cosine", cosines)],
-        title=f"Nearest neighbours of {word}",
+        title=f"Nearest neighbors of {word}",
         number_format=".2f",
         peak=1.0,
         file="neighbours",

@@ -54,7 +54,7 @@ class Panel:
 
 
 MLM = Panel(
-    "mlm", "MLM loss", "masked language modelling: cross-entropy at the masked tokens, in nats; lower is better",
+    "mlm", "MLM loss", "masked language modeling: cross-entropy at the masked tokens, in nats; lower is better",
     "nats",
     (
         Series("causal_loss", "next token", "Next-token loss", COLORS[2]),

@@ -33,7 +33,7 @@ _TASK_NAMES: dict[Task, str] = {
     "classification": "classification",
     "multilabel": "multi-label classification",
     "regression": "rating",
-    "tokens": "labelling words",
+    "tokens": "labeling words",
     "qa": "finding answers",
     "embeddings": "sentence embeddings",
 }

@@ -17,7 +17,7 @@ from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE, FULL_EVAL
 _DUPE_FACTOR = 10
 #: objective -> what is asked about the two texts of an example.
 PAIRS = {"mlm+nsp": "nsp", "mlm+sop": "sop"}
-_MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modelling only."
+_MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modeling only."
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ _COLUMNS = ("text_a", "text_b", "label")
 def create_finetune(session: AppState) -> TrainingView:
     """Draw the tab and join the parts of its form."""
     first = task_form.choices()[0][1]
-    gr.HTML("<h2>1. Choose a labelled data set</h2>")
+    gr.HTML("<h2>1. Choose a labeled data set</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             source = gr.Radio(

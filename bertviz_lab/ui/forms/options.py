@@ -93,7 +93,7 @@ TUNING_GROUPS = (
         "Evaluation and checkpoints",
         ("metric", "evals_per_epoch", "patience", "grid", "seed"),
     ),
-    ("random", "Random initialisation", ("preset", "vocab_size")),
+    ("random", "Random initialization", ("preset", "vocab_size")),
 )
 
 LABELS = {
@@ -197,7 +197,7 @@ HELP = {
     "init_from": "Continue pretraining a model that already knows English; with the recipe DistilBERT, the teacher.",
     "time_budget": "Such as 90s, 10m or 2h.",
     "steps": "Optimizer steps; if empty, the time budget above decides.",
-    "objective": "Masked language modelling (MLM), alone or with next-sentence prediction (NSP) or sentence-order "
+    "objective": "Masked language modeling (MLM), alone or with next-sentence prediction (NSP) or sentence-order "
     "prediction (SOP); or replaced-token detection (RTD), which trains an ELECTRA.",
     "documents": "A blank line or the end of a file; auto infers it from the text.",
     "text_field": "Of a table such as .csv or .jsonl; inferred if empty.",

@@ -70,7 +70,7 @@ def chosen(source: str, files: Any, scored: Any) -> LabelledSource:
         return LabelledSource(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
     train, held = uploaded_paths(files), uploaded_paths(scored)
     if not train:
-        raise InputError("Drop a labelled file into the box, or choose one of the samples.")
+        raise InputError("Drop a labeled file into the box, or choose one of the samples.")
     more = f" and {len(train) - 1} more" if len(train) > 1 else ""
     return LabelledSource(f"{train[0].name}{more}", (), train, held)
 

@@ -35,7 +35,7 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
         if trained_on:
             items.append(("Trained on", trained_on))
         missing = checkpoint.report.missing
-        note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
+        note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialized." if missing else ""
         lines = explained_differences(config)
         if lines:
             items.insert(0, ("Family", config.family.title))

@@ -108,7 +108,7 @@ def test_labels_of_the_second_file_alone_are_noted_and_refused_where_they_are_mo
     train = written(tmp_path, "a.tsv", table("|"))
     few = written(tmp_path, "b.tsv", table("|").replace("glad", "merry"))
     _, held_out = read_pair(train, few, "multilabel")
-    assert 'Only the held-out examples have the label "merry" (8 times): it cannot be learnt.' in held_out.notes
+    assert 'Only the held-out examples have the label "merry" (8 times): it cannot be learned.' in held_out.notes
     most = written(tmp_path, "c.tsv", table("|").replace("glad", "merry").replace("sad", "blue"))
     with pytest.raises(InputError, match='"blue", "merry", where training has "angry", "glad", "sad"'):
         read_pair(train, most, "multilabel")

@@ -25,7 +25,7 @@ def test_classes_are_counted_on_both_sides(tokenizer):
     report = examine_task(train, texts(("film", "pos"), ("was", "new")).examples, tokenizer, 16)
     assert report.classes == (ClassCount("neg", 1, 0), ClassCount("pos", 2, 1), ClassCount("new", 0, 1))
     assert (report.train_count, report.held_count) == (3, 2)
-    assert any('"new": it cannot be learnt' in note for note in report.notes)
+    assert any('"new": it cannot be learned' in note for note in report.notes)
 
 
 def test_time_grows_linearly_where_many_questions_share_a_long_passage(tokenizer):

@@ -43,7 +43,7 @@ def test_at_most_so_many_are_drawn_by_the_seed(files):
 def test_a_sample_is_named_and_auto_finds_the_task():
     data, found = load_task_splits(FinetuneConfig(train=("sample:sentiment",)))
     assert found.task == data.task == "classification"
-    with pytest.raises(InputError, match="no labelled sample"):
+    with pytest.raises(InputError, match="no labeled sample"):
         load_task_splits(FinetuneConfig(train=("sample:nothing",)))
 
 
@@ -87,7 +87,7 @@ def test_an_odd_label_in_the_test_set_leaves_the_others_as_in_training(task, lab
     config = FinetuneConfig(train=(str(tmp_path / "train" / name),), task=task)
     data, found = load_task_splits(replace(config, test=(str(tmp_path / "test" / name),)))
     assert [row.labels if task == "tokens" else row.label for row in found.test] == expected
-    assert found.notes[-1] == f'Only the held-out examples have the label "{odd}" (1 time): it cannot be learnt.'
+    assert found.notes[-1] == f'Only the held-out examples have the label "{odd}" (1 time): it cannot be learned.'
     untested, splits = load_task_splits(config)
     assert (data, found.train, found.held_out) == (untested, splits.train, splits.held_out)
 

@@ -54,7 +54,7 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
     path = write_reviews(tmp_path / "reviews.csv")
     assert task_form.chosen(OWN, [str(path)], None).files == (path,)
     assert task_form.chosen(OWN, str(path), [str(path)]).scored == (path,)
-    for files, told in ((None, "Drop a labelled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
+    for files, told in ((None, "Drop a labeled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
         with pytest.raises(InputError, match=told):
             task_form.chosen(OWN, files, None)
     assert source_of("sentiment", [str(path)]) == OWN
@@ -110,7 +110,7 @@ def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppStat
     assert int(facts["Training examples"]) + int(facts["Held-out examples"]) == 60
     assert facts["Labels"] == "2"
     assert ("label", "label") in columns[2]["choices"]
-    for source, files, message in ((OWN, None, "Drop a labelled file"), (OWN, [str(tmp_path)], "no longer")):
+    for source, files, message in ((OWN, None, "Drop a labeled file"), (OWN, [str(tmp_path)], "no longer")):
         preview, told, *_ = show_examples(session, NAMES, source, files, None, *VALUES)
         assert message in body(preview)["message"]
         assert told == ""

@@ -48,10 +48,10 @@ def test_no_sentence_and_too_many_are_told_in_one_sentence(session: AppState, li
 def test_neighbours_are_the_nearest_tokens(session: AppState) -> None:
     truth = interpret.nearest_tokens(session.models.open(), "red")
     bars = ask(session, "neighbours", word=" red ")
-    assert bars["title"] == "Nearest neighbours of red"
+    assert bars["title"] == "Nearest neighbors of red"
     assert bars["groups"] == [neighbour.token for neighbour in truth]
     # Without a word it is the longest token of the input.
-    assert ask(session, "neighbours", "the [MASK] house", "a cat", word="")["title"] == "Nearest neighbours of house"
+    assert ask(session, "neighbours", "the [MASK] house", "a cat", word="")["title"] == "Nearest neighbors of house"
     with pytest.raises(InputError, match="Name a word"):
         ask(session, "neighbours", "[MASK]", word="")
 
@@ -81,7 +81,7 @@ def test_a_token_of_bpe_names_the_word_that_it_says(session: AppState, monkeypat
     assert [answer["word"] for answer in answers[2:]] == ["Qé"] * len(answers[2:])
     for answer in answers:
         assert ask(session, "neighbours", word=answer["token"])["groups"]
-    assert ask(session, "neighbours", text, word="")["title"] == "Nearest neighbours of café"
+    assert ask(session, "neighbours", text, word="")["title"] == "Nearest neighbors of café"
 
 
 def test_a_word_is_followed_through_both_texts_of_the_input(session: AppState) -> None:

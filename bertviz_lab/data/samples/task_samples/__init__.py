@@ -62,7 +62,7 @@ def sample_path(name: str) -> Path:
     """
     name, _, part = name.partition(":")
     if name not in TASK_SAMPLES:
-        raise InputError(f'There is no labelled sample "{name}"; choose one of {", ".join(TASK_SAMPLES)}.')
+        raise InputError(f'There is no labeled sample "{name}"; choose one of {", ".join(TASK_SAMPLES)}.')
     file = {"": TASK_SAMPLES[name].file, "held-out": TASK_SAMPLES[name].held_out}.get(part)
     if not file:
         raise InputError(f'The sample "{name}" has no part "{part}".')

@@ -122,7 +122,7 @@ def _longest_common_word(text_a: str, text_b: str) -> str:
 EMBEDDINGS = View(
     "embeddings",
     "Embeddings",
-    "Sentence similarity, nearest neighbours, and contextual embeddings of one word.",
+    "Sentence similarity, nearest neighbors, and contextual embeddings of one word.",
     "explore",
     {
         "sentences": question(sentences),

@@ -116,7 +116,7 @@ def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, t
 PREDICTIONS = View(
     "predictions",
     "Predictions",
-    "Masked language modelling, next-sentence prediction, or the task of a fine-tuned model.",
+    "Masked language modeling, next-sentence prediction, or the task of a fine-tuned model.",
     "explore",
     {
         "heads": question(heads),
