@@ -5,7 +5,7 @@ the page displays text through `textContent` only.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,26 @@ def to_json(body: Mapping[str, Any]) -> Payload:
 def message_payload(text: str) -> Payload:
     """Return a payload that any component shows as a message in place of its picture."""
     return to_json({"message": text})
+
+
+def facts_payload(
+    items: Iterable[tuple[str, str]],
+    *,
+    note: str = "",
+    tone: str = "plain",
+    more: tuple[str, Sequence[str]] | None = None,
+) -> Payload:
+    """Return a row of facts; `items` are (name, value), and an empty name lets the value be alone.
+
+    `tone`: plain, error. `more` is folded away: a heading, and paragraphs under it.
+    """
+    body = {"items": [list(item) for item in items], "note": note, "tone": tone}
+    return to_json(body | ({"more": {"title": more[0], "lines": list(more[1])}} if more else {}))
+
+
+def notice_payload(text: str, tone: str = "error") -> str:
+    """Return one sentence in place; `tone` is "error", "warning", "info" or "good"."""
+    return to_json({"text": text, "tone": tone}) if text else ""
 
 
 def base64_array(array: NDArray[Any]) -> str:

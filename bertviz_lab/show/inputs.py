@@ -12,13 +12,11 @@ from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payloa
 from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 from bertviz_lab.show.view import View, chart, view
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
-from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
-from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 
 
 def tokens(encoding: Encoding) -> View:
     """Show the tokens of a text with ids, segments, positions and mask."""
-    return view(TOKEN_STRIP, "Tokens", token_payload(encoding), 420)
+    return view("tokens", "Tokens", token_payload(encoding), 420)
 
 
 def word_splits(tokenizer: Tokenizer, text: str) -> View:
@@ -26,17 +24,17 @@ def word_splits(tokenizer: Tokenizer, text: str) -> View:
     payload = splitting_payload(
         explain(tokenizer, text), tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id)
     )
-    return view(WORD_SPLIT, "How words are split", payload, 420)
+    return view("split", "How words are split", payload, 420)
 
 
 def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
     """Show a masked text: which tokens were selected, and how they were replaced."""
-    return view(TOKEN_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
+    return view("tokens", "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
 
 
 def masked_loss(masked: MaskedText, loss: MaskedLoss) -> View:
     """Show the MLM loss at each selected position."""
-    return view(TOKEN_STRIP, "MLM loss at each selected position", losses_payload(masked, loss), 420)
+    return view("tokens", "MLM loss at each selected position", losses_payload(masked, loss), 420)
 
 
 def masking_statistics(counts: MaskingStatistics) -> View:

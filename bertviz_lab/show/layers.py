@@ -35,9 +35,6 @@ from bertviz_lab.interpret import (
 )
 from bertviz_lab.interpret import attention_scores as scores_of
 from bertviz_lab.show.view import View, chart, view
-from bertviz_lab.ui.components.attention.attention_grid import ATTENTION_GRID
-from bertviz_lab.ui.components.attention.heads_beside import HEADS_BESIDE
-from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def attention(trace: TextTrace, title: str = "") -> View:
@@ -54,7 +51,7 @@ def attention(trace: TextTrace, title: str = "") -> View:
         metrics=metrics,
         windows=[layer.window for layer in trace.layers],
     )
-    return view(ATTENTION_GRID, "Attention of every head", attention_payload(body), 900)
+    return view("attention", "Attention of every head", attention_payload(body), 900)
 
 
 def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> View:
@@ -71,7 +68,7 @@ def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> 
         special=encoding.special_tokens_mask,
         windows=scores.windows,
     )
-    return view(ATTENTION_GRID, "Attention scores of every head", attention_payload(body), 900)
+    return view("attention", "Attention scores of every head", attention_payload(body), 900)
 
 
 def query_key(pair: QueryKey) -> View:
@@ -85,7 +82,7 @@ def difference(first: TextTrace, second: TextTrace, title: str = "The second min
     weights = attention_difference(first, second)
     special = encoding.special_tokens_mask
     body = difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
-    return view(ATTENTION_GRID, title, attention_payload(body), 900)
+    return view("attention", title, attention_payload(body), 900)
 
 
 def attention_comparison(compared: AttentionComparison, title: str = "The second minus the first") -> View:
@@ -93,7 +90,7 @@ def attention_comparison(compared: AttentionComparison, title: str = "The second
     shared = compared.alignment
     weights, special = compared.second - compared.first, shared.special_tokens_mask
     body = difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
-    return view(ATTENTION_GRID, title, attention_payload(body), 900)
+    return view("attention", title, attention_payload(body), 900)
 
 
 def heads(traces: Mapping[str, TextTrace]) -> View:
@@ -109,7 +106,7 @@ def heads(traces: Mapping[str, TextTrace]) -> View:
         )
         for trace in traces.values()
     ]
-    return view(HEADS_BESIDE, "Heads of several models", heads_payload(list(traces), grids), 640)
+    return view("heads", "Heads of several models", heads_payload(list(traces), grids), 640)
 
 
 def logit_lens(lens: LogitLens) -> View:
@@ -124,12 +121,12 @@ def norms(by_layer: NormsByLayer, position: int | None = None) -> View:
 
 def token_norms(by_layer: NormsByLayer, kind: NormKind = "hidden") -> View:
     """Show the norms of one kind of vector, layer by layer and token by token."""
-    return view(TOKEN_STRIP, "Norms by layer and token", token_norms_payload(by_layer, kind), 420)
+    return view("tokens", "Norms by layer and token", token_norms_payload(by_layer, kind), 420)
 
 
 def embedding_sum(embeddings: EmbeddingSum) -> View:
     """Show the norms of the vectors that are added for each token, and their cosines with the sum."""
-    return view(TOKEN_STRIP, "Embedding sum", embedding_payload(embeddings), 420)
+    return view("tokens", "Embedding sum", embedding_payload(embeddings), 420)
 
 
 def similarity(result: Similarity) -> View:

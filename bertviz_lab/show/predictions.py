@@ -27,14 +27,11 @@ from bertviz_lab.interpret import (
     WordLabels,
 )
 from bertviz_lab.show.view import View, chart, view
-from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
-from bertviz_lab.ui.components.tokens.marked_text import MARKED_TEXT
-from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def fill_mask(filled: FillMask) -> View:
     """Show the predictions for each masked token."""
-    return view(FILL_MASK_BARS, "Predictions for the masked tokens", fill_mask_payload(filled), 420)
+    return view("fill", "Predictions for the masked tokens", fill_mask_payload(filled), 420)
 
 
 def fill_comparison(compared: FillComparison) -> View:
@@ -52,7 +49,7 @@ def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
     payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
-    return view(TOKEN_STRIP, "Surprisal of each token", payload, 360)
+    return view("tokens", "Surprisal of each token", payload, 360)
 
 
 def next_sentence(prediction: NextSentence) -> View:
@@ -73,18 +70,18 @@ def classification(prediction: Classification) -> View:
 
 def entities(labelled: WordLabels) -> View:
     """Show the entities of a text, or the labels of its words, marked in it."""
-    return view(MARKED_TEXT, "Entities", entities_payload(labelled), 300)
+    return view("marked", "Entities", entities_payload(labelled), 300)
 
 
 def answer(answer: PassageAnswer) -> View:
     """Show the answer to a question marked in its passage, and the next best ones."""
-    return view(MARKED_TEXT, "Answer", answer_payload(answer), 420)
+    return view("marked", "Answer", answer_payload(answer), 420)
 
 
 def attribution(attributions: Attribution | Sequence[Attribution]) -> View:
     """Show attribution of a prediction to its tokens, by one method or several."""
     several = [attributions] if isinstance(attributions, Attribution) else list(attributions)
-    return view(TOKEN_STRIP, "Attribution", attribution_payload(several), 360)
+    return view("tokens", "Attribution", attribution_payload(several), 360)
 
 
 def head_ablation(ablation: HeadAblation) -> View:

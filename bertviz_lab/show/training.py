@@ -11,9 +11,6 @@ from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.interpret import Results
 from bertviz_lab.show.view import View, chart, view
 from bertviz_lab.training.runs.events import Event, to_json
-from bertviz_lab.ui.components.charts.loss_chart import LOSS_CHART
-from bertviz_lab.ui.components.data.example_list import EXAMPLE_LIST
-from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
 
 #: As `pretrain` and `finetune` yield them, or as the rows of a run's `events.jsonl`.
@@ -25,13 +22,13 @@ def learning_curves(events: Events, title: str = "") -> View:
 
     `events` are what `pretrain` or `finetune` yields, or the rows of a run's `events.jsonl`.
     """
-    return view(LOSS_CHART, "Learning curves", replay_payload(_rows(events), title), 640)
+    return view("loss", "Learning curves", replay_payload(_rows(events), title), 640)
 
 
 def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Events]]) -> View:
     """Show several runs, (settings, events) by their names: the settings that differ, and their curves."""
     views = [RunView("", name, settings, _rows(events)) for name, (settings, events) in runs.items()]
-    return view(RUN_COMPARE, "Comparison of runs", runs_payload(views), 900)
+    return view("comparison", "Comparison of runs", runs_payload(views), 900)
 
 
 def probes(events: Events) -> View:
@@ -74,7 +71,7 @@ def trials(results: Results) -> View:
 
 def examples(results: Results) -> View:
     """Show the held-out examples with their predictions, errors first."""
-    return view(EXAMPLE_LIST, "Held-out examples", listed_view(results, results.picked()), 560)
+    return view("examples", "Held-out examples", listed_view(results, results.picked()), 560)
 
 
 def _rows(events: Events) -> list[Mapping[str, Any]]:

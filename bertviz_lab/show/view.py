@@ -4,8 +4,7 @@ import html
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.components.charts.chart import CHART
+from bertviz_lab.ui.components.standalone import standalone_page
 
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (
@@ -33,11 +32,11 @@ class View:
         return path
 
 
-def view(assembly: Assembly, label: str, payload: str, height: int) -> View:
+def view(kind: str, label: str, payload: str, height: int) -> View:
     """Return the picture that a component of the page draws of a payload."""
-    return View(assembly.page(label, payload), height)
+    return View(standalone_page(kind, label, payload), height)
 
 
 def chart(label: str, payload: str, height: int = 420) -> View:
     """Return the same for a chart with axes."""
-    return view(CHART, label, payload, height)
+    return view("chart", label, payload, height)

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui import theme
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.forms.batch_prediction import create_whole_file
 from bertviz_lab.ui.forms.evaluation import create_evaluation
@@ -34,7 +34,7 @@ from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.page_events import SPACES, PageEvents
-from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
 from bertviz_lab.ui.server.error_handling import Page
@@ -61,9 +61,9 @@ class LightPage(Page):
         config = super().get_config_file()
         endpoints = [event for event in config["dependencies"] if event["api_visibility"] != "private"]
         called = {number for event in endpoints for number in (*event["inputs"], *event["outputs"])}
-        for part in config["components"]:
-            for name in _SCHEMAS if part["id"] not in called else ():
-                part.pop(name, None)
+        for shown in config["components"]:
+            for name in _SCHEMAS if shown["id"] not in called else ():
+                shown.pop(name, None)
         return config
 
 
@@ -75,10 +75,10 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=cleaned) as page:
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)
-        component(bundle.LESSON_BAR, value=_start(session), label="Lesson", elem_id="lesson-bar")
+        part("lesson-bar", value=_start(session), label="Lesson", elem_id="lesson-bar")
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
             with gr.Tab("Explore", id="explore") as explore_tab:
-                component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
+                part("explore", value="", label="Explore", elem_id="explore")
                 create_whole_file(session)
             with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
                 with gr.Tab("Pretrain", id="pretrain", elem_id="pretrain-form"):
@@ -86,10 +86,10 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 with gr.Tab("Fine-tune", id="finetune", elem_id="finetune-form"):
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
-                component(bundle.RUNS, value="", label="Runs", elem_id="runs")
+                part("runs", value="", label="Runs", elem_id="runs")
                 create_evaluation(session, strip)
             with gr.Tab("Learn", id="learn") as learn_tab:
-                component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
+                part("lessons", value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
         PageEvents(session, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
@@ -108,7 +108,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
     questions = Questions(state, VIEWS)
-    routes = [bundle.route(), questions.route(), questions.ask_route(), upload_route(state)]
+    routes = [assets.route(), questions.route(), questions.ask_route(), upload_route(state)]
     routes += [model_route(state), logout_route(), health_route(state), *workshop_routes(state)]
     if state.settings.metrics:
         routes.append(metrics_route(state, state.settings.metrics_token))
@@ -116,10 +116,13 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "auth": Logins(users).check if users else None,
         "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
-        "head": theme.head() + bundle.head(language=state.settings.language),
+        "head": theme.head(),
         "app_kwargs": {
             "routes": routes,
-            "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both
+            "middleware": [
+                Middleware(VisitorCookie),
+                Middleware(assets.PageHead, language=state.settings.language),
+            ],  # inside of Gradio's; the guard stands around both
             "lifespan": _lifespan(state, routes),
         },
         "footer_links": ["api", "settings"],

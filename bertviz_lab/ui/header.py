@@ -5,7 +5,8 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.components.runs.run_strip import run_strip, strip_payload
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
@@ -35,10 +36,19 @@ def _title(*, logout: bool) -> str:
 def create_header(session: AppState) -> gr.HTML:
     """Draw the top of the page; returns the strip that follows a training run."""
 
-    def glance(run_id: str, request: gr.Request) -> dict[str, Any] | None:
+    # Gradio hands over all arguments of a call from the page as one list.
+    def glance(arguments: Any, request: gr.Request) -> dict[str, Any] | None:
+        run_id = str(arguments[0] if isinstance(arguments, list) else arguments)
         return session.glance(run_id, visitor_of(request))
 
-    return run_strip(glance=glance, above=_title(logout=bool(session.settings.users)), elem_id="run-strip")
+    return part(
+        "run",
+        label="Training run",
+        above=_title(logout=bool(session.settings.users)),
+        events=("run_changed", "model_saved"),
+        server_functions=[glance],
+        elem_id="run-strip",
+    )
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
@@ -48,4 +58,5 @@ def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
         saved = saved_at(session.runs.folder(run_id or ""))
     except InputError:
         return ""
-    return strip_payload(run_id or "", status=state.status, saved=str(saved) if saved else "", mark=mark)
+    saved_mark = str(saved) if saved else ""
+    return to_json({"run_id": run_id, "status": state.status, "saved": saved_mark, "mark": mark})

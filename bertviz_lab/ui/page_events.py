@@ -11,8 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.notice import notice_payload
+from bertviz_lab.figures.payload import notice_payload, to_json
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import TrainingView
 from bertviz_lab.ui.header import strip_of

@@ -1,7 +1,11 @@
 // What all parts of the page share: questions to Python, the input of Explore, the selected token, and the address. One
 // object, `page`, for the whole document.
 
-const page = (() => {
+import { LOST, askWith, post } from 'lab/client/ask.js';
+import { LANGUAGE } from 'lab/client/language.js';
+import { ARRAYS, VIEWS } from 'lab/site.js';
+
+export const page = (() => {
   const listeners = new Map(); // a topic -> functions
   const on = (topic, act) => {
     if (!listeners.has(topic)) listeners.set(topic, new Set());
@@ -10,71 +14,20 @@ const page = (() => {
   };
   const emit = (topic, ...what) => [...(listeners.get(topic) ?? [])].forEach((act) => act(...what));
 
-  // ---- questions: of those in one line that wait the newest counts
+  // ---- questions
 
   let connect;
   const connected = new Promise((resolve) => { connect = resolve; });
-  const lines = new Map(); // name of a line -> { busy, next, ticket }
-  const PATIENCE = 300; // milliseconds that a newer question leaves an older one before the server is told to drop it
-  const LOST = 'The server did not answer. Is it still running?';
-
-  /**
-   * The answer to a question of a view; undefined where a newer question of the same `line` has taken its place. Throws
-   * an error whose message is for people.
-   */
-  async function ask(view, question, args = {}, line = `${view}.${question}`) {
-    const turn = lines.get(line) ?? { busy: false, next: null, ticket: '' };
-    lines.set(line, turn);
-    if (turn.busy) {
-      turn.next?.(false); // an older question that nobody waits for any more
-      const patience = setTimeout(() => page.drop(turn.ticket), PATIENCE);
-      const mine = await new Promise((resolve) => { turn.next = resolve; });
-      clearTimeout(patience);
-      if (!mine) return undefined;
-    }
-    turn.busy = true;
-    const ticket = Math.random().toString(36).slice(2);
-    turn.ticket = ticket;
-    emit('asked', ticket);
-    try {
-      const body = WITH_ARRAYS.has(`${view}.${question}`) ? await askForArrays(ticket, view, question, args)
-        : await askForJson(ticket, view, question, args);
-      if (body.error) throw new Error(body.error);
-      return turn.next ? undefined : body.answer; // a newer question waits: its answer is the one to show
-    } catch (error) {
-      if (turn.next) return undefined;
-      throw error instanceof Error ? error : new Error(LOST);
-    } finally {
-      emit('answered', ticket);
-      const { next } = turn;
-      turn.next = null;
-      if (next) next(true); // stays busy: the line is handed over
-      else turn.busy = false;
-    }
-  }
-
-  async function askForJson(...sent) {
-    const answer = await connected;
-    const text = await answer(...sent);
-    if (text === undefined) throw new Error(LOST); // Gradio's word for a call that failed
-    return JSON.parse(text);
-  }
-
-  /** Large arrays come as they are, by a route of their own (`server/questions.py`). */
-  async function askForArrays(...sent) {
-    const answer = await fetch(ARRAYS_ROUTE, posted(sent)).catch(() => { throw new Error(LOST); });
-    if (answer.headers.get('Content-Type') === 'application/octet-stream') return { answer: unpack(await answer.arrayBuffer()) };
-    return answer.json().catch(() => ({ error: LOST })); // a proxy may answer in its own words
-  }
-
-  /** An answer as `to_bytes` there has packed it: the JSON's entries, and the arrays as views of `buffer`. */
-  function unpack(buffer) {
-    const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
-    const start = 4 + new DataView(buffer).getUint32(0, true);
-    const { arrays, ...body } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4)));
-    for (const [name, kind, offset, length] of arrays) body[name] = new KINDS[kind](buffer, start + offset, length);
-    return body;
-  }
+  const answerer = {
+    async answer(...sent) {
+      if (ARRAYS.includes(`${sent[1]}.${sent[2]}`)) return post('lab-arrays', sent);
+      const text = await (await connected)(...sent);
+      if (text === undefined) throw new Error(LOST); // Gradio's word for a call that failed
+      return JSON.parse(text);
+    },
+    cancel: (ticket) => page.drop(ticket),
+  };
+  const ask = askWith(answerer, emit);
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
@@ -151,7 +104,7 @@ const page = (() => {
     trainAblations: async () => { throw new Error(LOST); },
     /** Tell the server that a question need not be answered. */
     drop: () => {}, // until the line to Python is there
-    on, emit, ask, connect, unpack, SPACES, input, set, keep, select, TEXTS,
+    on, emit, ask, connect, SPACES, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
@@ -175,7 +128,7 @@ const page = (() => {
      */
     open(place) {
       const { show, part, lesson } = place;
-      const views = KNOWN_VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space)).map(({ id }) => id);
+      const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space)).map(({ id }) => id);
       const others = [...kept.keys()].filter((name) => place.settings && views.includes(name.split('.')[0]) && !name.endsWith('.open'));
       const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings, ...(part && { [`${show}.${part}`]: 'open' }) };
       for (const [name, value] of Object.entries(settings)) keep(name, value);

@@ -1,26 +1,11 @@
 // A panel: one view in a workspace. It is built when it is first opened, and asks Python only while somebody can see it.
 
-/**
- * Mount a drawing of the bundle in a place of its own. `events` maps the events that it fires to functions, `server` the
- * questions that it asks by itself to functions that answer them. A `linked` one shows the input of Explore: it marks the
- * selected token, and a click on a token in it selects that in every panel.
- */
-function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked = false, own = page } = {}) {
-  const host = h('div', { id, class: 'drawing' }, h('section', { class: `lab lab-${kind}` }));
-  const watchers = [];
-  // A payload whose tokens stand elsewhere than in the input says so: {linked: false}.
-  const props = { value: '', label, get linked() { return linked && this.value?.linked !== false; } };
-  const standalone_page = () => page.ask('explore', 'standalone_page', { drawing: kind, label });
-  mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act), own);
-  const show = (payload) => {
-    props.value = payload;
-    watchers.forEach((act) => act());
-  };
-  return { host, show, say: (message) => show({ message }), get payload() { return props.value; } };
-}
+import { h, setOptions, setText } from 'lab/client/dom.js';
+import { makeDrawing } from 'lab/client/drawing.js';
+import { page } from 'lab/client/page.js';
 
 /** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...]. */
-function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
+export function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
   const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
   const input = ['select', 'textarea'].includes(kind) ? h(kind, { id, rows, placeholder, spellcheck: 'false' })
     : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
@@ -42,7 +27,7 @@ function makeField(kind, label, value, onChange, { options = [], min, max, step,
  * A button that copies the address of what is shown, which is written out where the browser does not let a page copy.
  * `before()` is called first: something may have been typed that nobody has asked for yet.
  */
-function makeLinkButton(id, before = () => {}) {
+export function makeLinkButton(id, before = () => {}) {
   const status = h('span', { class: 'quiet', role: 'status' });
   async function copy() {
     before();
@@ -60,7 +45,7 @@ function makeLinkButton(id, before = () => {}) {
  * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, workspace};
  * `prefix` begins ids and names of settings: a view that stands in several places has another one in each.
  */
-function makePanel(view, body, prefix = view.id) {
+export function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen}
   const listening = []; // functions that end it, one for each topic that something in the panel listens to
   const own = Object.create(page, { on: { value: (topic, act) => {
@@ -93,6 +78,7 @@ function makePanel(view, body, prefix = view.id) {
 
   const panel = {
     view,
+    body,
     prefix,
     page: own,
     ask,

@@ -1,6 +1,11 @@
 // The panels of a workspace: a view each, folded until it is opened and drawn when it first comes near the window.
 
-const NEAR = '300px'; // panels this close to the window are drawn already
+import { h } from 'lab/client/dom.js';
+import { page } from 'lab/client/page.js';
+import { makePanel } from 'lab/client/panel.js';
+import { VIEWS } from 'lab/site.js';
+
+export const NEAR = '300px'; // panels this close to the window are drawn already
 const FOLLOWING = 100; // milliseconds between two looks at where an opened panel has moved
 const FOLLOWED = 25; // such looks
 
@@ -9,10 +14,10 @@ const FOLLOWED = 25; // such looks
  * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they can
  * be drawn, "" for nothing.
  */
-function makeWorkspace(name, element, root, openFirst, missing = () => '') {
+export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
-  const panels = KNOWN_VIEWS.filter((view) => view.workspace === name).map(makeView);
+  const panels = VIEWS.filter((view) => view.workspace === name).map(makeView);
   root.append(h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
     h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title))),
   ...panels.map(({ node }) => node));
@@ -39,6 +44,7 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
       h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet small' }, view.gloss));
     const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
     let panel = null;
+    let mounted = null; // the panel whose script has drawn its parts
     let near = false;
     const isOpen = () => !body.hidden;
     const lookAt = () => {
@@ -46,15 +52,22 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
       if (isOpen() && near && !panel && !missing()) {
         body.replaceChildren();
         panel = makePanel(view, body);
-        VIEWS[view.id](panel, body, panel.page);
-        if (EXPLANATIONS[view.id]) {
-          const words = h('div', { class: 'explanation' });
-          words.innerHTML = EXPLANATIONS[view.id]; // our own words: explanation.html of the view
-          body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
-        }
+        draw(panel);
       }
-      panel?.setSeen(isOpen() && near && element.offsetParent !== null);
+      if (mounted === panel) panel?.setSeen(isOpen() && near && root.offsetParent !== null);
     };
+    async function draw(mine) {
+      const { mount } = await import(`lab/views/${view.id}/view.js`);
+      if (panel !== mine) return; // built again meanwhile
+      mount(panel);
+      if (view.explanation) {
+        const words = h('div', { class: 'explanation' });
+        words.innerHTML = view.explanation; // our own words: explanation.html of the view
+        body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
+      }
+      mounted = panel;
+      lookAt();
+    }
     function turn(to) {
       body.hidden = !to;
       head.setAttribute('aria-expanded', String(to));
@@ -87,7 +100,7 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
     /** Its settings were made from outside: it is built anew with them when it is next looked at. */
     function clear() {
       panel?.leave();
-      panel = null;
+      panel = mounted = null;
       body.replaceChildren();
     }
     body.hidden = !open.has(view.id);
@@ -96,7 +109,7 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
       near = entries.at(-1).isIntersecting;
       lookAt();
     }, { rootMargin: NEAR }).observe(node);
-    return { view, node, reveal, clear, look: lookAt, refresh: () => panel?.refresh() };
+    return { view, node, reveal, clear, look: lookAt, refresh: () => mounted?.refresh() };
   }
 
   return {

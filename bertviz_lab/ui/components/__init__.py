@@ -1,6 +1,4 @@
-"""The pictures of the page that Gradio has no component for.
+"""The drawings of the page: charts, tokens, attention, data and runs, each an ES module.
 
-Each file declares an `Assembly`: the scripts and style sheets of a picture, what its value is and what it asks and
-tells. Panels mount them by name (`client/panel.js`); the forms, made of Gradio's components, by `assemble.component`.
-What they draw names the rooms: `attention/`, `tokens/`, `charts/`, `data/`, `runs/`; `facts` and `notice` serve all.
+`standalone` lists them and makes a page of one; `parts` places them among Gradio's components.
 """

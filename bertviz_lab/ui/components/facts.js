@@ -1,21 +1,25 @@
 // Facts as they are read: "2 layers · hidden size 128 ...", each with its name kept beside it.
 
-const root = element.querySelector('.lab');
-root.setAttribute('role', 'group');
-root.setAttribute('aria-label', props.label ?? 'Facts');
-const list = h('dl', { class: 'line' });
-const note = h('p', { class: 'note quiet', role: 'status' });
-const more = h('details', { class: 'fold', hidden: true });
-root.append(list, note, more);
+import { h, setText } from 'lab/client/dom.js';
 
-onValue((payload) => {
-  const body = payload ?? {};
-  const items = body.items ?? [];
-  list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
-    h('dt', { class: 'quiet' }, name), h('dd', {}, value))));
-  list.hidden = items.length === 0;
-  setText(note, body.note ?? body.message ?? (items.length ? '' : props.empty ?? ''));
-  more.hidden = !body.more;
-  more.replaceChildren(h('summary', {}, body.more?.title ?? ''), ...(body.more?.lines ?? []).map((line) => h('p', {}, line)));
-  note.dataset.tone = body.tone ?? 'plain';
-});
+export default function facts(root, first, { label, empty } = {}) {
+  root.setAttribute('role', 'group');
+  root.setAttribute('aria-label', label ?? 'Facts');
+  const list = h('dl', { class: 'line' });
+  const note = h('p', { class: 'note quiet', role: 'status' });
+  const more = h('details', { class: 'fold', hidden: true });
+  root.append(list, note, more);
+
+  return function show(payload) {
+    const body = payload ?? {};
+    const items = body.items ?? [];
+    list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
+      h('dt', { class: 'quiet' }, name), h('dd', {}, value))));
+    list.hidden = items.length === 0;
+    setText(note, body.note ?? body.message ?? (items.length ? '' : empty ?? ''));
+    more.hidden = !body.more;
+    more.replaceChildren(h('summary', {}, body.more?.title ?? ''), ...(body.more?.lines ?? []).map((line) => h('p', {}, line)));
+    note.dataset.tone = body.tone ?? 'plain';
+    return show;
+  }(first);
+}

@@ -1,17 +1,21 @@
 // One sentence, set with textContent: it may quote what a person typed.
 
-const root = element.querySelector('.lab');
-root.classList.add('callout');
-const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
-const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
-const text = h('p', { class: 'text' });
-root.append(sign, h('div', { class: 'grow' }, text));
+import { h } from 'lab/client/dom.js';
 
-onValue((body) => {
-  root.hidden = !body;
-  // Errors are read out at once, the rest when the reader pauses.
-  root.setAttribute('role', body?.tone === 'error' ? 'alert' : 'status');
-  root.dataset.tone = body?.tone ?? '';
-  sign.textContent = SIGNS[body?.tone] ?? '';
-  text.textContent = body?.text ?? '';
-});
+export default function notice(root, first) {
+  root.classList.add('callout');
+  const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
+  const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
+  const text = h('p', { class: 'text' });
+  root.append(sign, h('div', { class: 'grow' }, text));
+
+  return function show(body) {
+    root.hidden = !body;
+    // Errors are read out at once, the rest when the reader pauses.
+    root.setAttribute('role', body?.tone === 'error' ? 'alert' : 'status');
+    root.dataset.tone = body?.tone ?? '';
+    sign.textContent = SIGNS[body?.tone] ?? '';
+    text.textContent = body?.text ?? '';
+    return show;
+  }(first);
+}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.components.notice import notice, notice_payload
+from bertviz_lab.figures.payload import notice_payload
+from bertviz_lab.ui.components.parts import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.server.downloads import download_folder

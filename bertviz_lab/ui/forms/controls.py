@@ -12,8 +12,7 @@ import gradio as gr
 
 from bertviz_lab.config import PRESETS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.ui.forms.options import HELP, LABELS, RECIPES
 
 _LONGEST = 500  # characters of a setting

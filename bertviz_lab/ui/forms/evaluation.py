@@ -13,12 +13,12 @@ import gradio as gr
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.parts import facts
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.header import strip_of

@@ -8,12 +8,9 @@ import gradio as gr
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
-from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
 from bertviz_lab.figures.training.data import charts_payload, preview_payload
-from bertviz_lab.ui.components.charts.data_charts import data_charts
-from bertviz_lab.ui.components.data.data_preview import data_preview
-from bertviz_lab.ui.components.facts import facts, facts_payload
-from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.components.parts import data_charts, data_preview, facts, notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, options, task_form
 from bertviz_lab.ui.forms.forecast import refuse_large

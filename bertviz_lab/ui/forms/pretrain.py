@@ -10,11 +10,9 @@ import gradio as gr
 from bertviz_lab.config import PretrainConfig, parse_duration
 from bertviz_lab.data.corpora.sources import FORMATS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.figures.training.data import health_payload
-from bertviz_lab.ui.components.data.health_cards import health_cards
-from bertviz_lab.ui.components.facts import facts, facts_payload
-from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.components.parts import facts, health_cards, notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, form, options, texts
 from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large

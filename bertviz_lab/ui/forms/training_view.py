@@ -7,8 +7,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config.limits import Limits, words_of
-from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.components.parts import part
 
 
 @dataclass(frozen=True)
@@ -50,4 +49,4 @@ def step(title: str) -> str:
 
 def progress_panel(kind: str, label: str) -> gr.HTML:
     """The newest run of a kind, "pretrain" or "finetune", as Runs shows it; its parts have ids that begin with it."""
-    return component(bundle.PROGRESS, value="", label=label, above=step(label), kind=kind, elem_id=f"{kind}-progress")
+    return part("progress", label=label, above=step(label), kind=kind, elem_id=f"{kind}-progress")

@@ -6,7 +6,7 @@ The token is this machine's (`hf auth login`, $HF_TOKEN); the page neither asks 
 from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.figures.payload import facts_payload
 from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState

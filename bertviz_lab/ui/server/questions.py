@@ -20,14 +20,12 @@ from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, little_endian, to_json
-from bertviz_lab.ui.components.assemble import Assembly, component
+from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
-
-WIRE = Assembly("wire", ("client/wire.js",), ("client/wire.css",))
 
 ROUTE = "lab/ask"
 ARRAYS_ROUTE = "lab-arrays"
@@ -48,9 +46,10 @@ class Questions:
         """The end of the line in the page; `value` is what scripts are told as the page opens."""
         functions: list[Callable[..., Any]] = [self._answer_function(), self._progress_function()]
         functions.append(self._drop_function())
-        return component(
-            WIRE, value=value, label="What the server is doing", server_functions=functions, elem_id="wire"
-        )
+        return part(
+            "wire", value=value, label="What the server is doing", server_functions=functions, elem_id="wire",
+            events=("change_run", "train_ablations", "go"),
+        )  # fmt: skip
 
     def route(self) -> Route:
         """At `lab-arrays` [ticket, view, question, arguments] is posted; bytes come back, or {"error": a sentence}."""

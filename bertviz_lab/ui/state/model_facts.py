@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState

@@ -1,5 +1,10 @@
 // The leader's page and the screen: the server writes them; this keeps their numbers fresh and sends what the leader does.
 
+import { poll, posted } from 'lab/client/ask.js';
+import { setText } from 'lab/client/dom.js';
+import { percent } from 'lab/client/format.js';
+import { gettext } from 'lab/client/language.js';
+
 const { live } = document.body.dataset;
 const all = (selector) => [...document.querySelectorAll(selector)];
 const ask = async (act) => (await fetch(live, act && posted(act))).json();

@@ -9,13 +9,13 @@ import html
 from bertviz_lab.ui.languages import Language, languages
 from bertviz_lab.ui.lessons.handout import marked
 from bertviz_lab.ui.lessons.lesson import Lesson
-from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.workshop.room import Room
 
 
 def document(title: str, body: str, say: Language, live: str = "") -> str:
     """A whole page; `live` is the address of what it is told again and again."""
-    files = bundle.head("workshop", say.code).replace("<script", "<script defer")  # it reads the body
+    files = assets.head("workshop", say.code)
     asked = f' data-live="{say.address(live)}"' if live else ""
     return f"""<!doctype html>
 <html lang="{say.code}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -15,6 +15,7 @@ import numpy as np
 import uvicorn
 from numpy.typing import NDArray
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -34,7 +35,8 @@ from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.strips import ScoreRow, marked_payload, scores_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey
-from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.components.standalone import standalone_page
+from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop
 from tests.ui.components import tuned
@@ -289,35 +291,29 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>comp
 <link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><style>
 body { margin: 16px; background: #fff; color: #1f2937; font-family: system-ui, sans-serif }
 body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; background: #0b0f19; color: #f1f5f9 }
-</style></head><body><main></main><div id="loaded"></div><script>
+</style></head><body><main></main><div id="loaded"></div><script type="module">
+import { unpack } from 'lab/client/ask.js';
+import { makeDrawing } from 'lab/client/drawing.js';
+import { page } from 'lab/client/page.js';
 if (new URLSearchParams(location.search).get('__theme') === 'dark') document.body.classList.add('dark');
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
 const BYTES = 'application/octet-stream';
 const make = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
-const value = async (name) => (await fetch(`value/${name}`)).text();
-async function place([name, label, asks, island]) {
-  const element = make('div', { id: name });
-  element.append(make('section', { className: `lab lab-${island}` }));
-  const button = make('button', { id: `feed-${name}`, textContent: `feed ${name}` });
-  document.querySelector('main').append(element, button);
-  const watchers = [];
-  const props = { label, value: await value(name) };
+const value = async (name) => JSON.parse(await (await fetch(`value/${name}`)).text() || 'null');
+page.ask = async (view, question, { drawing }) => (await fetch(`standalone/${drawing}`)).text();
+const events = new Proxy({}, { get: (_, event) => (data) => post('fired', [event, data]) });
+async function place([name, label, asks, kind]) {
   const asking = (what) => async (...sent) => {
     const answer = await post(`ask/${what}`, sent).catch(() => null);
     if (!answer?.ok) return undefined;
-    if (answer.headers.get('Content-Type') !== BYTES) return answer.json();
-    return window.Lab.page.unpack(await answer.arrayBuffer());
+    return answer.headers.get('Content-Type') === BYTES ? unpack(await answer.arrayBuffer()) : answer.json();
   };
   const server = Object.fromEntries(asks.map((what) => [what, asking(what)]));
-  server.standalone_page = async () => (await fetch(`standalone/${name}`)).text();
-  button.addEventListener('click', async () => {
-    const next = await value(name);
-    if (next === props.value) return;
-    props.value = next;
-    watchers.forEach((act) => act());
-  });
-  const trigger = (event, data) => post('fired', [event, data]);
-  (window.Lab ??= []).push([island, element, props, trigger, server, (_, act) => watchers.push(act)]);
+  const drawing = makeDrawing(kind, label, { id: name, events, server });
+  const button = make('button', { id: `feed-${name}`, textContent: `feed ${name}` });
+  document.querySelector('main').append(drawing.host, button);
+  drawing.show(await value(name));
+  button.addEventListener('click', async () => drawing.show(await value(name)));
 }
 const wanted = new URLSearchParams(location.search).get('parts')?.split(',');
 const done = make('p', { className: 'loaded', textContent: 'loaded' });
@@ -351,18 +347,16 @@ def application(desk: Desk) -> Starlette:
         "query_key": query_key,
         "poll": desk.poll,
     }
-    drawings = {island.name: island for island in bundle.ISLANDS}
 
     async def page(_: Request) -> Response:
         places = [[name, DRAWINGS[name], list(ASKS.get(name, ())), STRIPS.get(name, name)] for name in DRAWINGS]
-        return HTMLResponse(PAGE % (bundle.head(), json.dumps(places)))
+        return HTMLResponse(PAGE % (assets.head(), json.dumps(places)))
 
     async def value(request: Request) -> Response:
         return PlainTextResponse(str(desk.values[request.path_params["name"]]))
 
     async def standalone(request: Request) -> Response:
-        name = request.path_params["name"]
-        return PlainTextResponse(drawings[STRIPS.get(name, name)].blank_page(DRAWINGS[name]))
+        return PlainTextResponse(standalone_page(request.path_params["name"], "A part"))
 
     async def ask(request: Request) -> Response:
         try:
@@ -385,7 +379,7 @@ def application(desk: Desk) -> Starlette:
             Route("/standalone/{name}", standalone),
             Route("/ask/{name}", ask, methods=["POST"]),
             Route("/fired", fired, methods=["POST"]),
-            bundle.route(),
+            assets.route(),
         ]
     )
 
@@ -424,8 +418,7 @@ def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
             quiet=True,
             run_history=False,
             enable_monitoring=False,
-            head=bundle.head(),
-            app_kwargs={"routes": [bundle.route()]},
+            app_kwargs={"routes": [assets.route()], "middleware": [Middleware(assets.PageHead, language="en")]},
         )
         return blocks
 

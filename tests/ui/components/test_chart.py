@@ -13,7 +13,7 @@ from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics import classification_report
-from bertviz_lab.ui.components.charts.chart import CHART
+from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
 from tests.charts import shown
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_scores
@@ -225,7 +225,7 @@ def test_names_with_control_characters_are_saved(visit: Visit, feed: Feed, tmp_p
 def test_a_saved_page_needs_no_server(page: Page, tmp_path: Path):
     body = plane_payload(np.array([[0.0, 0.0]]), ["a"], title="T")
     path = tmp_path / "page.html"
-    path.write_text(CHART.page("T", body), encoding="utf-8")
+    path.write_text(standalone_page("chart", "T", body), encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".heading")).to_have_text("T")
     expect(page.locator("[data-save=png]")).to_be_visible()
@@ -256,7 +256,7 @@ def test_the_chart_library_is_loaded_once_and_only_when_a_chart_is_there(page: P
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     path = tmp_path / "page.html"
-    path.write_text(CHART.page("T", charts()["lines"]), encoding="utf-8")
+    path.write_text(standalone_page("chart", "T", charts()["lines"]), encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".plot .scatterlayer .point")).to_have_count(5)
     assert asked == [path.as_uri()]  # a saved page needs nothing else

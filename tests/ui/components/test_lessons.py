@@ -13,8 +13,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
@@ -74,8 +73,8 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
             Questions(state, [View("lessons", "Lessons", "", None, asked)]).island(to_json({"views": []}))
-            component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="bar")
-            component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
+            part("lesson-bar", label="Lesson", elem_id="bar")
+            part("lessons", label="Lessons", elem_id="lessons")
         return blocks
 
     with running(build) as address:

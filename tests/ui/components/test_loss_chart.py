@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
-from bertviz_lab.ui.components.assemble import source
 from tests.browser import PageLog, eventually, reload
 from tests.ui.components.harness import Desk, ending, events
 
@@ -478,10 +477,12 @@ def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
     expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("SOP")
 
 
-def test_smoothing_is_an_exponential_moving_average_that_leaves_gaps(page: Page):
-    script = f"""() => {{ const TEXTS = {{}}; {source("tools.js")} {source("curve_figure.js")}
-      return [...smoothed(Float64Array.from([4, NaN, 2, NaN]), 0.6, [[0, 4]])]; }}"""
-    first, gap, last, end = page.evaluate(script)
+def test_smoothing_is_an_exponential_moving_average_that_leaves_gaps(visit: Visit):
+    script = """async () => {
+      const { smoothed } = await import('lab/components/charts/curve_figure.js');
+      return [...smoothed(Float64Array.from([4, NaN, 2, NaN]), 0.6, [[0, 4]])];
+    }"""
+    first, gap, last, end = visit().evaluate(script)
     assert first == pytest.approx(4)
     assert all(math.isnan(value) for value in (gap, end))
     # TensorBoard's average divides by the weight so far: (0.6 * 0.4 * 4 + 0.4 * 2) / (1 - 0.6 ** 2).

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
-from bertviz_lab.ui.components.assemble import source
 from tests.browser import eventually
 from tests.ui.components.harness import Desk, ending, events
 from tests.ui.components.test_loss_chart import axis, data_table, traces
@@ -211,10 +210,12 @@ def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed:
     expect(page.locator("#loss .legend")).to_contain_text("held-out text")
 
 
-def test_smoothing_begins_anew_with_each_part(page: Page):
-    script = f"""() => {{ const TEXTS = {{}}; {source("tools.js")} {source("curve_figure.js")}
-      return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 0.9, [[0, 3], [3, 6]])]; }}"""
-    *values, gap = page.evaluate(script)
+def test_smoothing_begins_anew_with_each_part(visit: Visit):
+    script = """async () => {
+      const { smoothed } = await import('lab/components/charts/curve_figure.js');
+      return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 0.9, [[0, 3], [3, 6]])];
+    }"""
+    *values, gap = visit().evaluate(script)
     assert values == pytest.approx([4, 4, 4, 1, 1])
     assert math.isnan(gap)
 

@@ -9,9 +9,7 @@ from playwright.sync_api import Page, expect
 from bertviz_lab.config import ABLATIONS
 from bertviz_lab.figures.training.ablation_study import recipe_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
-from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.components.runs.recipe_cards import RECIPE_CARDS
-from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE
 
@@ -33,9 +31,9 @@ def rows(last: float, steps: int = 40, nsp: bool = True) -> list[dict]:
     return [*found, {"event": "ProbesDone", "step": steps, "probes": "tiny-town", "right": right}]
 
 
-def open_alone(page: Page, folder: Path, assembly: Assembly, payload: str, width: int = 1280) -> None:
+def open_alone(page: Page, folder: Path, kind: str, payload: str, width: int = 1280) -> None:
     path = folder / "alone.html"
-    path.write_text(assembly.page("Alone", payload), encoding="utf-8")
+    path.write_text(standalone_page(kind, "Alone", payload), encoding="utf-8")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(path.as_uri())
 
@@ -66,7 +64,7 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
         RunView("", "whole", SETTINGS, rows(0.8)),
         RunView("", "without", SETTINGS | {"position_embeddings": False}, rows(0.4)),
     ]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    open_alone(page, tmp_path, "comparison", compared(*views))
     table = page.get_by_role("region", name="Table of runs").get_by_role("table")
     expect(table.get_by_role("row", name="position_embeddings yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
@@ -78,14 +76,14 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
 
 def test_scores_on_other_texts_are_not_weighed_against_each_other(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "one", SETTINGS, rows(0.8)), RunView("", "other", {"corpus": ("b.txt",)}, rows(0.4))]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    open_alone(page, tmp_path, "comparison", compared(*views))
     expect(page.get_by_text("their metrics are not comparable")).to_be_visible()
     expect(page.locator("table b")).to_have_count(0)
 
 
 def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "whole", SETTINGS, rows(0.8)), RunView("", "half", SETTINGS, rows(0.4, nsp=False))]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    open_alone(page, tmp_path, "comparison", compared(*views))
     eventually(page, lambda: len(drawn(page)) == 6)
     assert drawn(page)["half held-out"] == [[10, 0.1], [20, 0.2], [30, pytest.approx(0.3)], [40, 0.4]]
     label = page.locator(".plotly-host").get_attribute("aria-label") or ""
@@ -104,7 +102,7 @@ def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, t
 
 def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, tmp_path: Path) -> None:
     events = [row | {"learning_rate": 1e-3} if row["event"] == "StepDone" else row for row in rows(0.8)]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(RunView("", "a", SETTINGS, events)))
+    open_alone(page, tmp_path, "comparison", compared(RunView("", "a", SETTINGS, events)))
     eventually(page, lambda: set(drawn(page)) == {"a training", "a smoothed", "a held-out"})
     page.get_by_role("checkbox", name="training curves").uncheck()
     eventually(page, lambda: set(drawn(page)) == {"a held-out"})
@@ -119,13 +117,13 @@ def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, 
 def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "long", SETTINGS, rows(0.8, 400)), RunView("", "short", SETTINGS, rows(0.4, 8))]
     kind = "document.querySelector('.plotly-host')._fullLayout?.xaxis.type"
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    open_alone(page, tmp_path, "comparison", compared(*views))
     box = page.get_by_role("checkbox", name="log x-axis")
     expect(box).to_be_checked()
     eventually(page, lambda: page.evaluate(kind) == "log")
     box.uncheck()
     eventually(page, lambda: page.evaluate(kind) == "linear")
-    open_alone(page, tmp_path, RUN_COMPARE, compared(views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))))
+    open_alone(page, tmp_path, "comparison", compared(views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))))
     expect(box).not_to_be_checked()
 
 
@@ -133,7 +131,7 @@ def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, 
 def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int) -> None:
     names = ["plain", *HOSTILE]
     views = [RunView("", name, SETTINGS, rows(0.1 * (1 + at))) for at, name in enumerate(names)]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views), width)
+    open_alone(page, tmp_path, "comparison", compared(*views), width)
     expect(page.locator("thead th")).to_have_text([re.compile(re.escape(name)) for name in names])
     expect(page.locator(".plotly-host .legend .legendtext")).to_have_text(names)
     marks = page.locator(".plotly-host .legend .legendpoints path")
@@ -146,7 +144,7 @@ def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int)
 
 
 def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path) -> None:
-    open_alone(page, tmp_path, RUN_COMPARE, compared(RunView("", "=1+1", SETTINGS, rows(0.8))))
+    open_alone(page, tmp_path, "comparison", compared(RunView("", "=1+1", SETTINGS, rows(0.8))))
     eventually(page, lambda: bool(drawn(page)))
     for what, name in (("the curves", "curves"), ("the table", "runs")):
         for kind in ("CSV", "SVG", "PNG", "JSON"):
@@ -161,13 +159,13 @@ def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path) -> None:
 
 def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
-    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    open_alone(page, tmp_path, "comparison", compared(*views))
     expect(page.locator(".empty:visible")).to_have_text("None of these runs has this metric.")
     expect(page.locator(".plotly-host")).to_be_hidden()
 
 
 def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None:
-    open_alone(page, tmp_path, RECIPE_CARDS, recipe_payload({}, 500, 0, ticked=("one-layer",)))
+    open_alone(page, tmp_path, "recipe", recipe_payload({}, 500, 0, ticked=("one-layer",)))
     expect(page.locator(".card")).to_have_count(len(ABLATIONS))
     button = page.locator("button.start")
     expect(button).to_have_text("Train the full recipe and 1 ablation")
@@ -179,7 +177,7 @@ def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None
 
 
 def test_a_card_asks_for_a_prediction_once_it_is_ticked(page: Page, tmp_path: Path) -> None:
-    open_alone(page, tmp_path, RECIPE_CARDS, recipe_payload({}, 500, 0))
+    open_alone(page, tmp_path, "recipe", recipe_payload({}, 500, 0))
     card = page.locator(".card[data-name=no-nsp]")
     expect(card.locator("fieldset")).to_be_hidden()
     card.get_by_role("checkbox").check()

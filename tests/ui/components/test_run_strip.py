@@ -8,7 +8,8 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.ui.components.runs.run_strip import run_strip, strip_payload
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.parts import part
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import running
 
@@ -47,7 +48,7 @@ def served() -> Iterator[tuple[str, Desk]]:
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
-            run_strip(strip_payload("toy"), glance=desk.glance, elem_id="strip")
+            part("run", value=to_json({"run_id": "toy"}), label="Run", server_functions=[desk.glance], elem_id="strip")
         return blocks
 
     with running(build) as address:

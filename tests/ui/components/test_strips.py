@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.tokenization import Tokenizer, explain
-from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
+from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
 from tests.little import little_text, little_tokenizer
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
@@ -177,7 +177,7 @@ def test_another_draw_replaces_the_first(visit: Visit, feed: Feed):
 def draw_splits(page: Page, tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
     """The words that are shown split, and those that are said to be in the vocabulary as a whole."""
     words = explain(tokenizer, text)
-    page.set_content(WORD_SPLIT.page("Words", splitting_payload(words, tokenizer.algorithm)))
+    page.set_content(standalone_page("split", "Words", splitting_payload(words, tokenizer.algorithm)))
     page.locator("summary").first.click()
     return page.locator("summary b").all_inner_texts(), page.locator(".wholes .mono").inner_text()
 

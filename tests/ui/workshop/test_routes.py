@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +17,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.operations.event_log import start_log
+from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -126,13 +126,10 @@ def test_nothing_that_participants_are_sent_holds_the_leaders_notes(
     served: tuple[Server, AppState], server: Server
 ) -> None:
     page = server.ask("/", {"Cookie": cookie(1)})[1]
-    files = re.findall(r"lab-static/(?:lab|workshop)\.\w+\.(?:js|css)", page)
-    sent = [page, *(server.ask(f"/{name}")[1] for name in files), server.ask("/config")[1], server.ask("/handout")[1]]
+    sent = [page, *assets.files().values(), server.ask("/config")[1], server.ask("/handout")[1]]
     sent += [server.ask("/room")[1], server.ask("/handout?lang=de")[1]]
     sent += [json.dumps(LEARN.questions["lessons"].ask(served[1], {"language": code})) for code in ("en", "de")]
-    assert len(files) == 2
     for text in sent:
-        assert len(text) > 1000
         assert not [note for note in NOTES if note in text or json.dumps(note)[1:-1] in text]
         assert KEY not in text
 

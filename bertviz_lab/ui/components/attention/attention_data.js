@@ -1,10 +1,13 @@
-// Attention weights as they came over the wire, and the colours they are painted in.
+// Attention weights as they came over the wire, and the colors they are painted in.
+
+import { viridis } from 'lab/client/colors.js';
+import { decodeBase64 } from 'lab/client/saving.js';
 
 /**
  * Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits, else 8, and
  * then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
  */
-function readAttention(payload) {
+export function readAttention(payload) {
   const size = payload.tokens.length;
   const perHead = size * size;
   const codes = typeof payload.cells === 'string' ? readCodes(payload.cells, payload.bits) : payload.cells;
@@ -21,7 +24,7 @@ function readCodes(text, bits) {
   return bits === 16 ? new Uint16Array(bytes.buffer) : bytes;
 }
 
-const headId = (layer, head) => `${layer}/${head}`;
+export const headId = (layer, head) => `${layer}/${head}`;
 
 /** The codes of one head, or null where its layer was not sent. */
 function headCodes(data, layer, head) {
@@ -40,7 +43,7 @@ function decode(code, top, signed) {
 const topOf = (codes) => (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255);
 
 /** The weights of one head, as right as they are known. */
-function headWeights(data, layer, head) {
+export function headWeights(data, layer, head) {
   const exact = data.exact.get(headId(layer, head));
   if (exact) return exact;
   const codes = headCodes(data, layer, head);
@@ -49,22 +52,22 @@ function headWeights(data, layer, head) {
 }
 
 /** Whether a head's numbers are right to four digits, and not only good enough for a picture. */
-const isPrecise = (data, layer, head) => data.stored.get(layer)?.BYTES_PER_ELEMENT === 2
+export const isPrecise = (data, layer, head) => data.stored.get(layer)?.BYTES_PER_ELEMENT === 2
   || data.exact.has(headId(layer, head));
 
 /** The largest weight of a head, whichever its sign. */
-function peakOf(data, layer, head) {
+export function peakOf(data, layer, head) {
   const id = headId(layer, head);
   if (!data.peaks.has(id)) data.peaks.set(id, largest(headWeights(data, layer, head)));
   return data.peaks.get(id);
 }
 
-const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
+export const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
 
 // ---- heads taken together
 
 /** The mean of the heads of some layers. */
-function meanWeights(data, layers) {
+export function meanWeights(data, layers) {
   const sum = new Float32Array(data.perHead);
   for (const layer of layers) {
     for (let head = 0; head < data.heads; head += 1) {
@@ -78,7 +81,7 @@ function meanWeights(data, layers) {
  * How much of each token has arrived in each token after a layer, were attention all that mixes them; half of a layer's
  * output is its input, by the residual connection (Abnar and Zuidema 2020).
  */
-function rollout(data, upTo) {
+export function rollout(data, upTo) {
   const { size } = data;
   let flow = Float32Array.from({ length: data.perHead }, (_, place) => (place % (size + 1) === 0 ? 1 : 0));
   for (let layer = 0; layer <= upTo; layer += 1) {
@@ -99,16 +102,16 @@ function rollout(data, upTo) {
 
 // ---- what is looked at of them
 
-const QUARTERS = { all: 'all', aa: 'A → A', ab: 'A → B', ba: 'B → A', bb: 'B → B' };
-const NO_LENS = { quarter: 'all', special: 'shown' };
+export const QUARTERS = { all: 'all', aa: 'A → A', ab: 'A → B', ba: 'B → A', bb: 'B → B' };
+export const NO_LENS = { quarter: 'all', special: 'shown' };
 
-const isPlain = (lens) => lens.quarter === 'all' && lens.special === 'shown';
+export const isPlain = (lens) => lens.quarter === 'all' && lens.special === 'shown';
 
 /** How far a layer sees from a token to either side: in local attention half of its window, else to the end. */
-const reachOf = (data, layer) => (data.windows?.[layer] ? Math.floor(data.windows[layer] / 2) : data.size);
+export const reachOf = (data, layer) => (data.windows?.[layer] ? Math.floor(data.windows[layer] / 2) : data.size);
 
 /** A layer's weights, with NaN outside its window and where the lens hides; renormalised, a row sums to 1 again. */
-function throughLens(data, weights, lens, layer) {
+export function throughLens(data, weights, lens, layer) {
   const { size, segments, special } = data;
   const reach = reachOf(data, layer);
   if (isPlain(lens) && reach >= size - 1) return weights;
@@ -129,20 +132,20 @@ function throughLens(data, weights, lens, layer) {
 }
 
 /** The share of all attention that goes to special tokens. */
-function specialShare(data, weights) {
+export function specialShare(data, weights) {
   let share = 0;
   weights.forEach((weight, place) => { if (data.special[place % data.size]) share += weight; });
   return share / data.size;
 }
 
-// ---- colour scales: each turns a weight into a place (0 to 1) on the colour bar
+// ---- color scales: each turns a weight into a place (0 to 1) on the color bar
 
-const SCALES = {
+export const SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale from 0 to 1: makes small weights visible',
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
   fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads',
     place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
-  head: { label: 'per head', says: 'linear scale from 0 to the largest weight of each head: colours are not comparable between heads',
+  head: { label: 'per head', says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
@@ -151,10 +154,10 @@ const SIGNED_SCALES = {
     place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25, 1] },
   fixed: { label: 'linear', says: 'linear scale, brown negative, blue positive, the same for all heads',
     place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
-  head: { label: 'per head', says: 'linear scale to the largest number of each head: colours are not comparable between heads',
+  head: { label: 'per head', says: 'linear scale to the largest number of each head: colors are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0, peak / 2, peak] },
 };
-const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
+export const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
 
 /** Brown over white to blue. */
 function diverging(share) {
@@ -165,21 +168,21 @@ function diverging(share) {
 
 const ramp = (paint) => Array.from({ length: 256 }, (_, index) => paint(index / 255));
 const RAMPS = { plain: ramp(viridis), signed: ramp(diverging) };
-const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
+export const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
 const packed = ([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 
 /** For each of the 256 codes its pixel, in the byte order of image data. */
 function pixelTable(data, scale, peak) {
-  const colours = rampOf(data);
+  const colors = rampOf(data);
   return Uint32Array.from({ length: 256 }, (_, code) => {
     const place = scalesOf(data)[scale].place(decode(code, 255, data.signed), peak);
-    return packed(colours[Math.round(Math.min(Math.max(place, 0), 1) * 255)]);
+    return packed(colors[Math.round(Math.min(Math.max(place, 0), 1) * 255)]);
   });
 }
 
 const evenTables = new Map();
 
-function tableOf(data, scale, peak) {
+function colorTable(data, scale, peak) {
   if (scale === 'head') return pixelTable(data, scale, peak);
   const key = `${scale} ${Boolean(data.signed)}`;
   if (!evenTables.has(key)) evenTables.set(key, pixelTable(data, scale, 1));
@@ -194,27 +197,27 @@ function pixelsOf(canvas, size) {
 }
 
 /** Paint one head as it came over the wire, or what a lens leaves of it. */
-function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
+export function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
   if (!isPlain(lens) || reachOf(data, layer) < data.size - 1) {
     const weights = throughLens(data, headWeights(data, layer, head), lens, layer);
     paintWeights(canvas, data, weights, scale, largest(weights));
     return;
   }
   const codes = headCodes(data, layer, head);
-  const table = tableOf(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
+  const table = colorTable(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
   const { pixels, put } = pixelsOf(canvas, data.size);
-  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the colour in their upper 8
+  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
   for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
   put();
 }
 
 /** Paint any weights; what is not a number stays clear. */
-function paintWeights(canvas, data, weights, scale, peak) {
+export function paintWeights(canvas, data, weights, scale, peak) {
   const { pixels, put } = pixelsOf(canvas, data.size);
-  const [{ place: toShare }, colours] = [scalesOf(data)[scale], rampOf(data).map(packed)];
+  const [{ place: toShare }, colors] = [scalesOf(data)[scale], rampOf(data).map(packed)];
   weights.forEach((weight, place) => {
     if (Number.isNaN(weight)) return;
-    pixels[place] = colours[Math.round(Math.min(Math.max(toShare(weight, peak), 0), 1) * 255)];
+    pixels[place] = colors[Math.round(Math.min(Math.max(toShare(weight, peak), 0), 1) * 255)];
   });
   put();
 }

@@ -1,7 +1,12 @@
 // One head in detail: every weight as a cell, tokens on both axes, the exact number under the cursor.
 
+import { onThemeChange, pageColor, plainPaint, sharpContext } from 'lab/client/colors.js';
+import { h, svg } from 'lab/client/dom.js';
+import { forXml } from 'lab/client/picture.js';
+import { paintWeights } from 'lab/components/attention/attention_data.js';
+
 /** `onMove(row, column, settled)`: the pointer passes over a cell (settled false) or a cell was chosen (true). */
-function makeHeatmap(host, onMove) {
+export function makeHeatmap(host, onMove) {
   const base = h('canvas', { class: 'base', 'aria-hidden': 'true' });
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'heat map' });
   const tiny = h('canvas'); // one pixel a cell
@@ -42,7 +47,7 @@ function makeHeatmap(host, onMove) {
   function drawCells(context) {
     const { left, up, side, cell } = sheet.room;
     context.imageSmoothingEnabled = cell < 1;
-    context.fillStyle = colour('--lab-outline'); // where there is no weight: outside a window, or hidden
+    context.fillStyle = pageColor('--lab-outline'); // where there is no weight: outside a window, or hidden
     context.fillRect(left, up, side, side);
     context.drawImage(tiny, left, up, side, side);
     // A thin line where sentence B begins.
@@ -61,7 +66,7 @@ function makeHeatmap(host, onMove) {
 
   function drawLabels(context) {
     const { data, room } = sheet;
-    const paints = [colour('--lab-a'), colour('--lab-b'), colour('--lab-quiet')];
+    const paints = [pageColor('--lab-a'), pageColor('--lab-b'), pageColor('--lab-quiet')];
     context.font = `${room.size}px ${font()}`;
     for (let index = 0; index < data.size; index += room.every) {
       drawLabel(context, 'row', index, paints[data.segments[index] === 1 ? 1 : 0]);
@@ -102,7 +107,7 @@ function makeHeatmap(host, onMove) {
     if (!room) return;
     const context = sharpContext(top, room.width, room.height);
     const { left, up, side, cell } = room;
-    const [accent, page] = [colour('--lab-accent'), colour('--lab-page')];
+    const [accent, page] = [pageColor('--lab-accent'), pageColor('--lab-page')];
     context.strokeStyle = accent;
     context.lineWidth = 1;
     context.strokeRect(left - 0.5, up + row * cell - 0.5, side + 1, cell + 1);
@@ -119,7 +124,7 @@ function makeHeatmap(host, onMove) {
     context.fillStyle = page;
     context.fillRect(20, up + (row + 0.5) * cell - band / 2, left - 22, band);
     context.fillRect(left + (column + 0.5) * cell - band / 2, 18, band, up - 20);
-    const paint = (index) => colour(data.segments[index] === 1 ? '--lab-b' : '--lab-a');
+    const paint = (index) => pageColor(data.segments[index] === 1 ? '--lab-b' : '--lab-a');
     drawLabel(context, 'row', row, paint(row));
     drawLabel(context, 'column', column, paint(column));
   }
@@ -180,7 +185,7 @@ function makeHeatmap(host, onMove) {
     goTo(clamp(row + move[0]), clamp(column + move[1]), true);
   });
   new ResizeObserver(draw).observe(host);
-  onThemeChange(draw);
+  onThemeChange(host, draw);
 
   return {
     /** `look` is {name, weights, peak, scale}. */
@@ -205,10 +210,10 @@ function makeHeatmap(host, onMove) {
       const [label, side] = [130, cell * data.size];
       paintWeights(tiny, data, weights, scale, peak);
       const text = (words, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
-        'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, forXml(words));
+        'dominant-baseline': 'central', fill: plainPaint(pageColor('--lab-text')), ...attributes }, forXml(words));
       const middle = (index) => label + (index + 0.5) * cell;
       return svg('svg', { width: label + side + 10, height: label + side + 10 },
-        svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }),
+        svg('rect', { width: '100%', height: '100%', fill: plainPaint(pageColor('--lab-page')) }),
         text(caption, { x: 8, y: 14, 'font-size': 12 }),
         text(scaleWords, { x: 8, y: 32, 'font-size': 11 }),
         svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),

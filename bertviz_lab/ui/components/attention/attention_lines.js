@@ -1,7 +1,9 @@
 // Some tokens look around: the same tokens left and right, and a line for each weight of their rows.
 
+import { h, nextByArrow, svg } from 'lab/client/dom.js';
+
 /** `onPick(row, more)`: a token on the left was chosen; with `more` beside those that are chosen already. */
-function makeLines(host, onPick) {
+export function makeLines(host, onPick) {
   const left = h('div', { class: 'side from', role: 'listbox', 'aria-multiselectable': 'true',
     'aria-label': 'The attending tokens; Control and click, or Space, to select several' });
   const right = h('div', { class: 'side to', 'aria-hidden': 'true' });

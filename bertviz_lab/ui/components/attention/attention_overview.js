@@ -1,10 +1,14 @@
 // All layers and heads at a glance: one small canvas a head, and a cursor that arrow keys move.
 
+import { h, walkWithKeys } from 'lab/client/dom.js';
+import { short } from 'lab/client/format.js';
+import { NO_LENS, headId, paintHead } from 'lab/components/attention/attention_data.js';
+
 /**
  * The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
  * sent shows a button that calls `onWant(layer)`.
  */
-function makeOverview(host, onChoose, onWant) {
+export function makeOverview(host, onChoose, onWant) {
   let data = null;
   let look = { scale: 'sqrt', lens: NO_LENS, order: '' };
   let cells = new Map(); // head id -> canvas

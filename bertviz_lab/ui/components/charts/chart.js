@@ -1,12 +1,18 @@
 // A chart: a Plotly figure, and the same numbers in a table whose cells do what a click on their marks does.
 
+import { h, payloadView, setText } from 'lab/client/dom.js';
+import { short, whole } from 'lab/client/format.js';
+import { saveButtons } from 'lab/client/picture.js';
+import { decodeBase64, saveBlob, saveCsv, saveJson } from 'lab/client/saving.js';
+import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
+
 /**
  * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}. `onPick(pick)` is
- * told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with `alone` the chart can be
- * saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands over saved pictures instead of
+ * told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with
+ * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands over saved pictures instead of
  * the title, and `shapes()` gives what is drawn over them.
  */
-function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) {
+export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const heading = h('p', { class: 'heading' });
   const sentence = h('p', { class: 'quiet' });
   const picture = h('div');
@@ -29,7 +35,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
     SVG: () => saveImage('svg'),
     CSV: () => saveCsv(`${payload.file}.csv`, payload.csv ?? [payload.table.header, ...payload.table.rows]),
     JSON: () => saveJson(`${payload.file}.json`, payload),
-  }, alone ? () => payload.file : null);
+  }, savePage && (() => savePage(payload.file)));
   host.classList.add('chart');
   host.append(h('div', { class: 'bar' }, heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
 
@@ -73,4 +79,11 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   return { show, picture,
     /** Write values behind the names of the legend. */
     tell: (values) => legend.querySelectorAll('b').forEach((node, place) => { node.textContent = values[place]; }) };
+}
+
+/** A chart as a drawing of its own. */
+export default function chart(root, first, { label, events = {}, savePage } = {}) {
+  const view = payloadView(root, label, 'Nothing has been computed yet.', (payload) => drawn.show(payload));
+  const drawn = makeChart(view.content, { onPick: (pick) => events.item_select?.(pick), savePage });
+  return view.start(first);
 }

@@ -1,5 +1,10 @@
 // The figure of a panel filled with the logs of one run or several: smoothed, thinned to what can be seen, with its marks.
 
+import { h } from 'lab/client/dom.js';
+import { percent, short, whole } from 'lab/client/format.js';
+import { hasMeasure, partsOf } from 'lab/components/runs/run_log.js';
+import { severalTrials } from 'lab/components/runs/run_words.js';
+
 const POINTS = 600; // of a trace: two for each of 300 columns, its lowest and its highest value
 
 const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
@@ -7,7 +12,7 @@ const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3
 /** A value in words, by the unit of its panel. */
 const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1), perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),
   'tokens/s': (value) => `${compact(value)}/s`, nats: short, norm: short };
-const written = (unit, value, digits) => (Number.isFinite(value) ? WRITE[unit](value, digits) : '–');
+export const written = (unit, value, digits) => (Number.isFinite(value) ? WRITE[unit](value, digits) : '–');
 
 /** Exponential moving average as in TensorBoard; gaps (NaN) are passed over and stay gaps. Each part begins anew. */
 function smoothed(values, weight, parts) {
@@ -61,7 +66,7 @@ const axisUnit = (logs, field, axes) => axes[field].findLast(({ size }) => endOf
  * The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the part of
  * the x-axis that a person has zoomed into since it last changed its kind, or null.
  */
-function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
+export function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
   const { data, layout } = panel.figure;
   const unit = axisUnit(logs, look.axis, axes);
   const scaled = (value) => value / unit.size;
@@ -112,7 +117,7 @@ function trainingPoints(log, { role, field, smooth }, look, xs, share) {
 }
 
 /** The baselines that a run states for what is in a panel: [{name, field, mark, value}]. */
-function baselinesOf(panel, log) {
+export function baselinesOf(panel, log) {
   return panel.baselines.filter(({ field }) => !field || hasMeasure(log, field))
     .map(({ key, ...line }) => ({ ...line, value: log.started?.baselines?.[key] })).filter(({ value }) => Number.isFinite(value));
 }
@@ -136,7 +141,7 @@ function marksOf(log, look, marks, scaled) {
 }
 
 /** A slider of how much curves are smoothed, from 0 to 0.99, as in TensorBoard. */
-function smoothingSlider(look, onChange) {
+export function smoothingSlider(look, onChange) {
   const shown = h('output', {}, String(look.smoothing));
   const input = h('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: look.smoothing, oninput: () => {
     look.smoothing = Number(input.value);

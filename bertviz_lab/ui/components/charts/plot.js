@@ -1,8 +1,26 @@
-// Plotly figures in a place of the page: in its colours, as wide as it is, and only while they can be seen.
+// Plotly figures in a place of the page: in its colors, as wide as it is, and only while they can be seen.
 
-/** A copy in which every `var(--name)` is the page's colour of now. */
+import { onThemeChange, pageColor, plainPaint } from 'lab/client/colors.js';
+import { h, makeTable } from 'lab/client/dom.js';
+
+let plotly = null;
+
+function loadPlotly() {
+  plotly ??= window.Plotly ? Promise.resolve(window.Plotly) : new Promise((resolve, reject) => {
+    const script = h('script', { src: import.meta.resolve('lab/vendor/plotly-cartesian.min.js') });
+    script.addEventListener('load', () => resolve(window.Plotly));
+    script.addEventListener('error', () => {
+      plotly = null; // the server may be away for a moment
+      reject(new Error('The chart library could not be loaded. Is the server still running?'));
+    });
+    document.head.append(script);
+  });
+  return plotly;
+}
+
+/** A copy in which every `var(--name)` is the page's color of now. */
 function inColours(value) {
-  if (typeof value === 'string') return value.startsWith('var(') ? plainPaint(colour(value.slice(4, -1))) : value;
+  if (typeof value === 'string') return value.startsWith('var(') ? plainPaint(pageColor(value.slice(4, -1))) : value;
   if (Array.isArray(value)) return value.map(inColours);
   if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColours(part)]));
@@ -30,7 +48,7 @@ function withoutBase(act) {
  * as an address, with further shapes. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
  * `on` are listeners to Plotly's own events.
  */
-function makePlot(host, onPick = () => {}, on = {}) {
+export function makePlot(host, onPick = () => {}, on = {}) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
   let library = null;
@@ -59,7 +77,7 @@ function makePlot(host, onPick = () => {}, on = {}) {
     if (drawn && host.clientWidth && Math.abs(host.clientWidth - host.layout.width) > 1) library.relayout(host, size());
     else draw();
   }).observe(host);
-  onThemeChange(() => draw(true));
+  onThemeChange(host, () => draw(true));
 
   return {
     show(next, description) {
@@ -80,7 +98,7 @@ function makePlot(host, onPick = () => {}, on = {}) {
       const { data, layout } = inColours({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(colour('--lab-page')) } },
+      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(pageColor('--lab-page')) } },
         { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
@@ -90,7 +108,7 @@ function makePlot(host, onPick = () => {}, on = {}) {
  * Draw several plots, one a frame: all at once they would hold up the page. `list()` gives what is to be drawn, `draw` draws
  * one of them. However often `want()` is called meanwhile, they are drawn once more.
  */
-function makeTurns(list, draw) {
+export function makeTurns(list, draw) {
   let [running, wanted] = [false, false];
   async function run() {
     running = true;
@@ -113,7 +131,7 @@ function makeTurns(list, draw) {
 }
 
 /** The numbers of a chart behind a fold. `read()` gives {header, rows, cell}: `cell(value, row, column)` writes one. */
-function makeDataTable(read) {
+export function makeDataTable(read) {
   const place = h('div', { class: 'numbers', tabindex: '0' });
   const node = h('details', { class: 'table' }, h('summary', {}, 'Data table'), place);
   function fill() {

@@ -1,9 +1,12 @@
 // The log of a run, folded event by event into columns of numbers: 100,000 steps are 7 MB and quick to draw.
 
-const ENDED = ['finished', 'stopped', 'failed', 'missing'];
+import { duration, short, whole } from 'lab/client/format.js';
+import { written } from 'lab/components/charts/curve_figure.js';
+
+export const ENDED = ['finished', 'stopped', 'failed', 'missing'];
 
 /** An empty log. `fold(row)` takes the events of events.jsonl one by one, in order. */
-function makeLog() {
+export function makeLog() {
   const log = { count: 0, columns: {}, evals: [], probes: [], trials: [], done: [], started: null, preparing: null, last: null, finished: null };
   let capacity = 1024;
 
@@ -89,10 +92,10 @@ function makeLog() {
 const measuresOf = (row) => Object.keys(row).filter((name) => typeof row[name] === 'number' && !['eta_seconds', 'trial'].includes(name));
 
 /** Whether a measure has been taken, in training or on held-out data. */
-const hasMeasure = (log, field) => log.lastPlace(field) >= 0 || log.evals.some((row) => Number.isFinite(row[field]));
+export const hasMeasure = (log, field) => log.lastPlace(field) >= 0 || log.evals.some((row) => Number.isFinite(row[field]));
 
 /** The panels of a run's objective, each with the series that have something to draw. */
-function panelsOf(log, { panels, guesses }) {
+export function panelsOf(log, { panels, guesses }) {
   const objective = log.started?.objective?.replace('+nsp', '') ?? '';
   // Labels that mark no entities have no F1: their words are counted.
   const last = log.evals.at(-1) ?? log.started?.baselines ?? {};
@@ -102,7 +105,7 @@ function panelsOf(log, { panels, guesses }) {
 }
 
 /** The rows of each trial as [first, behind the last]; pretraining is one part. */
-function partsOf(log) {
+export function partsOf(log) {
   const starts = [0];
   for (let row = 0, trial = 1; row < log.count && trial < log.trials.length; row += 1) {
     while (trial < log.trials.length && log.columns.step[row] > log.trials[trial].step) starts[trial++] = row;
@@ -111,7 +114,7 @@ function partsOf(log) {
 }
 
 /** waiting, starting, preparing, training, finished, stopped, failed or missing. */
-function statusOf(log, state) {
+export function statusOf(log, state) {
   // The run's own state comes first: it also knows of a worker that died without a last word, and of a run that
   // was stopped and is starting again.
   if (state?.status) return state.status;
@@ -121,7 +124,7 @@ function statusOf(log, state) {
 }
 
 /** Every number of a log as {kind, trial, step ...}: training, held-out data, trials, probes; of each the newest `most`. */
-function entriesOf(log, most = Infinity) {
+export function entriesOf(log, most = Infinity) {
   const trialOf = (row) => (log.trials.length ? { trial: row.name ?? log.trials.find(({ trial }) => trial === row.trial)?.name ?? '' } : {});
   const numbersOf = (row) => Object.fromEntries(measuresOf(row).map((name) => [name, row[name]]));
   const entries = (kind, rows, more = () => ({})) => rows.slice(-most).map((row) => ({ kind, ...trialOf(row), ...numbersOf(row), ...more(row) }));
@@ -139,15 +142,15 @@ function entriesOf(log, most = Infinity) {
 }
 
 /** Entries as rows of a file, under a header with every name that any of them has. */
-function rowsOf(entries) {
+export function rowsOf(entries) {
   const header = [...new Set(entries.flatMap(Object.keys))];
   return [header, ...entries.map((entry) => header.map((name) => entry[name] ?? null))];
 }
 
-const NEWEST = 100; // rows of a data table
+export const NEWEST = 100; // rows of a data table
 
 /** The newest of these entries for a data table, in the words and units of the panels. */
-function tableOf(entries, panels) {
+export function tableOf(entries, panels) {
   const newest = entries.filter(({ kind }) => kind !== 'probes').sort((one, other) => other.step - one.step).slice(0, NEWEST);
   const [header, ...rows] = rowsOf(newest);
   const known = Object.fromEntries(panels.flatMap(({ unit, series }) => series.map(({ field, label }) => [field, { label, write: (value) => written(unit, value) }])));

@@ -1,5 +1,9 @@
 // The table of runs: the settings in which they differ, then what came of them so far.
 
+import { h, makeTable } from 'lab/client/dom.js';
+import { STATUS, duration, whole } from 'lab/client/format.js';
+import { written } from 'lab/components/charts/curve_figure.js';
+
 /** Rows of scores: [name, a value for each run, how it is written, whether more is better]. */
 function scoreRows(runs, panels) {
   const last = (field) => runs.map(({ log }) => log.evals.at(-1)?.[field] ?? log.last?.[field] ?? null);
@@ -20,7 +24,7 @@ function bestOf(values, sign) {
 }
 
 /** A table of runs in `host`: `show(runs, payload)` renews it, `rows()` are its rows for a file. */
-function makeRunTable(host) {
+export function makeRunTable(host) {
   const place = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' });
   const note = h('p', { class: 'quiet small' }, 'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
   host.append(place, note);

@@ -1,10 +1,14 @@
 // The state of a run in sentences: what it is doing, how far it is, what came of it.
 
+import { duration, percent, plural, short, whole } from 'lab/client/format.js';
+import { baselinesOf, written } from 'lab/components/charts/curve_figure.js';
+import { ENDED } from 'lab/components/runs/run_log.js';
+
 /** Whether the run has more than one trial, now or later. */
-const severalTrials = (log) => log.trials.length > 1 || log.trials[0]?.trials > 1;
+export const severalTrials = (log) => log.trials.length > 1 || log.trials[0]?.trials > 1;
 
 /** Share of the way, 0 to 1, or null where nobody knows. */
-function progressOf(log, status) {
+export function progressOf(log, status) {
   if (status === 'preparing') {
     const { done, total } = log.preparing ?? {};
     return total ? Math.min(1, done / total) : null;
@@ -18,7 +22,7 @@ function progressOf(log, status) {
 }
 
 /** What the run is doing. */
-function stageWords(log, status, task) {
+export function stageWords(log, status, task) {
   const { started, last, finished, preparing } = log;
   const steps = plural(last?.step ?? 0, 'step');
   const took = finished && ENDED.includes(status) ? ` in ${duration(finished.seconds)}` : '';
@@ -39,7 +43,7 @@ function stageWords(log, status, task) {
 }
 
 /** How fast it goes and how long it takes, or what came of it. */
-function detailWords(log, state, status, panels) {
+export function detailWords(log, state, status, panels) {
   const { last, finished } = log;
   if (ENDED.includes(status)) {
     const message = finished?.message || (status === 'failed' ? state?.message : '');
@@ -56,7 +60,7 @@ const heldOut = (row, panels) => panels.filter(({ held_out: held, id }) => held 
   .flatMap(({ unit, series }) => series.filter(({ field }) => Number.isFinite(row[field])).map(({ label, field }) => [label, field, written(unit, row[field])]));
 
 /** What a model that was trained on already scored on held-out text before and scores now; "" for any other. */
-function changeWords(log, panels) {
+export function changeWords(log, panels) {
   const [before, now] = [log.evals[0], log.evals.at(-1)];
   if (before === now || before?.step !== 0) return '';
   const parts = heldOut(now, panels).map(([label, field, value]) => {
@@ -80,10 +84,10 @@ function resultWords(log, panels) {
 }
 
 /** The series of a panel that are measured now: after the warm-up, its last value is no longer the present one. */
-const currentSeries = (log, panel) => panel.series.filter(({ field }) => !field.startsWith('causal') || log.warmsUp());
+export const currentSeries = (log, panel) => panel.series.filter(({ field }) => !field.startsWith('causal') || log.warmsUp());
 
 /** Where a run stands in a few words, for a screen reader. */
-function newestWords(log, panels) {
+export function newestWords(log, panels) {
   const [panel] = panels;
   const losses = currentSeries(log, panel).map(({ label, field }) => `${label} ${short(log.newest(field))}`);
   const score = scorePanel(panels) ? scoreOf(scorePanel(panels), log.evals.at(-1)) : null;
@@ -94,7 +98,7 @@ function newestWords(log, panels) {
 // ---- fine-tuning: what came of its trials
 
 /** The panel of what a task is judged by; none for pretraining. */
-const scorePanel = (panels) => panels.find(({ id }) => id === 'score');
+export const scorePanel = (panels) => panels.find(({ id }) => id === 'score');
 
 /** One score of a row: {field, value, text}, by the most telling measure; null where there is none. */
 function scoreOf(panel, row) {
@@ -103,7 +107,7 @@ function scoreOf(panel, row) {
 }
 
 /** What came of a run on a task, or has come of it so far. */
-function taskWords(log, panels, ended) {
+export function taskWords(log, panels, ended) {
   const panel = scorePanel(panels);
   const rows = log.done.length ? log.done : log.evals.filter((row) => row.step > 0);
   const all = rows.map((row) => scoreOf(panel, row)).filter(Boolean);
@@ -121,7 +125,7 @@ function taskWords(log, panels, ended) {
 }
 
 /** Each trial's name and what came of it. */
-function trialWords(log, panel) {
+export function trialWords(log, panel) {
   return log.trials.map((trial) => {
     const score = scoreOf(panel, log.done.find((row) => row.trial === trial.trial));
     return `${trial.name}: ${score?.text ?? (trial === log.trials.at(-1) && !log.finished ? 'in progress' : 'not finished')}`;

@@ -1,6 +1,8 @@
 // Tokens as a strip of aligned columns that breaks into lines like a score: every line repeats the row names,
 // so the columns stay readable on a phone and with 512 tokens.
 
+import { h, walkWithKeys } from 'lab/client/dom.js';
+
 /** Positions of the pieces of the word that this position belongs to. */
 function wordPositions(columns, position) {
   const { word } = columns[position];
@@ -41,7 +43,7 @@ function breakLines(columns, widths, room) {
  * the last one the style of a cell; the first row is made of buttons that arrow keys walk through. `describe(position)`
  * gives the nodes of the read-out under the strip.
  */
-function makeStrip(host, rows, describe, onSelect) {
+export function makeStrip(host, rows, describe, selection, onSelect) {
   const lines = h('div', { class: 'lines' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
   host.replaceChildren(lines, readout);
@@ -119,17 +121,17 @@ function makeStrip(host, rows, describe, onSelect) {
     const position = positionOf(event);
     if (position === null) return;
     walk.moveTo(position, true);
-    selectToken(position);
+    selection.choose(position);
     onSelect?.(position);
   });
   new ResizeObserver(() => draw(false)).observe(host);
-  onSelection((position) => {
+  selection.follow((position) => {
     selected = position;
     markSelected();
   });
 
   function markSelected() {
-    const shown = props.linked ? selected : null;
+    const shown = selection.linked ? selected : null;
     for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected', Number(cell.dataset.position) === shown);
     buttons.forEach((button, position) => (position === shown ? button.setAttribute('aria-current', 'true') : button.removeAttribute('aria-current')));
   }

@@ -1,45 +1,50 @@
 // Ablation study: cards to tick, predict and reveal. Trainings start by an event of Gradio's, see wire.js.
 
-const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
-const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
-const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status', hidden: true });
-const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
-  events: {
-    train_request: train,
-    compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),
-  },
-  server: {
-    look: (runs) => panel.ask('progress', { runs }),
-    reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
-  } });
-const fields = {
-  steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }), { min: 20, step: 1, id: 'ablation-steps' }),
-  seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
-};
-const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
+import { h, setText } from 'lab/client/dom.js';
 
-const part = panel.part([
-  h('p', { class: 'quiet' }, 'All runs share the same stories, the same seed and the same number of steps; about a minute each on two idle cores, one after the other.'),
-  limits, message, cards.host,
-  h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null }, h('summary', {}, 'Training settings'),
-    h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
-    h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
-], async () => {
-  const payload = await panel.ask('cards', { ...plan }).catch((error) => cards.say(error.message));
-  if (!payload) return;
-  for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
-  limits.textContent = payload.limits;
-  cards.show(payload);
-});
+export function mount(panel) {
+  const { page } = panel;
+  const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
+  const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
+  const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status', hidden: true });
+  const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
+    events: {
+      train_request: train,
+      compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),
+    },
+    server: {
+      look: (runs) => panel.ask('progress', { runs }),
+      reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
+    } });
+  const fields = {
+    steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }), { min: 20, step: 1, id: 'ablation-steps' }),
+    seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
+  };
+  const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
 
-function change(some) {
-  Object.assign(plan, some);
-  for (const [name, value] of Object.entries(some)) panel.keep(name, value);
-  part.redraw();
-}
+  const part = panel.part([
+    h('p', { class: 'quiet' }, 'All runs share the same stories, the same seed and the same number of steps; about a minute each on two idle cores, one after the other.'),
+    limits, message, cards.host,
+    h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null }, h('summary', {}, 'Training settings'),
+      h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
+      h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
+  ], async () => {
+    const payload = await panel.ask('cards', { ...plan }).catch((error) => cards.say(error.message));
+    if (!payload) return;
+    for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
+    limits.textContent = payload.limits;
+    cards.show(payload);
+  });
 
-/** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
-async function train({ names }) {
-  setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message));
-  part.redraw();
+  function change(some) {
+    Object.assign(plan, some);
+    for (const [name, value] of Object.entries(some)) panel.keep(name, value);
+    part.redraw();
+  }
+
+  /** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
+  async function train({ names }) {
+    setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message));
+    part.redraw();
+  }
 }

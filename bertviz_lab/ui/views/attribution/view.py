@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
-from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, question

@@ -1,9 +1,18 @@
 // Attention at the step of the slider: all heads small, one of them large, and what that one does in words.
 
-const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to special tokens',
+import { h } from 'lab/client/dom.js';
+import { percent, whole } from 'lab/client/format.js';
+import { pictureOf, saveButtons, savePng, saveSvg } from 'lab/client/picture.js';
+import { saveCsv } from 'lab/client/saving.js';
+import { NO_LENS, headWeights, peakOf, throughLens } from 'lab/components/attention/attention_data.js';
+import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
+import { makeOverview } from 'lab/components/attention/attention_overview.js';
+import { attentionOf } from 'lab/views/dynamics/frames.js';
+
+export const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to special tokens',
   across: 'to the other sentence' };
 
-function makeAttention(onHead) {
+export function makeAttention(scene, onHead) {
   const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
   const mapHost = h('div', { class: 'map' });
   const headName = h('p', { class: 'heading' });
@@ -16,11 +25,11 @@ function makeAttention(onHead) {
   const heatmap = makeHeatmap(mapHost, move);
   const SCALE = 'Colours: square-root scale from 0 to 1, which makes small weights visible.';
 
-  const caption = () => `${opening.title} · step ${whole(frame.step)} · ${headName.textContent}`;
+  const caption = () => `${scene.opening.title} · step ${whole(frame.step)} · ${headName.textContent}`;
   const file = () => `attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
   const saveGrid = saveButtons('the picture of all heads', {
     PNG: () => 
-      savePng(`attention-step${frame.step}.png`, pictureOf(gridHost, `${opening.title} · step ${whole(frame.step)} · ${SCALE}`), 4) });
+      savePng(`attention-step${frame.step}.png`, pictureOf(gridHost, `${scene.opening.title} · step ${whole(frame.step)} · ${SCALE}`), 4) });
   const saveHead = saveButtons('this head', {
     PNG: () => savePng(`${file()}.png`, heatmap.picture(caption(), SCALE)),
     SVG: () => saveSvg(`${file()}.svg`, heatmap.picture(caption(), SCALE)),
@@ -40,10 +49,10 @@ function makeAttention(onHead) {
       [, state.layer, state.head] = heads.sort((one, other) => other[0] - one[0])[0];
     }
     if (last.masked_tokens.length) state.row = last.masked_tokens[0].position;
-    state.layer = Math.min(state.layer, opening.layers - 1);
-    state.head = Math.min(state.head, opening.heads - 1);
-    state.row = Math.min(state.row, opening.tokens.length - 1);
-    const data = attentionOf(last);
+    state.layer = Math.min(state.layer, scene.opening.layers - 1);
+    state.head = Math.min(state.head, scene.opening.heads - 1);
+    state.row = Math.min(state.row, scene.opening.tokens.length - 1);
+    const data = attentionOf(scene, last);
     const row = headWeights(data, state.layer, state.head).subarray(state.row * data.size, (state.row + 1) * data.size);
     state.column = row.indexOf(Math.max(...row));
   }
@@ -58,7 +67,7 @@ function makeAttention(onHead) {
 
   function draw(newFrame) {
     frame = newFrame;
-    data = attentionOf(frame);
+    data = attentionOf(scene, frame);
     overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' });
     overview.mark(state.layer, state.head);
     drawHead();
@@ -89,7 +98,7 @@ function makeAttention(onHead) {
 
   /** What a head does most, in words: its shares of attention, the largest first. */
   function headWords({ metrics }, layer, head) {
-    const shares = Object.keys(SHARES).filter((name) => name !== 'across' || opening.segments.includes(1))
+    const shares = Object.keys(SHARES).filter((name) => name !== 'across' || scene.opening.segments.includes(1))
       .map((name) => [metrics[name][layer][head], SHARES[name]]).sort((one, other) => other[0] - one[0]);
     const most = shares.filter(([share], place) => place === 0 || share >= 0.1).slice(0, 3);
     return `Attention: ${most.map(([share, where]) => `${percent(share, 0)} ${where}`).join(', ')}; mean distance ${

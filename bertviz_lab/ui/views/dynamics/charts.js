@@ -1,43 +1,52 @@
 // What is folded away at first: heads over the training, layer by layer, words on a map, the loss of each word. Each has
 // `draw(frame)`, which draws all of it, and `move(frame)`, for which dragging waits.
 
+import { shade } from 'lab/client/colors.js';
+import { h, setOptions } from 'lab/client/dom.js';
+import { percent, short, whole } from 'lab/client/format.js';
+import { makeChart } from 'lab/components/charts/chart.js';
+import { SHARES } from 'lab/views/dynamics/attention.js';
+import { pointsOf } from 'lab/views/dynamics/frames.js';
+import { readable, sentenceNodes } from 'lab/views/dynamics/predictions.js';
+import { cursorShape, makeTimeline } from 'lab/views/dynamics/timeline.js';
+
 const place = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
 /** A text as Plotly shows it, letter by letter. */
 const literal = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 /** Each metric of the heads over the training, a line a head; and which head came to do it, in a sentence. */
-function makeHeads(onJump) {
-  const goTo = h('button', { type: 'button', class: 'link', onclick: () => attention.choose(best.layer, best.head) }, 'Show this head');
+export function makeHeads(scene, onJump) {
+  const goTo = h('button', { type: 'button', class: 'link', onclick: () => scene.attention.choose(best.layer, best.head) }, 'Show this head');
   const box = h('select', { 'aria-label': 'Head metric', onchange: () => draw() });
-  const lines = makeTimeline(onJump, { knobs: [box, goTo] });
+  const lines = makeTimeline(scene, onJump, { knobs: [box, goTo] });
   let best = null;
 
   function begin() {
     const before = box.value || 'previous';
-    const names = Object.entries(opening.metrics).filter(([name]) => name !== 'across' || opening.segments.includes(1));
+    const names = Object.entries(scene.opening.metrics).filter(([name]) => name !== 'across' || scene.opening.segments.includes(1));
     names.sort(([one], [other]) => (other in SHARES) - (one in SHARES));
     setOptions(box, names.map(([name, metric]) => [name, metric.title]), names.some(([name]) => name === before) ? before : 'previous');
   }
 
-  const all = () => Array.from({ length: opening.layers * opening.heads }, (_, at) => ({ layer: Math.floor(at / opening.heads), head: at % opening.heads }));
+  const all = () => Array.from({ length: scene.opening.layers * scene.opening.heads }, (_, at) => ({ layer: Math.floor(at / scene.opening.heads), head: at % scene.opening.heads }));
 
   function draw() {
     const share = box.value in SHARES;
-    const metric = opening.metrics[box.value];
-    const drawn = all().map(({ layer, head }) => ({ layer, head, points: frames.over((frame) => frame.metrics[box.value][layer][head]) }))
+    const metric = scene.opening.metrics[box.value];
+    const drawn = all().map(({ layer, head }) => ({ layer, head, points: scene.frames.over((frame) => frame.metrics[box.value][layer][head]) }))
       .filter(({ points }) => points.length);
     best = verdictOf(box.value, drawn);
     goTo.hidden = best.layer === undefined;
-    const { state } = attention;
+    const { state } = scene.attention;
     const chosen = drawn.filter(({ layer, head }) => layer === state.layer && head === state.head);
-    const chart = opening.charts[share ? 'head_shares' : 'head_numbers'];
+    const chart = scene.opening.charts[share ? 'head_shares' : 'head_numbers'];
     const [first, ...layers] = chart.figure.data;
     const data = [withHeads(first, chosen), ...layers.map((trace, layer) => withHeads(trace, drawn.filter((one) => one.layer === layer)))];
-    const names = Object.keys(opening.metrics);
-    const rows = frames.all().flatMap(({ step, metrics }) => all().map(({ layer, head }) =>
+    const names = Object.keys(scene.opening.metrics);
+    const rows = scene.frames.all().flatMap(({ step, metrics }) => all().map(({ layer, head }) =>
       [step, layer + 1, head + 1, ...names.map((name) => metrics[name][layer][head])]));
     const title = `Heads over training: ${metric.title}`;
-    lines.show(chart, null, { data, title, caption: `${opening.title} · ${title}`, sentence: best.words, keys: [[place(state.layer, state.head), chart.keys[0][1]]],
+    lines.show(chart, null, { data, title, caption: `${scene.opening.title} · ${title}`, sentence: best.words, keys: [[place(state.layer, state.head), chart.keys[0][1]]],
       note: `${metric.says.replace(/^./, (letter) => letter.toUpperCase())}. The heavy line is the head selected above.`,
       table: { header: ['step', 'layer', 'head', ...names], rows } });
   }
@@ -45,11 +54,11 @@ function makeHeads(onJump) {
   /** A trace that holds the lines of several heads, with gaps between them. */
   function withHeads(trace, heads) {
     const column = (read) => heads.flatMap(({ points, layer, head }) => [...points.map((point) => read(point, layer, head)), null]);
-    return { ...trace, x: column(([step]) => opening.steps.indexOf(step)), y: column(([, value]) => value), customdata: column(([step]) => step),
+    return { ...trace, x: column(([step]) => scene.opening.steps.indexOf(step)), y: column(([, value]) => value), customdata: column(([step]) => step),
       text: column((_, layer, head) => place(layer, head)) };
   }
 
-  return { node: lines.node, begin, draw, move: () => lines.moveTo(current.index) };
+  return { node: lines.node, begin, draw, move: () => lines.moveTo(scene.current.index) };
 }
 
 /** Which head came to do it, and when: {words, layer, head}. `drawn` is [{layer, head, points: [[step, value]]}]. */
@@ -84,31 +93,31 @@ function verdictOf(metric, drawn) {
 }
 
 /** What the model would say if it ended at each layer: layers down, snapshots across. */
-function makeLens(onJump) {
+export function makeLens(scene, onJump) {
   const node = h('div', { class: 'lens' });
-  const chart = makeChart(node, { onPick: ({ step }) => onJump(opening.steps.indexOf(step)) });
+  const chart = makeChart(node, { onPick: ({ step }) => onJump(scene.opening.steps.indexOf(step)) });
 
   function draw() {
-    const { figure, ...given } = opening.charts.lens;
+    const { figure, ...given } = scene.opening.charts.lens;
     const [cells] = figure.data;
-    const columns = opening.steps.map((step) => [...frames.at(step)?.masked_tokens[predictions.look.blank]?.layers ?? []].reverse());
-    const names = Array.from({ length: opening.layers + 1 }, (_, row) => (row < opening.layers ? `layer ${opening.layers - row}` : 'embeddings'));
-    const table = (read, otherwise) => names.map((name, row) => columns.map((column, at) => (column.length ? read(column[row], opening.steps[at], name) : otherwise)));
+    const columns = scene.opening.steps.map((step) => [...frames.at(step)?.masked_tokens[scene.predictions.look.blank]?.layers ?? []].reverse());
+    const names = Array.from({ length: scene.opening.layers + 1 }, (_, row) => (row < scene.opening.layers ? `layer ${scene.opening.layers - row}` : 'embeddings'));
+    const table = (read, otherwise) => names.map((name, row) => columns.map((column, at) => (column.length ? read(column[row], scene.opening.steps[at], name) : otherwise)));
     const trace = { ...cells, z: table(([, probability]) => probability, null), text: table(([token]) => literal(readable(token)), ''),
       customdata: table(([token, probability], step, name) => `step ${whole(step)}, ${name}: ${literal(token)}, ${percent(probability)}`, '') };
     const rows = table(([token, probability]) => `${token} ${short(probability)}`, '').map((row, at) => [names[at], ...row]);
-    const { tickvals, ticktext } = opening.axis;
+    const { tickvals, ticktext } = scene.opening.axis;
     const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] } };
     node.style.setProperty('--columns', columns.length);
-    chart.show({ ...given, caption: `${opening.title} · ${given.title}`, shapes: () => [cursorShape(0.5)], picks: names.map(() => opening.steps.map((step) => ({ step }))),
-      figure: { data: [trace], layout }, table: { header: ['', ...opening.steps.map((step) => `step ${step}`)], rows } });
+    chart.show({ ...given, caption: `${scene.opening.title} · ${given.title}`, shapes: () => [cursorShape(scene, 0.5)], picks: names.map(() => scene.opening.steps.map((step) => ({ step }))),
+      figure: { data: [trace], layout }, table: { header: ['', ...scene.opening.steps.map((step) => `step ${step}`)], rows } });
   }
 
   return { node, draw, move() {} };
 }
 
 /** The words of the text and those near them on a map that stays while they move. It is drawn when the slider rests. */
-function makeMap() {
+export function makeMap(scene) {
   const node = h('div');
   const chart = makeChart(node);
   let resting = 0;
@@ -123,22 +132,22 @@ function makeMap() {
   }
 
   function draw(frame) {
-    if (!plane) return;
-    const { figure, ...given } = opening.charts.map;
-    const past = frames.all().filter(({ step }) => step <= frame.step);
+    if (!scene.plane) return;
+    const { figure, ...given } = scene.opening.charts.map;
+    const past = scene.frames.all().filter(({ step }) => step <= frame.step);
     const [x, y] = [0, 1].map((way) => (points) => points.map((point) => point[way]));
     const data = figure.data.map((trace, at) => {
-      const word = opening.mapped.indexOf(opening.watched[at]);
-      const points = at === figure.data.length - 1 ? pointsOf(frame, plane) : word < 0 ? [] : past.map((one) => pointsOf(one, plane)[word]);
+      const word = scene.opening.mapped.indexOf(scene.opening.watched[at]);
+      const points = at === figure.data.length - 1 ? pointsOf(frame, scene.plane) : word < 0 ? [] : past.map((one) => pointsOf(one, scene.plane)[word]);
       return { ...trace, x: x(points), y: y(points) };
     });
-    const [across, up] = rangesOf(pointsOf(frames.nearest(opening.steps.length - 1), plane));
+    const [across, up] = rangesOf(pointsOf(scene.frames.nearest(scene.opening.steps.length - 1), scene.plane));
     const { xaxis, yaxis } = figure.layout;
-    const rows = frames.all().flatMap((one) => pointsOf(one, plane).map((point, word) => [one.step, readable(opening.mapped[word]), ...point]));
-    chart.show({ ...given, caption: `${opening.title} · step ${whole(frame.step)} · ${given.title}`, table: { header: ['step', 'word', 'x', 'y'], rows },
+    const rows = scene.frames.all().flatMap((one) => pointsOf(one, scene.plane).map((point, word) => [one.step, readable(scene.opening.mapped[word]), ...point]));
+    chart.show({ ...given, caption: `${scene.opening.title} · step ${whole(frame.step)} · ${given.title}`, table: { header: ['step', 'word', 'x', 'y'], rows },
       figure: { data, layout: { ...figure.layout, xaxis: { ...xaxis, range: across }, yaxis: { ...yaxis, range: up } } },
       note: `Embeddings projected onto the first two principal components of the last snapshot, which explain ${
-        percent(plane.explained, 0)} of the variance. The projection is fixed, the words move.` });
+        percent(scene.plane.explained, 0)} of the variance. The projection is fixed, the words move.` });
   }
 
   return { node, draw, move(frame) {
@@ -148,15 +157,15 @@ function makeMap() {
 }
 
 /** The MLM loss of each token of the text, and their mean over training. */
-function makeLosses(onJump) {
+export function makeLosses(scene, onJump) {
   const words = h('p', { class: 'expected' });
   const mean = h('p', { class: 'quiet' });
-  const lines = makeTimeline(onJump);
+  const lines = makeTimeline(scene, onJump);
   let nodes = [];
 
   function begin() {
     nodes = [];
-    words.replaceChildren(...sentenceNodes(opening, (token, position) => (nodes[position] = h('span', {}, readable(token)))));
+    words.replaceChildren(...sentenceNodes(scene.opening, (token, position) => (nodes[position] = h('span', {}, readable(token)))));
   }
 
   function move(frame) {
@@ -168,13 +177,13 @@ function makeLosses(onJump) {
     });
     mean.textContent = frame.loss === null ? '' : `Each word is masked once, a seventh of them at a time; bluer means higher probability. The mean MLM loss is ${
       short(frame.loss)} nats per token, a perplexity of ${whole(Math.exp(frame.loss))}.`;
-    lines.moveTo(current.index);
+    lines.moveTo(scene.current.index);
   }
 
   function draw(frame) {
-    const rows = frames.all().filter(({ losses }) => losses).flatMap(({ step, losses }) => losses.map((loss, position) => [step, position, opening.tokens[position], loss]))
+    const rows = scene.frames.all().filter(({ losses }) => losses).flatMap(({ step, losses }) => losses.map((loss, position) => [step, position, scene.opening.tokens[position], loss]))
       .filter((row) => row[3] !== null);
-    lines.show(opening.charts.losses, [frames.over(({ loss }) => loss)], { table: { header: ['step', 'position', 'token', 'loss'], rows } });
+    lines.show(scene.opening.charts.losses, [scene.frames.over(({ loss }) => loss)], { table: { header: ['step', 'position', 'token', 'loss'], rows } });
     move(frame);
   }
 

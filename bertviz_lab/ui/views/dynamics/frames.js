@@ -1,9 +1,11 @@
-// The frames of a training: fetched once, those nearest to the slider first, and from then on at hand.
+// The frames of a training: fetched once, those nearest to the slider first. `scene` is what all
+// parts of the scrubber share: see scrubber.js; `scene.opening` is the payload of figures/training/dynamics.py.
 
-let opening = null; // what all frames share: see figures/training/dynamics.py
+import { decodeBase64 } from 'lab/client/saving.js';
+import { readAttention } from 'lab/components/attention/attention_data.js';
 
 /** `onNews(step)` is called when a frame has come; `where()` gives the index of the slider. */
-function makeFrames(where, onNews) {
+export function makeFrames(scene, where, onNews) {
   const known = new Map(); // step -> frame
   const [failed, underWay] = [new Set(), new Set()];
   let work = 0; // the fetching that is in charge
@@ -13,26 +15,26 @@ function makeFrames(where, onNews) {
     work += 1;
     trouble = '';
     for (const steps of [known, failed, underWay]) steps.clear();
-    for (const frame of [opening.first, ...Object.values(opening.frames ?? {})]) if (frame) known.set(frame.step, frame);
+    for (const frame of [scene.opening.first, ...Object.values(scene.opening.frames ?? {})]) if (frame) known.set(frame.step, frame);
     more();
   }
 
-  const missing = () => opening.steps.filter((step) => !known.has(step) && !failed.has(step));
+  const missing = () => scene.opening.steps.filter((step) => !known.has(step) && !failed.has(step));
 
   /** Two at a time: one is on its way while the other is computed. */
   function more() {
-    while (server?.frame && underWay.size < 2) {
+    while (scene.server?.frame && underWay.size < 2) {
       const wanted = missing().filter((step) => !underWay.has(step));
       if (!wanted.length) return;
-      const distance = (step) => Math.abs(opening.steps.indexOf(step) - where());
+      const distance = (step) => Math.abs(scene.opening.steps.indexOf(step) - where());
       fetchOne(wanted.reduce((one, other) => (distance(other) < distance(one) ? other : one)), work);
     }
   }
 
   async function fetchOne(step, mine) {
     underWay.add(step);
-    const frame = await server.frame(opening.question, step).catch((error) => ({ message: error.message }));
-    if (mine !== work || !element.isConnected || !frame) return;
+    const frame = await scene.server.frame(scene.opening.question, step).catch((error) => ({ message: error.message }));
+    if (mine !== work || !scene.root.isConnected || !frame) return;
     underWay.delete(step);
     if (frame.message) {
       failed.add(step);
@@ -48,10 +50,10 @@ function makeFrames(where, onNews) {
     renew() { failed.clear(); trouble = ''; more(); },
     at: (step) => known.get(step) ?? null,
     /** All frames that are here, in order. */
-    all: () => opening.steps.filter((step) => known.has(step)).map((step) => known.get(step)),
+    all: () => scene.opening.steps.filter((step) => known.has(step)).map((step) => known.get(step)),
     /** The known frame that is nearest to a snapshot, by their places on the slider. */
     nearest(index) {
-      const { steps } = opening;
+      const { steps } = scene.opening;
       for (let far = 0; far < steps.length; far += 1) {
         for (const place of [index - far, index + far]) if (known.has(steps[place])) return known.get(steps[place]);
       }
@@ -64,14 +66,14 @@ function makeFrames(where, onNews) {
 }
 
 /** The attention of a frame in the form in which the other views of attention read it. */
-function attentionOf(frame) {
-  frame.data ??= readAttention({ tokens: opening.tokens, segments: opening.segments, special: opening.special, layers: opening.layers,
-    heads: opening.heads, windows: opening.windows, sent: Array.from({ length: opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
+export function attentionOf(scene, frame) {
+  frame.data ??= readAttention({ tokens: scene.opening.tokens, segments: scene.opening.segments, special: scene.opening.special, layers: scene.opening.layers,
+    heads: scene.opening.heads, windows: scene.opening.windows, sent: Array.from({ length: scene.opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
   return frame.data;
 }
 
 /** Where the mapped words of a frame lie on the plane: [[x, y]]. */
-function pointsOf(frame, plane) {
+export function pointsOf(frame, plane) {
   if (frame.plane !== plane) {
     const codes = new Int16Array(decodeBase64(frame.vectors).buffer);
     const size = plane.middle.length;
@@ -85,5 +87,5 @@ function pointsOf(frame, plane) {
   return frame.points;
 }
 
-const readPlane = (body) => (body?.middle ? { middle: new Float32Array(decodeBase64(body.middle).buffer),
+export const readPlane = (body) => (body?.middle ? { middle: new Float32Array(decodeBase64(body.middle).buffer),
   axes: new Float32Array(decodeBase64(body.axes).buffer), explained: body.explained } : null);

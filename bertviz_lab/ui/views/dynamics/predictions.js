@@ -1,10 +1,16 @@
 // What the model says at the step of the slider: the sentence with its masked tokens filled, bars, and the tracked words over time.
 
-const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
+import { choices, h } from 'lab/client/dom.js';
+import { percent, short, whole } from 'lab/client/format.js';
+import { pictureOf, saveButtons, savePng, saveSvg } from 'lab/client/picture.js';
+import { saveCsv } from 'lab/client/saving.js';
+import { makeTimeline } from 'lab/views/dynamics/timeline.js';
+
+export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
 const joins = (token) => token.startsWith('##') || /^[^\p{L}\p{N}[(“"'$]+$/u.test(token);
 
 /** The tokens as a sentence; `write(token, position)` gives the node of each. */
-function sentenceNodes({ tokens, special }, write) {
+export function sentenceNodes({ tokens, special }, write) {
   const nodes = [];
   const tight = !tokens.some((token) => /^[Ġ▁]/u.test(token)); // the marks of byte-level pieces say where words begin
   tokens.forEach((token, position) => {
@@ -20,7 +26,7 @@ function sentenceNodes({ tokens, special }, write) {
 }
 
 /** A name, a bar, a share; made once and then only changed. */
-function barRow() {
+function makeGuess() {
   const name = h('span', { class: 'name mono' });
   const fill = h('span', { class: 'fill' });
   const share = h('span', { class: 'share' });
@@ -34,7 +40,7 @@ function barRow() {
   } };
 }
 
-function makePredictions(onJump) {
+export function makePredictions(scene, onJump) {
   const look = { blank: 0, kind: 'tracked' };
   const sentence = h('p', { class: 'sentence' });
   const title = h('p', { class: 'heading' });
@@ -44,8 +50,8 @@ function makePredictions(onJump) {
   const kindChoice = choices('', [['tracked', 'probability', 'The predicted probability of each word'],
     ['rank', 'rank', 'The rank of each word in the vocabulary; 1 is the top prediction']], look.kind, (kind) => { look.kind = kind; drawLines(); });
   const said = h('div', { class: 'said' }, bars, follows);
-  const lines = makeTimeline(onJump, { knobs: [kindChoice.node] });
-  const picture = () => pictureOf(said, `${opening.title} · step ${whole(shown().step)} · ${title.textContent}`);
+  const lines = makeTimeline(scene, onJump, { knobs: [kindChoice.node] });
+  const picture = () => pictureOf(said, `${scene.opening.title} · step ${whole(scene.shown().step)} · ${title.textContent}`);
   const saves = saveButtons('this picture', { PNG: () => savePng('predictions.png', picture()), SVG: () => saveSvg('predictions.svg', picture()),
     CSV: () => saveCsv('predictions.csv', [['step', 'masked_token', 'rank', 'token', 'probability'], ...frames.all().flatMap(({ step, masked_tokens }) =>
       masked_tokens.flatMap(({ candidates }, number) => candidates.map(([token, probability], rank) => [step, number + 1, rank + 1, token, probability])))]) });
@@ -54,33 +60,33 @@ function makePredictions(onJump) {
   let [holes, rows, nextRow] = [[], [], null];
 
   function begin() {
-    const first = frames.nearest(opening.steps.length - 1);
+    const first = scene.frames.nearest(scene.opening.steps.length - 1);
     look.blank = Math.min(look.blank, Math.max(0, first.masked_tokens.length - 1));
     const choose = (place) => {
       look.blank = Number(place);
-      move(shown());
+      move(scene.shown());
       drawLines();
-      drawFold('lens');
+      scene.drawFold('lens');
     };
     blankChoice.replaceChildren(...(first.masked_tokens.length > 1 ? [choices('Masked token', first.masked_tokens.map((_, place) =>
       [String(place), String(place + 1), `Masked token ${place + 1}`]), String(look.blank), choose).node] : []));
     holes = [];
-    sentence.replaceChildren(...sentenceNodes(opening, (token, position) => {
+    sentence.replaceChildren(...sentenceNodes(scene.opening, (token, position) => {
       const blank = first.masked_tokens.findIndex((one) => one.position === position);
       if (blank < 0) return h('span', {}, readable(token));
       holes[blank] = h('span', { class: 'hole' });
       return holes[blank];
     }));
     const count = first.masked_tokens.length ? first.masked_tokens[0].candidates.length : first.labels.length;
-    rows = Array.from({ length: count }, () => barRow());
+    rows = Array.from({ length: count }, () => makeGuess());
     bars.replaceChildren(...rows.map((row) => row.node));
-    nextRow = first.is_next === null ? null : barRow();
+    nextRow = first.is_next === null ? null : makeGuess();
     follows.replaceChildren(...(nextRow ? [h('p', { class: 'heading' }, 'Does sentence B follow A? (NSP)'), nextRow.node] : []));
-    kindChoice.node.hidden = opening.follows !== 'words';
-    watched.hidden = !opening.follows;
+    kindChoice.node.hidden = scene.opening.follows !== 'words';
+    watched.hidden = !scene.opening.follows;
   }
 
-  const paintOf = (place) => opening.charts.tracked.keys[place]?.[1] ?? '';
+  const paintOf = (place) => scene.opening.charts.tracked.keys[place]?.[1] ?? '';
 
   /** Only texts and widths change here: this is what dragging waits for. */
   function move(frame) {
@@ -94,15 +100,15 @@ function makePredictions(onJump) {
       title.textContent = frame.masked_tokens.length > 1 ? `Predictions for masked token ${look.blank + 1}` : 'Predictions';
       rows.forEach((row, place) => {
         const [token, probability] = blank.candidates[place];
-        row.show(readable(token), probability, paintOf(opening.watched.indexOf(token)));
+        row.show(readable(token), probability, paintOf(scene.opening.watched.indexOf(token)));
       });
     } else if (frame.labels.length) {
-      title.textContent = opening.labels.length > 1 ? 'Predicted label' : 'Predicted value';
-      rows.forEach((row, place) => row.show(opening.labels[place], frame.labels[place], paintOf(place), opening.labels.length === 1));
+      title.textContent = scene.opening.labels.length > 1 ? 'Predicted label' : 'Predicted value';
+      rows.forEach((row, place) => row.show(scene.opening.labels[place], frame.labels[place], paintOf(place), scene.opening.labels.length === 1));
     } else if (frame.words.length) {
       title.textContent = 'Predicted labels';
       bars.replaceChildren(h('p', { class: 'tagged' }, ...frame.words.flatMap(([label, sure], place) => [h('span', { class: label === 'O' ? 'tag' : 'tag tinted kind-0',
-        title: `${label}, ${percent(sure)}` }, opening.words[place], h('small', {}, label)), ' '])));
+        title: `${label}, ${percent(sure)}` }, scene.opening.words[place], h('small', {}, label)), ' '])));
     } else if (frame.answer) {
       title.textContent = 'Predicted answer';
       bars.replaceChildren(h('p', { class: 'answer' }, frame.answer.none ? '(none)' : frame.answer.text), h('p', { class: 'quiet' },
@@ -112,19 +118,19 @@ function makePredictions(onJump) {
       bars.replaceChildren(h('p', { class: 'quiet' }, frame.is_next === null ? 'Put [MASK] in place of a word to see how its prediction develops.' : ''));
     }
     nextRow?.show(frame.is_next > 0.5 ? 'is next' : 'not next', Math.max(frame.is_next, 1 - frame.is_next), '');
-    lines.moveTo(current.index);
+    lines.moveTo(scene.current.index);
   }
 
   /** What is followed over the steps, from a frame and the place of its line. */
   function follow(frame, place) {
-    if (opening.follows === 'words') return frame.masked_tokens[look.blank]?.watched[place]?.[look.kind === 'rank' ? 1 : 0];
-    if (opening.follows === 'next') return frame.is_next;
-    return opening.follows === 'answer' ? frame.answer.probability : frame.labels[place];
+    if (scene.opening.follows === 'words') return frame.masked_tokens[look.blank]?.watched[place]?.[look.kind === 'rank' ? 1 : 0];
+    if (scene.opening.follows === 'next') return frame.is_next;
+    return scene.opening.follows === 'answer' ? frame.answer.probability : frame.labels[place];
   }
 
   function drawLines() {
-    if (!opening.follows) return;
-    lines.show(opening.charts[opening.follows === 'words' ? look.kind : 'tracked'], opening.names.map((_, place) => frames.over((frame) => follow(frame, place))));
+    if (!scene.opening.follows) return;
+    lines.show(scene.opening.charts[scene.opening.follows === 'words' ? look.kind : 'tracked'], scene.opening.names.map((_, place) => scene.frames.over((frame) => follow(frame, place))));
   }
 
   /** The same in a few words, for a screen reader. */
@@ -132,7 +138,7 @@ function makePredictions(onJump) {
     const told = frame.masked_tokens.map(({ candidates: [[token, probability]] }) => `${readable(token)} ${percent(probability, 0)}`);
     if (frame.labels.length > 1) {
       const best = frame.labels.indexOf(Math.max(...frame.labels));
-      told.push(`${opening.labels[best]} ${percent(frame.labels[best], 0)}`);
+      told.push(`${scene.opening.labels[best]} ${percent(frame.labels[best], 0)}`);
     }
     if (frame.is_next !== null) told.push(`B ${frame.is_next > 0.5 ? 'follows' : 'does not follow'} A ${percent(Math.max(frame.is_next, 1 - frame.is_next), 0)}`);
     return told.join(', ');

@@ -1,90 +1,96 @@
 // Training dynamics: a training run, a text, and the scrubber that shows what every snapshot of the run makes of it.
 
-const LOOK = ['step', 'layer', 'head'];
-const scrubber = panel.drawing('scrubber', 'Snapshots of the run', { id: 'dynamics-scrubber',
-  events: { look: (place) => Object.entries(place).forEach(([name, value]) => panel.keep(name, value ?? '')) },
-  server: {
-    // Each step has a line of its own: frames do not take each other's place.
-    frame: (question, step) => panel.ask('frame', { ...question, step }, `frame ${step}`),
-    news: (question, last) => panel.ask('news', { ...question, last }),
-  } });
-const picker = panel.field('select', 'Training run', '', (name) => choose(name), { id: 'dynamics-run' });
-const texts = {
-  text_a: panel.field('text', 'Sentence', panel.kept('text_a'), () => {}, { id: 'dynamics-a' }),
-  text_b: panel.field('text', 'Sentence B', panel.kept('text_b'), () => {}, { id: 'dynamics-b' }),
-  words: panel.field('text', 'Words to track, separated by commas', panel.kept('words'), () => {}, { id: 'dynamics-words', placeholder: 'the top three predictions of the last snapshot' }),
-};
-const examples = h('div', { class: 'examples', id: 'dynamics-examples', role: 'group', 'aria-label': 'Examples' });
-const more = h('details', { class: 'fold', id: 'dynamics-more', open: Boolean(panel.kept('text_b') || panel.kept('words')) },
-  h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node, texts.words.node));
-const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
-  h('div', { class: 'fields question' }, picker.node, texts.text_a.node, h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
+import { h, setOptions } from 'lab/client/dom.js';
+import { makeLinkButton } from 'lab/client/panel.js';
 
-let known = []; // examples of the run on show: [text A, text B, words]
-let run = panel.kept('run'); // the run on show; of the page's own choice until a person has chosen
-let chosen = run !== '';
-let restore = true; // whether the address says where to look
+export function mount(panel) {
+  const { page } = panel;
+  const LOOK = ['step', 'layer', 'head'];
+  const scrubber = panel.drawing('scrubber', 'Snapshots of the run', { id: 'dynamics-scrubber',
+    events: { look: (place) => Object.entries(place).forEach(([name, value]) => panel.keep(name, value ?? '')) },
+    server: {
+      // Each step has a line of its own: frames do not take each other's place.
+      frame: (question, step) => panel.ask('frame', { ...question, step }, `frame ${step}`),
+      news: (question, last) => panel.ask('news', { ...question, last }),
+    } });
+  const picker = panel.field('select', 'Training run', '', (name) => choose(name), { id: 'dynamics-run' });
+  const texts = {
+    text_a: panel.field('text', 'Sentence', panel.kept('text_a'), () => {}, { id: 'dynamics-a' }),
+    text_b: panel.field('text', 'Sentence B', panel.kept('text_b'), () => {}, { id: 'dynamics-b' }),
+    words: panel.field('text', 'Words to track, separated by commas', panel.kept('words'), () => {}, { id: 'dynamics-words', placeholder: 'the top three predictions of the last snapshot' }),
+  };
+  const examples = h('div', { class: 'examples', id: 'dynamics-examples', role: 'group', 'aria-label': 'Examples' });
+  const more = h('details', { class: 'fold', id: 'dynamics-more', open: Boolean(panel.kept('text_b') || panel.kept('words')) },
+    h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node, texts.words.node));
+  const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
+    h('div', { class: 'fields question' }, picker.node, texts.text_a.node, h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
 
-const part = panel.part([form, scrubber.host], come);
-page.on('space', (name) => { if (name === 'runs') part.redraw(); });
+  let known = []; // examples of the run on show: [text A, text B, words]
+  let run = panel.kept('run'); // the run on show; of the page's own choice until a person has chosen
+  let chosen = run !== '';
+  let restore = true; // whether the address says where to look
 
-/** What runs there are now; until a person has chosen one, the run in training is on show. */
-async function come() {
-  const answer = await panel.ask('runs', { run: chosen ? run : '' });
-  if (!answer) return;
-  const { choices, first, live } = answer;
-  setOptions(picker.input, choices);
-  const before = run;
-  const there = choices.some(([name]) => name === run);
-  if (!there || (!chosen && !live.includes(run) && live.includes(first))) run = first;
-  picker.set(run);
-  if (run !== before || !known.length) await bring();
-}
+  const part = panel.part([form, scrubber.host], come);
+  page.on('space', (name) => { if (name === 'runs') part.redraw(); });
 
-function choose(name) {
-  [run, chosen] = [name, true];
-  panel.keep('run', run);
-  bring();
-}
-
-/** Another run: its examples, and what its snapshots make of the text. A person's own text stays. */
-async function bring() {
-  if (!restore) LOOK.forEach((name) => panel.keep(name, ''));
-  const shown = known;
-  try {
-    const list = run ? await panel.ask('examples', { run }) : [];
-    if (!list) return;
-    known = list;
-  } catch (error) {
-    known = [];
-    scrubber.say(error.message);
-    return;
+  /** What runs there are now; until a person has chosen one, the run in training is on show. */
+  async function come() {
+    const answer = await panel.ask('runs', { run: chosen ? run : '' });
+    if (!answer) return;
+    const { choices, first, live } = answer;
+    setOptions(picker.input, choices);
+    const before = run;
+    const there = choices.some(([name]) => name === run);
+    if (!there || (!chosen && !live.includes(run) && live.includes(first))) run = first;
+    picker.set(run);
+    if (run !== before || !known.length) await bring();
   }
-  examples.hidden = !known.length;
-  examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map((example) =>
-    h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2).filter(Boolean).join('  |  '))));
-  const current = Object.values(texts).map(({ value }) => value);
-  const isOne = (list) => list.some((example) => example.join('\n') === current.join('\n'));
-  if (known.length && !isOne(known) && (isOne(shown) || !current.some((text) => text.trim()))) fill(known[0]);
-  await show();
-}
 
-function fill(example) {
-  Object.values(texts).forEach((field, place) => field.set(example[place]));
-}
+  function choose(name) {
+    [run, chosen] = [name, true];
+    panel.keep('run', run);
+    bring();
+  }
 
-/** Ask for what stands in the fields. */
-async function show() {
-  const question = Object.fromEntries(Object.entries(texts).map(([name, { value }]) => [name, value]));
-  const byDefault = known.length && known[0].join('\n') === Object.values(question).join('\n');
-  for (const [name, value] of Object.entries(question)) panel.keep(name, byDefault ? '' : value);
-  try {
-    const payload = await panel.ask('opening', { run, ...question });
-    if (!payload) return;
-    const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '').map((name) => [name, Number(panel.kept(name))]));
-    restore = false;
-    scrubber.show({ ...payload, look });
-  } catch (error) {
-    scrubber.say(error.message);
+  /** Another run: its examples, and what its snapshots make of the text. A person's own text stays. */
+  async function bring() {
+    if (!restore) LOOK.forEach((name) => panel.keep(name, ''));
+    const shown = known;
+    try {
+      const list = run ? await panel.ask('examples', { run }) : [];
+      if (!list) return;
+      known = list;
+    } catch (error) {
+      known = [];
+      scrubber.say(error.message);
+      return;
+    }
+    examples.hidden = !known.length;
+    examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map((example) =>
+      h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2).filter(Boolean).join('  |  '))));
+    const current = Object.values(texts).map(({ value }) => value);
+    const isOne = (list) => list.some((example) => example.join('\n') === current.join('\n'));
+    if (known.length && !isOne(known) && (isOne(shown) || !current.some((text) => text.trim()))) fill(known[0]);
+    await show();
+  }
+
+  function fill(example) {
+    Object.values(texts).forEach((field, place) => field.set(example[place]));
+  }
+
+  /** Ask for what stands in the fields. */
+  async function show() {
+    const question = Object.fromEntries(Object.entries(texts).map(([name, { value }]) => [name, value]));
+    const byDefault = known.length && known[0].join('\n') === Object.values(question).join('\n');
+    for (const [name, value] of Object.entries(question)) panel.keep(name, byDefault ? '' : value);
+    try {
+      const payload = await panel.ask('opening', { run, ...question });
+      if (!payload) return;
+      const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '').map((name) => [name, Number(panel.kept(name))]));
+      restore = false;
+      scrubber.show({ ...payload, look });
+    } catch (error) {
+      scrubber.say(error.message);
+    }
   }
 }

@@ -1,60 +1,65 @@
 // Embeddings: which sentences are similar, which tokens are neighbours, and how context changes a word's vector.
 
-const TYPING = 500; // milliseconds without a key until what was typed is compared
-const settings = panel.settings({ sentences: '', pooling: 'auto', word: '', common: '' }, follow);
-const compared = () => ({ lines: settings.values.sentences, pooling: settings.values.pooling });
+import { h } from 'lab/client/dom.js';
 
-const table = panel.drawing('chart', 'Cosine similarity of the sentences', { id: 'similarity' });
-const sentences = settings.field('sentences', 'textarea', 'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences', rows: 5 });
-const pooling = settings.field('pooling', 'select', 'Sentence embedding', { id: 'similarity-pooling',
-  options: [['auto', "the model's own pooling"], ['mean', 'mean pooling'], ['cls', '[CLS] pooling']] });
-let typing = 0;
-sentences.input.addEventListener('input', () => {
-  clearTimeout(typing);
-  typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
-});
-const similarity = panel.part([h('div', { class: 'fields' }, sentences.node, pooling.node), table.host], async () => {
-  panel.ask('sentences').then((text) => {
-    if (text && !settings.values.sentences) sentences.input.placeholder = text;
-  }, () => {});
-  await panel.show(table, 'similarity', compared());
-});
-const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }], 'sentence_map', { more: compared });
-const near = panel.foldOf('neighbours', 'Nearest neighbours of a word', ['chart', 'Nearest neighbours', { id: 'neighbours' }], 'neighbours', {
-  more: () => ({ word: settings.values.word }),
-  above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' }).node)],
-});
-const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
-  const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
-  const path = panel.drawing('chart', 'Trajectory through the layers', { id: 'contexts-path' });
-  const common = settings.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
-  const texts = h('p', { class: 'quiet', id: 'contexts-texts' });
-  host.append(h('div', { class: 'fields' }, common.node), texts, lines.host, path.host);
-  return async () => {
-    try {
-      const answer = await panel.ask('contexts', { word: settings.values.common });
-      if (!answer) return;
-      common.input.placeholder = answer.word;
-      texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b, ...(page.input.text_b.trim() ? [] : [' (an example: type text B for a comparison of your own)']));
-      lines.show(answer.similarity);
-      path.show(answer.path);
-      path.host.hidden = false;
-    } catch (error) {
-      lines.say(error.message);
-      path.host.hidden = true;
-    }
-  };
-});
+export function mount(panel) {
+  const { page } = panel;
+  const TYPING = 500; // milliseconds without a key until what was typed is compared
+  const settings = panel.settings({ sentences: '', pooling: 'auto', word: '', common: '' }, follow);
+  const compared = () => ({ lines: settings.values.sentences, pooling: settings.values.pooling });
 
-// A selected token is the word whose neighbours are asked for.
-page.on('select', async (position) => {
-  if (position === null) return;
-  const chosen = await panel.ask('word_at', { position }).catch(() => undefined);
-  if (chosen) settings.change({ word: chosen.token });
-});
+  const table = panel.drawing('chart', 'Cosine similarity of the sentences', { id: 'similarity' });
+  const sentences = settings.field('sentences', 'textarea', 'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences', rows: 5 });
+  const pooling = settings.field('pooling', 'select', 'Sentence embedding', { id: 'similarity-pooling',
+    options: [['auto', "the model's own pooling"], ['mean', 'mean pooling'], ['cls', '[CLS] pooling']] });
+  let typing = 0;
+  sentences.input.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
+  });
+  const similarity = panel.part([h('div', { class: 'fields' }, sentences.node, pooling.node), table.host], async () => {
+    panel.ask('sentences').then((text) => {
+      if (text && !settings.values.sentences) sentences.input.placeholder = text;
+    }, () => {});
+    await panel.show(table, 'similarity', compared());
+  });
+  const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }], 'sentence_map', { more: compared });
+  const near = panel.foldOf('neighbours', 'Nearest neighbours of a word', ['chart', 'Nearest neighbours', { id: 'neighbours' }], 'neighbours', {
+    more: () => ({ word: settings.values.word }),
+    above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' }).node)],
+  });
+  const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
+    const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
+    const path = panel.drawing('chart', 'Trajectory through the layers', { id: 'contexts-path' });
+    const common = settings.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
+    const texts = h('p', { class: 'quiet', id: 'contexts-texts' });
+    host.append(h('div', { class: 'fields' }, common.node), texts, lines.host, path.host);
+    return async () => {
+      try {
+        const answer = await panel.ask('contexts', { word: settings.values.common });
+        if (!answer) return;
+        common.input.placeholder = answer.word;
+        texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b, ...(page.input.text_b.trim() ? [] : [' (an example: type text B for a comparison of your own)']));
+        lines.show(answer.similarity);
+        path.show(answer.path);
+        path.host.hidden = false;
+      } catch (error) {
+        lines.say(error.message);
+        path.host.hidden = true;
+      }
+    };
+  });
 
-function follow(names) {
-  if (names.includes('sentences') || names.includes('pooling')) [similarity, map].forEach((part) => part.redraw());
-  if (names.includes('word')) near.redraw();
-  if (names.includes('common')) contexts.redraw();
+  // A selected token is the word whose neighbours are asked for.
+  page.on('select', async (position) => {
+    if (position === null) return;
+    const chosen = await panel.ask('word_at', { position }).catch(() => undefined);
+    if (chosen) settings.change({ word: chosen.token });
+  });
+
+  function follow(names) {
+    if (names.includes('sentences') || names.includes('pooling')) [similarity, map].forEach((part) => part.redraw());
+    if (names.includes('word')) near.redraw();
+    if (names.includes('common')) contexts.redraw();
+  }
 }

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.components import standalone
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.hub import NotDownloadedError
@@ -80,13 +80,8 @@ def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list
 
 
 def standalone_page(state: AppState, drawing: Word, label: Word) -> str:
-    """A page that shows a drawing without this server; its payload is put in by the browser. Raises `InputError`."""
-    from bertviz_lab.ui.server.bundle import ISLANDS  # which lists the scripts of all views, this one's too
-
-    assembly: Assembly | None = next((island for island in ISLANDS if island.name == drawing), None)
-    if assembly is None:
-        raise InputError(f"There is no drawing {drawing!r}.")
-    return assembly.blank_page(label)
+    """Return a page that shows a drawing without this server; the browser puts its payload in. Raises `InputError`."""
+    return standalone.standalone_page(drawing, label)
 
 
 EXPLORE = View(

@@ -1,7 +1,12 @@
 // One lesson: idea, what to look at, the question, and what the measurement says once a prediction was made.
 
+import { h } from 'lab/client/dom.js';
+import { gettext } from 'lab/client/language.js';
+import { page } from 'lab/client/page.js';
+import { drawBars, marked, memory, paragraph } from 'lab/views/lessons/course.js';
+
 /** `acts`: choose(index), reveal(), open(step), go(number). Gives the node, and `tell(body)` for the measurement. */
-function drawLesson(lesson, count, acts) {
+export function drawLesson(lesson, count, acts) {
   const heading = h('h2', { tabindex: '-1' }, lesson.title);
   const told = h('div', { class: 'told', hidden: true });
   const hint = h('p', { class: 'quiet hint', role: 'status' });

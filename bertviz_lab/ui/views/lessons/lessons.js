@@ -1,118 +1,126 @@
 // The list of lessons and the one that is open. What was revealed stays revealed after a reload.
 
-const content = h('div', { class: 'course' });
-const root = element.querySelector('.lab');
-root.setAttribute('aria-label', gettext('Lessons'));
-root.setAttribute('lang', LANGUAGE);
-const list = h('ol', { class: 'list' });
-const progress = h('p', { class: 'quiet small', role: 'status' });
-const leaders = h('a', { class: 'plain', href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
-const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, gettext('Start again'));
-const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE).map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
-const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress, h('div', { class: 'act' }, leaders, again, ...languages));
-const place = h('div', { class: 'place' });
-content.append(side, place);
-root.append(content);
-let lessons = [];
-let opened = {}; // the lesson in sight: the room of a workshop that it belongs to, and what tells its answer
-const answers = new Map(); // number -> a measurement that is under way or there
+import { h } from 'lab/client/dom.js';
+import { LANGUAGE, gettext } from 'lab/client/language.js';
+import { page } from 'lab/client/page.js';
+import { LANGUAGES } from 'lab/site.js';
+import { keep, memory } from 'lab/views/lessons/course.js';
+import { drawLesson } from 'lab/views/lessons/lesson.js';
 
-async function begin() {
-  place.replaceChildren(h('p', { class: 'quiet' }, gettext('The lessons are loading.')));
-  const failed = ({ message }) => place.replaceChildren(h('p', {}, gettext(message)));
-  lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
-  if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? 1, false);
-}
+export function mountLessons(root) {
+  const content = h('div', { class: 'course' });
+  root.setAttribute('aria-label', gettext('Lessons'));
+  root.setAttribute('lang', LANGUAGE);
+  const list = h('ol', { class: 'list' });
+  const progress = h('p', { class: 'quiet small', role: 'status' });
+  const leaders = h('a', { class: 'plain', href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
+  const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, gettext('Start again'));
+  const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE).map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
+  const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress, h('div', { class: 'act' }, leaders, again, ...languages));
+  const place = h('div', { class: 'place' });
+  content.append(side, place);
+  root.append(content);
+  let lessons = [];
+  let opened = {}; // the lesson in sight: the room of a workshop that it belongs to, and what tells its answer
+  const answers = new Map(); // number -> a measurement that is under way or there
 
-const find = (number) => lessons.find((lesson) => lesson.number === number);
-
-/** What the server measures for a lesson; asked for once. */
-function measured(number) {
-  if (!answers.has(number)) {
-    answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`).catch((error) => {
-      answers.delete(number);
-      return { message: gettext(error.message) };
-    }));
+  async function begin() {
+    place.replaceChildren(h('p', { class: 'quiet' }, gettext('The lessons are loading.')));
+    const failed = ({ message }) => place.replaceChildren(h('p', {}, gettext(message)));
+    lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
+    if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? 1, false);
   }
-  return answers.get(number);
-}
 
-function open(number, focus) {
-  const lesson = find(number);
-  keep({ at: number });
-  for (const link of languages) link.search = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), lang: link.lang, lesson: number });
-  const drawn = drawLesson(lesson, lessons.length, {
-    choose: (index) => keep({ chosen: { ...memory.chosen, [number]: index } }),
-    reveal: () => tell(true),
-    open: (step) => openPlace(lesson, step),
-    go: (next) => open(next, true),
-  });
-  async function tell(fresh) {
-    drawn.waiting();
-    const body = await measured(number);
-    if (!body.message && !memory.done.includes(number)) keep({ done: [...memory.done, number] });
-    drawn.tell(body, fresh);
+  const find = (number) => lessons.find((lesson) => lesson.number === number);
+
+  /** What the server measures for a lesson; asked for once. */
+  function measured(number) {
+    if (!answers.has(number)) {
+      answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`).catch((error) => {
+        answers.delete(number);
+        return { message: gettext(error.message) };
+      }));
+    }
+    return answers.get(number);
+  }
+
+  function open(number, focus) {
+    const lesson = find(number);
+    keep({ at: number });
+    for (const link of languages) link.search = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), lang: link.lang, lesson: number });
+    const drawn = drawLesson(lesson, lessons.length, {
+      choose: (index) => keep({ chosen: { ...memory.chosen, [number]: index } }),
+      reveal: () => tell(true),
+      open: (step) => openPlace(lesson, step),
+      go: (next) => open(next, true),
+    });
+    async function tell(fresh) {
+      drawn.waiting();
+      const body = await measured(number);
+      if (!body.message && !memory.done.includes(number)) keep({ done: [...memory.done, number] });
+      drawn.tell(body, fresh);
+      drawList(number);
+    }
+    place.replaceChildren(drawn.node);
     drawList(number);
+    if (focus) settle(drawn.heading);
+    opened = { room: memory.room, tell };
+    if (memory.done.includes(number) || isRevealed()) tell(false);
   }
-  place.replaceChildren(drawn.node);
-  drawList(number);
-  if (focus) settle(drawn.heading);
-  opened = { room: memory.room, tell };
-  if (memory.done.includes(number) || isRevealed()) tell(false);
+
+  /** In a workshop the leader reveals. */
+  const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
+
+  page.on('room', () => {
+    if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has begun anew
+    else if (lessons.length && isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
+  });
+
+  /** Bring a heading into sight and let a screen reader begin there. */
+  function settle(heading) {
+    heading.focus({ preventScroll: true });
+    heading.scrollIntoView({ block: 'nearest' });
+  }
+
+  function drawList(current) {
+    list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
+      const done = memory.done.includes(number);
+      const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
+      return [...heading, h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
+        onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
+      h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
+      h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done') : '')))];
+    }));
+    const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
+    progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
+    leaders.hidden = page.start.workshop;
+    again.hidden = !count || page.start.workshop;
+  }
+
+  function startAgain() {
+    keep({ at: 1, chosen: {}, done: [] });
+    open(1, true);
+  }
+
+  /** Open the place that a step is about. A model that this copy of the lab does not have leaves the chosen one. */
+  function openPlace(lesson, { text, place: { input, ...there } }) {
+    const { model, ...texts } = input ?? {};
+    page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number, title: lesson.title, text } });
+  }
+
+  /** The line above the place that a lesson has opened leads back here. */
+  page.on('open', ({ space, lesson }) => {
+    if (space !== 'learn' || !lesson || !find(lesson.number)) return;
+    if (memory.at !== lesson.number || !place.querySelector('.one')) open(lesson.number, false);
+    settleInSight(lesson.text?.replaceAll('`', '')); // a leader who calls everybody here names no step
+  });
+
+  /** To the step that was left. Learn comes into sight only after this. */
+  function settleInSight(left, tries = 40) {
+    const steps = [...place.querySelectorAll('.set-up')];
+    if (root.offsetParent) settle(steps.find((step) => left && step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
+    else if (tries) setTimeout(settleInSight, 50, left, tries - 1);
+  }
+
+  begin();
 }
-
-/** In a workshop the leader reveals. */
-const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
-
-page.on('room', () => {
-  if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has begun anew
-  else if (lessons.length && isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
-});
-
-/** Bring a heading into sight and let a screen reader begin there. */
-function settle(heading) {
-  heading.focus({ preventScroll: true });
-  heading.scrollIntoView({ block: 'nearest' });
-}
-
-function drawList(current) {
-  list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
-    const done = memory.done.includes(number);
-    const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
-    return [...heading, h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
-      onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
-    h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
-    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done') : '')))];
-  }));
-  const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
-  progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
-  leaders.hidden = page.start.workshop;
-  again.hidden = !count || page.start.workshop;
-}
-
-function startAgain() {
-  keep({ at: 1, chosen: {}, done: [] });
-  open(1, true);
-}
-
-/** Open the place that a step is about. A model that this copy of the lab does not have leaves the chosen one. */
-function openPlace(lesson, { text, place: { input, ...there } }) {
-  const { model, ...texts } = input ?? {};
-  page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number, title: lesson.title, text } });
-}
-
-/** The line above the place that a lesson has opened leads back here. */
-page.on('open', ({ space, lesson }) => {
-  if (space !== 'learn' || !lesson || !find(lesson.number)) return;
-  if (memory.at !== lesson.number || !place.querySelector('.one')) open(lesson.number, false);
-  settleInSight(lesson.text?.replaceAll('`', '')); // a leader who calls everybody here names no step
-});
-
-/** To the step that was left. Learn comes into sight only after this. */
-function settleInSight(left, tries = 40) {
-  const steps = [...place.querySelectorAll('.set-up')];
-  if (element.offsetParent) settle(steps.find((step) => left && step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
-  else if (tries) setTimeout(settleInSight, 50, left, tries - 1);
-}
-
-begin();

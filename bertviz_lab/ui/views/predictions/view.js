@@ -1,73 +1,78 @@
 // Predictions: what the model makes of the text. Which parts there are depends on the model's heads.
 
-let hidden = []; // the words behind the masked tokens, so that a click brings them back
-const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
-const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask }, linked: true });
-const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
-const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
-const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
-const nspHint = h('p', { class: 'quiet' }, 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
-const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)', { min: 1, max: 20, step: 1, id: 'fill-top-k' });
-const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
-const knobs = h('div', { class: 'fields' }, topK.node, word.node);
+import { h, setText } from 'lab/client/dom.js';
 
-const lacking = h('p', { class: 'quiet', hidden: true });
-panel.part([lacking, labels.host, marked.host], async () => {
-  const { task: architecture, note } = await heads();
-  setText(lacking, note);
-  labels.host.hidden = architecture !== 'BertForSequenceClassification';
-  marked.host.hidden = !architecture || !labels.host.hidden;
-  if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');
-});
-const mlm = panel.part([bars.host, knobs], async () => {
-  const able = (await heads()).mlm;
-  for (const node of [bars.host, knobs]) node.hidden = !able;
-  for (const fold of folds) {
-    const appears = able && fold.node.hidden;
-    fold.node.hidden = !able;
-    if (appears) fold.redraw();
-  }
-  if (able) await panel.show(bars, 'mlm', settings.values);
-});
-panel.part([verdict.host, nspHint], async () => {
-  const able = (await heads()).nsp;
-  const pair = able && page.input.text_b.trim() !== '';
-  verdict.host.hidden = !pair;
-  nspHint.hidden = !able || pair;
-  if (pair) await panel.show(verdict, 'nsp');
-});
-const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
-panel.part([comparison.host], async () => {
-  const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
-  comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
-  if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
-});
-const folds = [
-  panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }], 'joint'),
-  panel.foldOf('surprisal', 'Surprisal (pseudo-log-likelihood)',
-    ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal', { more: () => ({ hidden }) }),
-];
-for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
+export function mount(panel) {
+  const { page } = panel;
+  let hidden = []; // the words behind the masked tokens, so that a click brings them back
+  const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
+  const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask }, linked: true });
+  const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
+  const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
+  const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
+  const nspHint = h('p', { class: 'quiet' }, 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
+  const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)', { min: 1, max: 20, step: 1, id: 'fill-top-k' });
+  const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
+  const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
-let known = { model: null, answer: null };
-
-/** What the chosen model can predict; asked once a model. */
-function heads() {
-  const { model } = page.input;
-  if (known.model !== model) known = { model, answer: page.ask('predictions', 'heads', { model }, `heads ${model}`) };
-  return known.answer.catch((error) => {
-    known = { model: null, answer: null };
-    throw error;
+  const lacking = h('p', { class: 'quiet', hidden: true });
+  panel.part([lacking, labels.host, marked.host], async () => {
+    const { task: architecture, note } = await heads();
+    setText(lacking, note);
+    labels.host.hidden = architecture !== 'BertForSequenceClassification';
+    marked.host.hidden = !architecture || !labels.host.hidden;
+    if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');
   });
-}
+  const mlm = panel.part([bars.host, knobs], async () => {
+    const able = (await heads()).mlm;
+    for (const node of [bars.host, knobs]) node.hidden = !able;
+    for (const fold of folds) {
+      const appears = able && fold.node.hidden;
+      fold.node.hidden = !able;
+      if (appears) fold.redraw();
+    }
+    if (able) await panel.show(bars, 'mlm', settings.values);
+  });
+  panel.part([verdict.host, nspHint], async () => {
+    const able = (await heads()).nsp;
+    const pair = able && page.input.text_b.trim() !== '';
+    verdict.host.hidden = !pair;
+    nspHint.hidden = !able || pair;
+    if (pair) await panel.show(verdict, 'nsp');
+  });
+  const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
+  panel.part([comparison.host], async () => {
+    const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
+    comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
+    if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
+  });
+  const folds = [
+    panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }], 'joint'),
+    panel.foldOf('surprisal', 'Surprisal (pseudo-log-likelihood)',
+      ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal', { more: () => ({ hidden }) }),
+  ];
+  for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
-async function toggleMask({ position }) {
-  try {
-    const answer = await panel.ask('toggle_mask', { hidden, position });
-    if (answer === undefined) return;
-    ({ hidden } = answer);
-    page.set({ text_a: answer.text_a, text_b: answer.text_b });
-  } catch (error) {
-    mlm.say(error.message);
+  let known = { model: null, answer: null };
+
+  /** What the chosen model can predict; asked once a model. */
+  function heads() {
+    const { model } = page.input;
+    if (known.model !== model) known = { model, answer: page.ask('predictions', 'heads', { model }, `heads ${model}`) };
+    return known.answer.catch((error) => {
+      known = { model: null, answer: null };
+      throw error;
+    });
+  }
+
+  async function toggleMask({ position }) {
+    try {
+      const answer = await panel.ask('toggle_mask', { hidden, position });
+      if (answer === undefined) return;
+      ({ hidden } = answer);
+      page.set({ text_a: answer.text_a, text_b: answer.text_b });
+    } catch (error) {
+      mlm.say(error.message);
+    }
   }
 }

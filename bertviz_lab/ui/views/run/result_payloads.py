@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import (
     AnswerExample,
     LabelExample,
@@ -16,7 +16,6 @@ from bertviz_lab.figures.training.finetuning import confusion_payload, per_class
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
-from bertviz_lab.ui.components.facts import facts_payload
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results

@@ -1,219 +1,225 @@
 // Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that was
 // chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
 
-const id = (name) => `${panel.prefix}-${name}`;
-const kind = panel.kind ?? '';
-let run = null; // what it is: see `about` in view.py
-let curvesStatus = ''; // of the run whose curves are drawn
-let drawnCurves = ''; // id of that run
-let drawnResults = ''; // which results of which run are drawn
-let example = null; // the one that is looked into
-let stopping = ''; // the run that was told to stop, until it has
-let cell = null; // of the confusion matrix: {row, column}
+import { h, setText } from 'lab/client/dom.js';
+import { ACTIVE, dateTime } from 'lab/client/format.js';
 
-// ---- what it is and what can be done with it
+export function mount(panel) {
+  const { page } = panel;
+  const id = (name) => `${panel.prefix}-${name}`;
+  const kind = panel.kind ?? '';
+  let run = null; // what it is: see `about` in view.py
+  let curvesStatus = ''; // of the run whose curves are drawn
+  let drawnCurves = ''; // id of that run
+  let drawnResults = ''; // which results of which run are drawn
+  let example = null; // the one that is looked into
+  let stopping = ''; // the run that was told to stop, until it has
+  let cell = null; // of the confusion matrix: {row, column}
 
-const name = h('h3', { class: 'name' });
-const status = h('span', { class: 'status' });
-const tags = h('span', { class: 'tags' });
-const note = h('p', { class: 'quiet note' });
-const said = h('p', { class: 'said small', role: 'status', id: id('message') });
-const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick, hidden: true }, words);
-const show = (view) => page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
-const stop = button('stop', 'plain', 'Stop', () => change('stop'));
-const resume = button('resume', 'action', 'Resume training', () => change('resume'));
-const explore = button('explore', 'action', 'Open in Explore',
-  () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
-const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
-const compare = button('compare', 'plain', 'Compare', () => show('compare'));
-const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
-const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
-const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
-const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
-const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
-const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
-probes.host.hidden = true;
-const NO_RUN = {
-  pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
-  finetune: 'No run yet. Choose a labelled data set and press Fine-tune: the curves appear here.',
-}[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
-chart.say(NO_RUN);
-const main = panel.part([head, note, said, chart.host, probes.host], draw);
+  // ---- what it is and what can be done with it
 
-async function draw() {
-  const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
-  if (chosen === undefined) return;
-  if (!chosen) {
-    chart.say(NO_RUN);
-    return;
-  }
-  const now = await panel.ask('about', { run_id: chosen }).catch(leave);
-  if (!now) return;
-  main.say('');
-  if (run?.id !== now.id) example = cell = null;
-  run = now;
-  showHead();
-  if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
-    [drawnCurves, curvesStatus] = [run.id, run.status];
-    await panel.show(chart, 'curves', { run_id: run.id });
-    bringProbes();
-  }
-  results.node.hidden = !run.results;
-  folds.forEach(({ node, needs }) => { node.hidden = !needs(); });
-  if (drawnResults === `${run.id} ${run.results}`) return;
-  drawnResults = `${run.id} ${run.results}`;
-  if (run.results) results.redraw();
-  folds.forEach(({ part }) => part.redraw());
-}
-
-/** The run is gone. */
-function leave(error) {
-  run = null;
-  [drawnCurves, drawnResults] = ['', ''];
-  chart.say(error.message);
+  const name = h('h3', { class: 'name' });
+  const status = h('span', { class: 'status' });
+  const tags = h('span', { class: 'tags' });
+  const note = h('p', { class: 'quiet note' });
+  const said = h('p', { class: 'said small', role: 'status', id: id('message') });
+  const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick, hidden: true }, words);
+  const show = (view) => page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
+  const stop = button('stop', 'plain', 'Stop', () => change('stop'));
+  const resume = button('resume', 'action', 'Resume training', () => change('resume'));
+  const explore = button('explore', 'action', 'Open in Explore',
+    () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
+  const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
+  const compare = button('compare', 'plain', 'Compare', () => show('compare'));
+  const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
+  const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
+  const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
+  const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
+  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
+  const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
   probes.host.hidden = true;
-  for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node), note]) node.hidden = true;
-  [name.textContent, status.textContent, said.textContent] = ['', '', ''];
-  tags.replaceChildren();
-}
+  const NO_RUN = {
+    pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
+    finetune: 'No run yet. Choose a labelled data set and press Fine-tune: the curves appear here.',
+  }[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
+  chart.say(NO_RUN);
+  const main = panel.part([head, note, said, chart.host, probes.host], draw);
 
-function showHead() {
-  const pressed = document.activeElement;
-  name.textContent = run.name;
-  const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
-  status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
-  tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
-  setText(note, run.note);
-  stop.hidden = !run.can_stop;
-  resume.hidden = !run.can_resume;
-  if (!run.can_stop) stopping = '';
-  [stop.ariaDisabled, stop.textContent] = stopping === run.id ? ['true', 'Stopping …'] : ['false', 'Stop'];
-  explore.hidden = !run.saved;
-  download.hidden = !(run.saved && (run.mine || run.shipped));
-  dynamics.hidden = !run.snapshots;
-  compare.hidden = !run.pretraining;
-  if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
-  download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
-  const place = run.path ? ` It is in ${run.path}.` : '';
-  said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
-    : !run.saved || run.shipped ? ''
-    : run.active ? `The newest checkpoint of ${run.name} can be opened in Explore; it is updated during training.`
-      : `The model of ${run.name} can be opened in Explore.${place}`;
-}
-
-async function change(action) {
-  if (action === 'stop') [stopping, stop.ariaDisabled, stop.textContent] = [run.id, 'true', 'Stopping …'];
-  try {
-    said.textContent = await page.changeRun({ action, run_id: run.id });
-    if (action === 'stop') return;
-    drawnCurves = '';
-    main.redraw();
-  } catch (error) {
-    [stopping, stop.ariaDisabled, stop.textContent] = ['', 'false', 'Stop'];
-    said.textContent = error.message;
+  async function draw() {
+    const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
+    if (chosen === undefined) return;
+    if (!chosen) {
+      chart.say(NO_RUN);
+      return;
+    }
+    const now = await panel.ask('about', { run_id: chosen }).catch(leave);
+    if (!now) return;
+    main.say('');
+    if (run?.id !== now.id) example = cell = null;
+    run = now;
+    showHead();
+    if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
+      [drawnCurves, curvesStatus] = [run.id, run.status];
+      await panel.show(chart, 'curves', { run_id: run.id });
+      bringProbes();
+    }
+    results.node.hidden = !run.results;
+    folds.forEach(({ node, needs }) => { node.hidden = !needs(); });
+    if (drawnResults === `${run.id} ${run.results}`) return;
+    drawnResults = `${run.id} ${run.results}`;
+    if (run.results) results.redraw();
+    folds.forEach(({ part }) => part.redraw());
   }
-}
 
-// ---- curves
-
-/** More of the log of the run that the curves follow; nothing is asked while nobody can see them. */
-async function poll(runId, start) {
-  await panel.whenSeen();
-  return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
-}
-
-function statusChanged({ status: to, first }) {
-  curvesStatus = to;
-  if (!first) main.redraw();
-}
-
-// ---- results of a fine-tuning
-
-const ofRun = (more = {}) => ({ run_id: run.id, ...more });
-const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
-const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
-const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
-const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
-const list = panel.drawing('examples', 'Held-out examples, errors first', { id: id('list'), events: { example_select: pickExample } });
-const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
-const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
-  h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
-results.node.hidden = true;
-
-async function drawResults() {
-  await panel.show(summary, 'summary', ofRun());
-  if (summary.payload.message) { // no trial has ended yet
-    for (const { host } of [trials, confusion, list, tokens]) host.hidden = true;
-    return;
+  /** The run is gone. */
+  function leave(error) {
+    run = null;
+    [drawnCurves, drawnResults] = ['', ''];
+    chart.say(error.message);
+    probes.host.hidden = true;
+    for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node), note]) node.hidden = true;
+    [name.textContent, status.textContent, said.textContent] = ['', '', ''];
+    tags.replaceChildren();
   }
-  for (const { host } of [confusion, list, tokens]) host.hidden = host !== confusion.host && !run.mine;
-  await panel.showAny(trials, 'trials', ofRun());
-  await panel.show(confusion, 'confusion', ofRun());
-  if (!run.mine) return;
-  await showExamples(cell);
-  if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
-}
 
-async function pickCell({ row, column }) {
-  if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
-  await showExamples({ row, column });
-  list.host.scrollIntoView({ block: 'nearest' });
-}
-
-/** Those of a cell, which stays chosen when newer results come, or all. */
-async function showExamples(chosen) {
-  cell = chosen;
-  everything.hidden = cell === null;
-  await panel.show(list, 'examples', ofRun(cell ?? {}));
-}
-
-async function pickExample({ index }) {
-  example = index;
-  attention.redraw();
-  await panel.show(tokens, 'attribution', ofRun({ example }));
-  tokens.host.scrollIntoView({ block: 'nearest' });
-}
-
-/** A fold with one drawing of the run, shown where `needs()` is met. */
-const folds = [];
-const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
-
-function add(part, needs) {
-  part.node.hidden = true;
-  folds.push({ part, node: part.node, needs });
-}
-
-const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
-const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
-  host.append(difference.host);
-  return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
-});
-add(attention, () => Boolean(run?.results && run.mine));
-fold('labels', 'Per-label metrics', ['chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }]);
-fold('calibration', 'Calibration', ['chart', 'Reliability diagram', { id: id('calibration-chart') }]);
-fold('slices', 'Slice analysis', ['chart', 'Metrics by length and label', { id: id('slices-chart') }]);
-fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }], () => Boolean(run && !run.shipped));
-
-// ---- to the hub: first the files that would be sent, then a press
-
-const files = panel.drawing('facts', 'Files that are sent', { id: id('hub-files') });
-const hub = panel.fold('hub', 'Push to hub', (host) => {
-  const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model', id: id('hub-repo') });
-  const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
-  const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
-  const target = () => ofRun({ repo: repo.value, public: open.value });
-  async function check() {
-    [push.disabled, push.dataset.run] = [true, run.id];
-    if (!repo.value) return files.say('Name a repository to see what would be sent.');
-    await panel.show(files, 'hub', target());
-    push.disabled = Boolean(files.payload.message);
+  function showHead() {
+    const pressed = document.activeElement;
+    name.textContent = run.name;
+    const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
+    status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
+    tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
+    setText(note, run.note);
+    stop.hidden = !run.can_stop;
+    resume.hidden = !run.can_resume;
+    if (!run.can_stop) stopping = '';
+    [stop.ariaDisabled, stop.textContent] = stopping === run.id ? ['true', 'Stopping …'] : ['false', 'Stop'];
+    explore.hidden = !run.saved;
+    download.hidden = !(run.saved && (run.mine || run.shipped));
+    dynamics.hidden = !run.snapshots;
+    compare.hidden = !run.pretraining;
+    if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
+    download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
+    const place = run.path ? ` It is in ${run.path}.` : '';
+    said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
+      : !run.saved || run.shipped ? ''
+      : run.active ? `The newest checkpoint of ${run.name} can be opened in Explore; it is updated during training.`
+        : `The model of ${run.name} can be opened in Explore.${place}`;
   }
-  async function send() {
-    push.disabled = true;
-    files.say('Sending …');
-    files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => { push.disabled = false; return error.message; }));
+
+  async function change(action) {
+    if (action === 'stop') [stopping, stop.ariaDisabled, stop.textContent] = [run.id, 'true', 'Stopping …'];
+    try {
+      said.textContent = await page.changeRun({ action, run_id: run.id });
+      if (action === 'stop') return;
+      drawnCurves = '';
+      main.redraw();
+    } catch (error) {
+      [stopping, stop.ariaDisabled, stop.textContent] = ['', 'false', 'Stop'];
+      said.textContent = error.message;
+    }
   }
-  host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
-  return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
-});
-add(hub, () => Boolean(run?.can_push));
+
+  // ---- curves
+
+  /** More of the log of the run that the curves follow; nothing is asked while nobody can see them. */
+  async function poll(runId, start) {
+    await panel.whenSeen();
+    return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
+  }
+
+  function statusChanged({ status: to, first }) {
+    curvesStatus = to;
+    if (!first) main.redraw();
+  }
+
+  // ---- results of a fine-tuning
+
+  const ofRun = (more = {}) => ({ run_id: run.id, ...more });
+  const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
+  const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
+  const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
+  const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
+  const list = panel.drawing('examples', 'Held-out examples, errors first', { id: id('list'), events: { example_select: pickExample } });
+  const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
+  const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
+    h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
+  results.node.hidden = true;
+
+  async function drawResults() {
+    await panel.show(summary, 'summary', ofRun());
+    if (summary.payload.message) { // no trial has ended yet
+      for (const { host } of [trials, confusion, list, tokens]) host.hidden = true;
+      return;
+    }
+    for (const { host } of [confusion, list, tokens]) host.hidden = host !== confusion.host && !run.mine;
+    await panel.showAny(trials, 'trials', ofRun());
+    await panel.show(confusion, 'confusion', ofRun());
+    if (!run.mine) return;
+    await showExamples(cell);
+    if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
+  }
+
+  async function pickCell({ row, column }) {
+    if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
+    await showExamples({ row, column });
+    list.host.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Those of a cell, which stays chosen when newer results come, or all. */
+  async function showExamples(chosen) {
+    cell = chosen;
+    everything.hidden = cell === null;
+    await panel.show(list, 'examples', ofRun(cell ?? {}));
+  }
+
+  async function pickExample({ index }) {
+    example = index;
+    attention.redraw();
+    await panel.show(tokens, 'attribution', ofRun({ example }));
+    tokens.host.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** A fold with one drawing of the run, shown where `needs()` is met. */
+  const folds = [];
+  const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
+
+  function add(part, needs) {
+    part.node.hidden = true;
+    folds.push({ part, node: part.node, needs });
+  }
+
+  const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
+  const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
+    host.append(difference.host);
+    return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
+  });
+  add(attention, () => Boolean(run?.results && run.mine));
+  fold('labels', 'Per-label metrics', ['chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }]);
+  fold('calibration', 'Calibration', ['chart', 'Reliability diagram', { id: id('calibration-chart') }]);
+  fold('slices', 'Slice analysis', ['chart', 'Metrics by length and label', { id: id('slices-chart') }]);
+  fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }], () => Boolean(run && !run.shipped));
+
+  // ---- to the hub: first the files that would be sent, then a press
+
+  const files = panel.drawing('facts', 'Files that are sent', { id: id('hub-files') });
+  const hub = panel.fold('hub', 'Push to hub', (host) => {
+    const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model', id: id('hub-repo') });
+    const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
+    const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
+    const target = () => ofRun({ repo: repo.value, public: open.value });
+    async function check() {
+      [push.disabled, push.dataset.run] = [true, run.id];
+      if (!repo.value) return files.say('Name a repository to see what would be sent.');
+      await panel.show(files, 'hub', target());
+      push.disabled = Boolean(files.payload.message);
+    }
+    async function send() {
+      push.disabled = true;
+      files.say('Sending …');
+      files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => { push.disabled = false; return error.message; }));
+    }
+    host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
+    return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
+  });
+  add(hub, () => Boolean(run?.can_push));
+}

@@ -9,12 +9,11 @@ from pydantic import Field
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
 from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor

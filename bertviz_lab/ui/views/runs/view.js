@@ -1,167 +1,174 @@
 // Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
 
-const [LIVE, IDLE] = [2000, 10000]; // milliseconds between two looks while something trains, and otherwise
-const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
-// Heading, what a column is sorted by, and its words; numbers begin with the largest.
-const COLUMNS = {
-  name: ['Name', (row) => row.name.toLowerCase()],
-  status: ['State', (row) => row.status, stateWords],
-  task: ['Task', (row) => row.task, (row) => row.task || '–'],
-  score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
-  parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters) : '–')],
-  started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? dateTime(row.started) : '–')],
-};
-const DOWNWARDS = ['score', 'parameters', 'started'];
+import { pause } from 'lab/client/ask.js';
+import { h, setText } from 'lab/client/dom.js';
+import { STATUS, dateTime, whole } from 'lab/client/format.js';
 
-let list = [];
-let [sorted, order] = panel.kept('sort', 'started.down').split('.');
-const nodes = new Map(); // id of a run -> its row, {node, fill}
-let opened = null; // the row with a form below some row
+export function mount(panel) {
+  const { page } = panel;
+  const [LIVE, IDLE] = [2000, 10000]; // milliseconds between two looks while something trains, and otherwise
+  const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
+  // Heading, what a column is sorted by, and its words; numbers begin with the largest.
+  const COLUMNS = {
+    name: ['Name', (row) => row.name.toLowerCase()],
+    status: ['State', (row) => row.status, stateWords],
+    task: ['Task', (row) => row.task, (row) => row.task || '–'],
+    score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
+    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters) : '–')],
+    started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? dateTime(row.started) : '–')],
+  };
+  const DOWNWARDS = ['score', 'parameters', 'started'];
 
-const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
-const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
-  h('button', { type: 'button', onclick: () => sortBy(key) }, title)));
-const tbody = h('tbody');
-const table = h('table', { id: 'runs-table' }, h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
-const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
-const part = panel.part([h('div', { class: 'fields' }, filter.node), h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
-filter.input.addEventListener('input', show);
+  let list = [];
+  let [sorted, order] = panel.kept('sort', 'started.down').split('.');
+  const nodes = new Map(); // id of a run -> its row, {node, fill}
+  let opened = null; // the row with a form below some row
 
-let looks = 0;
+  const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
+  const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
+    h('button', { type: 'button', onclick: () => sortBy(key) }, title)));
+  const tbody = h('tbody');
+  const table = h('table', { id: 'runs-table' }, h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
+  const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
+  const part = panel.part([h('div', { class: 'fields' }, filter.node), h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
+  filter.input.addEventListener('input', show);
 
-/** Ask again and again: runs are started, renamed and deleted in other tabs and on the command line, too. */
-async function draw() {
-  try {
-    list = (await panel.ask('table')) ?? list;
-    show();
-  } finally {
-    const mine = ++looks;
-    pause(list.some(({ active }) => active) ? LIVE : IDLE).then(() => mine === looks && part.redraw());
-  }
-}
+  let looks = 0;
 
-function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
-  const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-  return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}` : ''}`;
-}
-
-function sortBy(key) {
-  if (sorted === key) order = order === 'down' ? 'up' : 'down';
-  else [sorted, order] = [key, DOWNWARDS.includes(key) ? 'down' : 'up'];
-  panel.keep('sort', sorted === 'started' && order === 'down' ? '' : `${sorted}.${order}`);
-  show();
-}
-
-/** The rows in their order; those that stay keep their nodes, and with them the focus. */
-function show() {
-  const words = filter.value.trim().toLowerCase();
-  const [, key] = COLUMNS[sorted] ?? COLUMNS.started;
-  const sign = order === 'down' ? -1 : 1;
-  const compare = (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
-  const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags].join(' ').toLowerCase().includes(words)).sort(compare);
-  for (const head of heads) {
-    const is = head.dataset.column === sorted;
-    head.setAttribute('aria-sort', is ? (order === 'down' ? 'descending' : 'ascending') : 'none');
-  }
-  for (const [id, { node }] of nodes) {
-    if (shown.some((row) => row.id === id)) continue;
-    if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name') ?? filter.input).focus();
-    node.remove();
-    nodes.delete(id);
-    if (opened?.id === id) close();
-  }
-  let before = null;
-  for (const row of shown.reverse()) {
-    if (!nodes.has(row.id)) nodes.set(row.id, makeRow());
-    const { node, fill } = nodes.get(row.id);
-    fill(row);
-    const next = opened?.id === row.id ? opened.node : before;
-    if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node, before);
-    if (!node.isConnected || node.nextSibling !== next) tbody.insertBefore(node, next);
-    before = node;
-  }
-  nothing.hidden = shown.length > 0;
-}
-
-function makeRow() {
-  let row = null;
-  const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
-  const tags = h('span', { class: 'tags' });
-  const note = h('p', { class: 'quiet small note', hidden: true });
-  const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
-  const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
-  const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
-  const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit, remove));
-  const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
-  function fill(now) {
-    row = now;
-    node.dataset.run = row.id;
-    node.dataset.status = row.active ? 'active' : row.status;
-    node.classList.toggle('chosen', page.kept('run.id') === row.id);
-    say(name, row.name);
-    if (note.textContent !== row.note) setText(note, row.note);
-    if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
-    Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
-    edit.hidden = remove.hidden = !row.mine;
-    edit.setAttribute('aria-label', `Edit ${row.name}`);
-    remove.setAttribute('aria-label', `Delete ${row.name}`);
-    remove.disabled = row.active;
-    remove.title = row.active ? 'Stop it first' : '';
-  }
-  return { node, fill };
-}
-
-// ---- what can be done with a row: a form below it
-
-function open(row, makeForm) {
-  close();
-  const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
-  const { fields, words, change, danger } = makeForm(row);
-  const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
-    event.preventDefault();
+  /** Ask again and again: runs are started, renamed and deleted in other tabs and on the command line, too. */
+  async function draw() {
     try {
-      const what = change();
-      await page.changeRun({ run_id: row.id, ...what });
-      if (what.action === 'delete' && page.kept('run.id') === row.id) page.keep('run.id', '');
-      close();
-      part.redraw();
-    } catch (error) {
-      setText(complaint, error.message);
+      list = (await panel.ask('table')) ?? list;
+      show();
+    } finally {
+      const mine = ++looks;
+      pause(list.some(({ active }) => active) ? LIVE : IDLE).then(() => mine === looks && part.redraw());
     }
-  } }, ...fields, h('div', { class: 'buttons line' }, h('button', { type: 'submit', class: 'action' }, words),
-    h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);
-  form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
-  opened = { id: row.id, node: h('tr', { class: 'form' }, h('td', { colspan: heads.length + 1 }, form)) };
-  show();
-  form.querySelector('input, .plain')?.focus();
-}
+  }
 
-function close() {
-  const last = opened;
-  opened = null;
-  last?.node.remove();
-  if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector('.actions button')?.focus();
-}
+  function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
+    const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
+    return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}` : ''}`;
+  }
 
-function editForm(row) {
-  const name = panel.field('text', 'Name', row.given_name, () => {}, { placeholder: row.name, id: 'runs-name' });
-  const tags = panel.field('text', 'Tags, separated by commas', row.tags.join(', '), () => {}, { id: 'runs-tags' });
-  const note = h('textarea', { rows: 2, id: 'runs-note', maxlength: 2000 });
-  note.value = row.note;
-  name.input.maxLength = 60;
-  return {
-    fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' }, 'Note'), note)],
-    words: 'Save',
-    change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
-  };
-}
+  function sortBy(key) {
+    if (sorted === key) order = order === 'down' ? 'up' : 'down';
+    else [sorted, order] = [key, DOWNWARDS.includes(key) ? 'down' : 'up'];
+    panel.keep('sort', sorted === 'started' && order === 'down' ? '' : `${sorted}.${order}`);
+    show();
+  }
 
-function deleteForm(row) {
-  return {
-    fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
-    words: 'Delete for good',
-    change: () => ({ action: 'delete' }),
-    danger: true,
-  };
+  /** The rows in their order; those that stay keep their nodes, and with them the focus. */
+  function show() {
+    const words = filter.value.trim().toLowerCase();
+    const [, key] = COLUMNS[sorted] ?? COLUMNS.started;
+    const sign = order === 'down' ? -1 : 1;
+    const compare = (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
+    const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags].join(' ').toLowerCase().includes(words)).sort(compare);
+    for (const head of heads) {
+      const is = head.dataset.column === sorted;
+      head.setAttribute('aria-sort', is ? (order === 'down' ? 'descending' : 'ascending') : 'none');
+    }
+    for (const [id, { node }] of nodes) {
+      if (shown.some((row) => row.id === id)) continue;
+      if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name') ?? filter.input).focus();
+      node.remove();
+      nodes.delete(id);
+      if (opened?.id === id) close();
+    }
+    let before = null;
+    for (const row of shown.reverse()) {
+      if (!nodes.has(row.id)) nodes.set(row.id, makeRow());
+      const { node, fill } = nodes.get(row.id);
+      fill(row);
+      const next = opened?.id === row.id ? opened.node : before;
+      if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node, before);
+      if (!node.isConnected || node.nextSibling !== next) tbody.insertBefore(node, next);
+      before = node;
+    }
+    nothing.hidden = shown.length > 0;
+  }
+
+  function makeRow() {
+    let row = null;
+    const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
+    const tags = h('span', { class: 'tags' });
+    const note = h('p', { class: 'quiet small note', hidden: true });
+    const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
+    const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
+    const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
+    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit, remove));
+    const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
+    function fill(now) {
+      row = now;
+      node.dataset.run = row.id;
+      node.dataset.status = row.active ? 'active' : row.status;
+      node.classList.toggle('chosen', page.kept('run.id') === row.id);
+      say(name, row.name);
+      if (note.textContent !== row.note) setText(note, row.note);
+      if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
+      Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
+      edit.hidden = remove.hidden = !row.mine;
+      edit.setAttribute('aria-label', `Edit ${row.name}`);
+      remove.setAttribute('aria-label', `Delete ${row.name}`);
+      remove.disabled = row.active;
+      remove.title = row.active ? 'Stop it first' : '';
+    }
+    return { node, fill };
+  }
+
+  // ---- what can be done with a row: a form below it
+
+  function open(row, makeForm) {
+    close();
+    const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
+    const { fields, words, change, danger } = makeForm(row);
+    const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
+      event.preventDefault();
+      try {
+        const what = change();
+        await page.changeRun({ run_id: row.id, ...what });
+        if (what.action === 'delete' && page.kept('run.id') === row.id) page.keep('run.id', '');
+        close();
+        part.redraw();
+      } catch (error) {
+        setText(complaint, error.message);
+      }
+    } }, ...fields, h('div', { class: 'buttons line' }, h('button', { type: 'submit', class: 'action' }, words),
+      h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);
+    form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
+    opened = { id: row.id, node: h('tr', { class: 'form' }, h('td', { colspan: heads.length + 1 }, form)) };
+    show();
+    form.querySelector('input, .plain')?.focus();
+  }
+
+  function close() {
+    const last = opened;
+    opened = null;
+    last?.node.remove();
+    if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector('.actions button')?.focus();
+  }
+
+  function editForm(row) {
+    const name = panel.field('text', 'Name', row.given_name, () => {}, { placeholder: row.name, id: 'runs-name' });
+    const tags = panel.field('text', 'Tags, separated by commas', row.tags.join(', '), () => {}, { id: 'runs-tags' });
+    const note = h('textarea', { rows: 2, id: 'runs-note', maxlength: 2000 });
+    note.value = row.note;
+    name.input.maxLength = 60;
+    return {
+      fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' }, 'Note'), note)],
+      words: 'Save',
+      change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
+    };
+  }
+
+  function deleteForm(row) {
+    return {
+      fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
+      words: 'Delete for good',
+      change: () => ({ action: 'delete' }),
+      danger: true,
+    };
+  }
+  page.on('open', show); // which one is chosen
 }
-page.on('open', show); // which one is chosen

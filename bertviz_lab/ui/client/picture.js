@@ -1,8 +1,12 @@
 // Turn a piece of the page into a picture: every box becomes a rectangle, every run of text a text element.
 // The browser has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
 
+import { pageColor, plainPaint } from 'lab/client/colors.js';
+import { h, svg } from 'lab/client/dom.js';
+import { saveCanvas, saveCsv, saveJson, saveText } from 'lab/client/saving.js';
+
 /** An SVG element that looks like `root`, under a caption. Parts marked data-noexport are left out. */
-function pictureOf(root, caption = '', margin = 16) {
+export function pictureOf(root, caption = '', margin = 16) {
   const head = caption ? 28 : 0;
   const origin = root.getBoundingClientRect();
   const extent = { right: origin.width, bottom: 0 };
@@ -15,9 +19,9 @@ function pictureOf(root, caption = '', margin = 16) {
   };
   walkShapes(root, place, shapes);
   const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin + head)];
-  const page = svg('rect', { width, height, fill: plainPaint(colour('--lab-page')) });
+  const page = svg('rect', { width, height, fill: plainPaint(pageColor('--lab-page')) });
   const group = svg('g', { transform: `translate(${margin} ${margin + head})` }, ...shapes);
-  const title = svg('text', { x: margin, y: margin + 8, fill: plainPaint(colour('--lab-text')), 'font-size': '13px',
+  const title = svg('text', { x: margin, y: margin + 8, fill: plainPaint(pageColor('--lab-text')), 'font-size': '13px',
     'font-family': getComputedStyle(root).fontFamily }, caption);
   return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, title, group);
 }
@@ -63,7 +67,7 @@ function boxShapes(style, { x, y, width, height }, shapes) {
 }
 
 /** Text without control characters, which have no place in an XML file. */
-const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+export const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
 
 /** One text element for each line that the browser broke the text into. */
 function textShapes(node, place, shapes) {
@@ -93,7 +97,7 @@ function textShapes(node, place, shapes) {
   }
 }
 
-/** A copy of a drawing inside the page, with the colours that the page's style sheet gave it written in. */
+/** A copy of a drawing inside the page, with the colors that the page's style sheet gave it written in. */
 function vectorShapes(node, box, place, shapes) {
   const copy = node.cloneNode(true);
   const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
@@ -113,10 +117,10 @@ function vectorShapes(node, box, place, shapes) {
 
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
-const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
+export const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
 
 /** Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
-function savePng(name, picture, pixels = 2) {
+export function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
   const scale = Math.min(pixels, 16000 / height, 16000 / width);
   const image = new Image();
@@ -126,4 +130,26 @@ function savePng(name, picture, pixels = 2) {
     saveCanvas(name, canvas);
   };
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
+}
+
+/** "Save: PNG CSV JSON": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
+export function saveButtons(what, kinds, saveHtml = null) {
+  const button = (name, title, onclick) => h('button', { type: 'button', class: 'plain', 'data-save': name.toLowerCase(),
+    'aria-label': title, title, onclick }, name);
+  return h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'),
+    ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),
+    saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
+}
+
+/**
+ * The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON value,
+ * `file()` the name of the files. `savePage(stem)`, where there is one, saves the drawing as a page of its own.
+ */
+export function saveDrawing(what, file, { picture, rows, body, savePage = null }) {
+  const name = (ending) => `${file()}.${ending}`;
+  return saveButtons(what, {
+    ...(picture && { PNG: () => savePng(name('png'), picture()), SVG: () => saveSvg(name('svg'), picture()) }),
+    ...(rows && { CSV: () => saveCsv(name('csv'), rows()) }),
+    ...(body && { JSON: () => saveJson(name('json'), body()) }),
+  }, savePage && (() => savePage(file())));
 }

@@ -1,0 +1,102 @@
+// Ask the server.
+
+export const LOST = 'The server did not answer. Is it still running?';
+const PATIENCE = 300; // milliseconds that a newer question leaves an older one before it is cancelled
+
+/** A request of `fetch` that sends JSON. */
+export const posted = (body) => ({
+  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+});
+
+/**
+ * Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer question of
+ * the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
+ * {answer(ticket, view, question, arguments), cancel(ticket)}: `answer` resolves to {answer} or {error}.
+ * `emit('asked' | 'answered', ticket)` reports each question.
+ */
+export function askWith(answerer, emit = () => {}) {
+  const lines = new Map(); // name of a line -> { busy, next, ticket }
+  return async function ask(view, question, args = {}, line = `${view}.${question}`) {
+    const turn = lines.get(line) ?? { busy: false, next: null, ticket: '' };
+    lines.set(line, turn);
+    if (turn.busy) {
+      turn.next?.(false); // replaces an older question that has not been sent yet
+      const patience = setTimeout(() => answerer.cancel(turn.ticket), PATIENCE);
+      const isNewest = await new Promise((resolve) => { turn.next = resolve; });
+      clearTimeout(patience);
+      if (!isNewest) return undefined;
+    }
+    turn.busy = true;
+    const ticket = Math.random().toString(36).slice(2);
+    turn.ticket = ticket;
+    emit('asked', ticket);
+    try {
+      const body = await answerer.answer(ticket, view, question, args);
+      if (body.error) throw new Error(body.error);
+      return turn.next ? undefined : body.answer; // a newer question waits: show its answer instead
+    } catch (error) {
+      if (turn.next) return undefined;
+      throw error instanceof Error ? error : new Error(LOST);
+    } finally {
+      emit('answered', ticket);
+      const { next } = turn;
+      turn.next = null;
+      if (next) next(true); // the line stays busy: the newer question goes on
+      else turn.busy = false;
+    }
+  };
+}
+
+/** Read an answer of packed arrays (`to_bytes` of the server): the JSON's entries, and the arrays as views of `buffer`. */
+export function unpack(buffer) {
+  const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
+  const start = 4 + new DataView(buffer).getUint32(0, true);
+  const { arrays, ...body } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4)));
+  for (const [name, kind, offset, length] of arrays) body[name] = new KINDS[kind](buffer, start + offset, length);
+  return body;
+}
+
+/** Post a question; the answer is JSON, or packed arrays. */
+export async function post(address, body) {
+  const answer = await fetch(address, posted(body)).catch(() => { throw new Error(LOST); });
+  if (answer.headers.get('Content-Type') === 'application/octet-stream') {
+    return { answer: unpack(await answer.arrayBuffer()) };
+  }
+  return answer.json().catch(() => ({ error: LOST })); // a proxy may answer with a page of its own
+}
+
+/**
+ * Wait between two questions, and on while nobody looks: a page in the background asks nothing, and with `node` neither
+ * does a part of the page that is out of sight.
+ */
+export async function pause(milliseconds, node = null) {
+  await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
+  if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
+  if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
+}
+
+/**
+ * Ask again and again while `isCurrent()`: `take(answer)` gives the milliseconds until the next question, null for none.
+ * A lost answer is asked for again, later and later; `lost()` is told of it. `node` is as in `pause`.
+ */
+export async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
+  let failures = 0;
+  while (isCurrent()) {
+    const answer = await ask().catch(() => undefined);
+    if (!isCurrent()) return;
+    failures = answer === undefined ? failures + 1 : 0;
+    if (failures) lost();
+    const wait = failures ? Math.min(10000, 1000 * 2 ** failures) : take(answer);
+    if (wait === null) return;
+    await pause(wait, node);
+  }
+}
+
+export function onceSeen(node, act) {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.at(-1).isIntersecting) return;
+    observer.disconnect();
+    act();
+  });
+  observer.observe(node);
+}

@@ -1,0 +1,70 @@
+// Color scales, the page's own colors, and sharp canvases.
+
+import { h } from 'lab/client/dom.js';
+
+// Viridis (van der Walt and Smith, 2015) at 16 even places; between them straight lines are close enough.
+export const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688e', '2a788e', '23888e',
+  '1f988b', '22a884', '35b779', '54c568', '7ad151', 'a5db36', 'd2e21b', 'fde725'];
+
+/** Red, green and blue (0-255) of viridis at a share from 0 to 1. */
+export function viridis(share) {
+  const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
+  const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  const channel = (index, at) => parseInt(VIRIDIS[index].slice(2 * at, 2 * at + 2), 16);
+  return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
+}
+
+/** A computed color as rgb() or rgba(), which every SVG reader knows; mixed colors come as color(srgb ...). */
+export function plainPaint(paint) {
+  const mixed = paint.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/);
+  if (!mixed) return paint;
+  const [red, green, blue] = mixed.slice(1, 4).map((share) => Math.round(255 * Number(share)));
+  return `rgba(${red}, ${green}, ${blue}, ${mixed[4] ?? 1})`;
+}
+
+/** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
+export function shade(share, negative, property = 'background') {
+  const most = property === 'fill' ? 90 : 48; // text has to be read on a background
+  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${(most * share).toFixed(1)}%, var(--lab-page))`;
+}
+
+/** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */
+export function sharpContext(canvas, width, height) {
+  const ratio = Math.min(window.devicePixelRatio || 1, 3);
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== across) canvas.width = across;
+  if (canvas.height !== down) canvas.height = down;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+export const seenColours = new Map();
+
+/** The page's current color behind a CSS variable, in a form that a canvas takes. */
+export function pageColor(variable) {
+  // Asking makes the browser work out the page's styles: once for a burst of drawing is enough.
+  const key = `${variable} ${document.body.className} ${document.documentElement.className}`;
+  if (seenColours.has(key)) return seenColours.get(key);
+  if (seenColours.size === 0) setTimeout(() => seenColours.clear(), 1000);
+  const probe = h('i', { style: `color: var(${variable}); display: none` });
+  (document.querySelector('.lab-island') ?? document.body).append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  seenColours.set(key, value);
+  return value;
+}
+
+/** Run `draw` when the page turns dark or light. The watchers go when the component has left the page. */
+export function onThemeChange(root, draw) {
+  const observer = new MutationObserver(() => {
+    if (root.isConnected) draw();
+    else observer.disconnect();
+  });
+  for (const node of [document.body, document.documentElement]) {
+    observer.observe(node, { attributes: true, attributeFilter: ['class', 'data-theme'] });
+  }
+}

@@ -1,0 +1,53 @@
+// A drawing: a component in a place of its own, loaded when it is first needed.
+
+import { LOST } from 'lab/client/ask.js';
+import { NO_SELECTION, h } from 'lab/client/dom.js';
+import { page } from 'lab/client/page.js';
+import { encodeBase64, saveText } from 'lab/client/saving.js';
+import { DRAWINGS } from 'lab/site.js';
+
+/** A payload as JSON text that may be written into a page. */
+function payloadText(payload) {
+  const written = (_, value) => (ArrayBuffer.isView(value) ? encodeBase64(value) : value);
+  return JSON.stringify(payload, written).replaceAll('<', '\\u003c');
+}
+
+/** Follow and change the selected token of Explore. A payload of other tokens says so: {linked: false}. */
+function linkTo(own, read) {
+  const isLinked = () => read()?.linked !== false;
+  return {
+    get linked() { return isLinked(); },
+    follow(mark) {
+      own.on('select', mark);
+      mark(own.selected);
+    },
+    choose: (position) => isLinked() && own.select(position),
+  };
+}
+
+/**
+ * Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to functions,
+ * `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the input of Explore:
+ * it marks the selected token, and a click on a token in it selects that in every panel.
+ */
+export function makeDrawing(kind, label, { id = null, linked = false, own = page, root = null, ...options } = {}) {
+  root ??= h('section', { class: `lab lab-${kind}` });
+  const host = root.parentElement ?? h('div', { id, class: `drawing lab-island lab-island-${kind}` }, root);
+  let payload = null;
+  let update = null;
+  const savePage = async (stem, body = payload) => {
+    const text = await page.ask('explore', 'standalone_page', { drawing: kind, label });
+    // A function as replacement: in a string "$" would have a meaning.
+    saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => payloadText(body)));
+  };
+  const selection = linked ? linkTo(own, () => payload) : NO_SELECTION;
+  import(`lab/${DRAWINGS[kind]}`).then((module) => {
+    update = module.default;
+    update = update(root, payload, { label, selection, savePage, ...options });
+  }, () => { root.textContent = LOST; });
+  const show = (next) => {
+    payload = next;
+    update?.(payload);
+  };
+  return { host, root, show, say: (message) => show({ message }), get payload() { return payload; } };
+}

@@ -1,1 +1,0 @@
-"""What was uploaded: its first rows, its health, its examples."""

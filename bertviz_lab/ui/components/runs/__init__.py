@@ -1,1 +1,0 @@
-"""Runs: the strip that follows one, the table that compares several, and the recipes to start one with."""

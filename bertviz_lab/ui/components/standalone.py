@@ -1,0 +1,128 @@
+"""The drawings of the page, and each of them as a page of its own that works offline.
+
+A drawing is an ES module whose default export `(root, payload, options)` draws into an element and returns the function
+that shows the next payload. Panels make them by name (`client/drawing.js`).
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from bertviz_lab.errors import InputError
+
+#: Plotly for charts with axes, of the version that plotly.py writes figures for.
+PLOTLY = "vendor/plotly-cartesian.min.js"
+_PAYLOAD = '"the payload goes here"'
+_IMPORT = re.compile(r"""^(?:import|\}) .*?from 'lab/([^']+)';$""", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing: its module and style sheets below `bertviz_lab/ui`, and whether a page of its own carries Plotly."""
+
+    module: str
+    sheets: tuple[str, ...] = ()
+    needs_plotly: bool = False
+
+
+_GRID, _CHART = "components/attention/attention_grid.css", "components/charts/chart.css"
+DRAWINGS = {
+    "attention": Drawing("components/attention/attention_grid.js", (_GRID, _CHART)),
+    "chart": Drawing("components/charts/chart.js", (_CHART,), needs_plotly=True),
+    "comparison": Drawing(
+        "components/runs/run_compare.js", (_CHART, "components/runs/run_compare.css"), needs_plotly=True
+    ),
+    "data-charts": Drawing("components/charts/data_charts.js"),
+    "examples": Drawing("components/data/example_list.js", ("components/data/example_list.css",)),
+    "facts": Drawing("components/facts.js", ("components/facts.css",)),
+    "fill": Drawing("components/tokens/fill_mask_bars.js", ("components/tokens/fill_mask_bars.css",)),
+    "heads": Drawing("components/attention/heads_beside.js", (_GRID,)),
+    "health": Drawing("components/data/health_cards.js", ("components/data/health_cards.css",)),
+    "loss": Drawing("components/charts/loss_chart.js", (_CHART, "components/charts/loss_chart.css"), needs_plotly=True),
+    "marked": Drawing("components/tokens/marked_text.js", ("components/tokens/marked_text.css",)),
+    "notice": Drawing("components/notice.js", ("components/notice.css",)),
+    "preview": Drawing("components/data/data_preview.js", ("components/data/data_preview.css",)),
+    "recipe": Drawing("components/runs/recipe_cards.js", ("components/runs/recipe_cards.css",)),
+    "scrubber": Drawing(
+        "views/dynamics/scrubber.js", (_GRID, _CHART, "views/dynamics/scrubber.css"), needs_plotly=True
+    ),
+    "split": Drawing("components/tokens/word_split.js", ("components/tokens/word_split.css",)),
+    "tokens": Drawing("components/tokens/token_strip.js", ("components/tokens/strip.css",)),
+}
+
+
+@cache
+def source(name: str) -> str:
+    """Return the text of a file below `bertviz_lab/ui`."""
+    return resources.files("bertviz_lab.ui").joinpath(name).read_text(encoding="utf-8")
+
+
+def with_imports(names: Iterable[str], generated: Iterable[str] = ()) -> list[str]:
+    """Return the names of modules and of all that they import statically, without the `generated` ones."""
+    found: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name not in generated:
+            found[name] = None
+            waiting.extend(_IMPORT.findall(source(name)))
+    return sorted(found)
+
+
+def standalone_page(kind: str, label: str, payload: str = _PAYLOAD) -> str:
+    """Return a page that shows one drawing and loads nothing.
+
+    Without a payload it has the mark `"the payload goes here"` in its place, which a browser replaces. Its modules are
+    `data:` URLs in an import map, which work from `file://` too. Raises `InputError` for an unknown drawing.
+    """
+    if kind not in DRAWINGS:
+        raise InputError(f"There is no drawing {kind!r}.")
+    before, after = _page(kind)
+    title, body = before.split("<title>", 1)
+    return f"{title}<title>{html.escape(label)}{body}{payload}{after}"
+
+
+@cache
+def _page(kind: str) -> tuple[str, str]:
+    """Return what is before and after the payload; the title is not part of what is cached."""
+    drawing = DRAWINGS[kind]
+    modules = {f"lab/{name}": _data_url(source(name)) for name in with_imports([drawing.module])}
+    shared = source("components/shared.css").replace(".dark &", "&.dark")
+    rules = "\n".join(source(name) for name in drawing.sheets)
+    plotly = f"<script>{source(PLOTLY)}</script>" if drawing.needs_plotly else ""
+    before = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title></title><style>
+:root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
+body {{ margin: 16px; background: #fff }}
+#view {{ max-width: 1160px; margin: auto;
+{shared}
+}}
+#view#view {{
+{rules}
+}}
+#view.dark {{ --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19 }}
+body:has(.dark) {{ background: #0b0f19 }}
+</style><script type="importmap">{json.dumps({"imports": modules})}</script></head>
+<body><div id="view" class="lab-island"><section class="lab lab-{kind}"></section></div>
+{plotly}<script type="application/json" id="payload">"""
+    after = f"""</script>
+<script type="module">
+import draw from 'lab/{drawing.module}';
+const view = document.getElementById('view');
+const night = matchMedia('(prefers-color-scheme: dark)');
+const paint = () => view.classList.toggle('dark', night.matches);
+night.addEventListener('change', paint);
+paint();
+draw(view.firstChild, JSON.parse(document.getElementById('payload').textContent), {{ label: document.title }});
+</script></body></html>"""
+    return before, after
+
+
+def _data_url(text: str) -> str:
+    return f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,0 +1,194 @@
+"""The page's modules, rules and texts, served once under a name that tells their content.
+
+The browser imports the modules as they are (`import ... from 'lab/client/dom.js'`); an import map leads `lab/` to a
+folder named by a hash of all files, which it keeps for a year. The address is relative, so it holds behind a prefix.
+"""
+
+import gzip
+import hashlib
+import html
+import json
+from collections import defaultdict
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, with_imports
+from bertviz_lab.ui.languages import ENGLISH, languages, script_texts
+from bertviz_lab.ui.views import VIEWS
+
+_FOLDER = "lab-static"
+_ROOMS = ("client", "components", "views", "workshop")
+_SITE = "site.js"
+#: What the page imports as it opens; the browser fetches it while Gradio starts.
+_FIRST = (
+    "client/main.js", "views/predictions/view.js", "views/attention/view.js",
+    *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")),
+)  # fmt: skip
+#: Style sheets of all parts, of single parts, and of a workshop's pages.
+_SHARED = ("components/shared.css", "client/workspace.css", "client/explore.css")
+_PARTS = {
+    "wire": "client/wire.css", "run": "components/runs/run_strip.css",
+    "lessons": "views/lessons/lessons.css", "lesson-bar": "views/lessons/bar.css",
+}  # fmt: skip
+_WORKSHOP = ("components/shared.css", "workshop/leader.css")
+_BASE = b"<base href="  # in Gradio's page
+
+
+def _site() -> str:
+    """Return the module with the texts of the page that Python knows: views, drawings, and the course's languages."""
+    files = resources.files("bertviz_lab.ui.views")
+
+    def explanation(view: str) -> str:
+        file = files / view / "explanation.html"
+        return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+    views = [
+        {"id": v.id, "title": v.title, "gloss": v.gloss, "workspace": v.workspace, "explanation": explanation(v.id)}
+        for v in VIEWS
+    ]
+    values = {
+        "VIEWS": views,
+        "ARRAYS": [f"{v.id}.{name}" for v in VIEWS for name, asked in v.questions.items() if asked.arrays],
+        "DRAWINGS": {kind: drawing.module for kind, drawing in DRAWINGS.items()},
+        "LANGUAGES": dict(languages()),
+        "TEXTS": {code: dict(texts) for code, texts in script_texts().items()},
+    }
+    return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in values.items())
+
+
+def _styles() -> str:
+    """Return the rules: first those of all parts, then of views, then of drawings, nested under what they are for.
+
+    `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through.
+    Those of a drawing weigh two: it may be inside a view.
+    """
+    users = defaultdict(list)
+    for kind, drawing in DRAWINGS.items():
+        for sheet in drawing.sheets:
+            users[sheet].append(f".lab-island-{kind}")
+    for part, sheet in _PARTS.items():
+        users[sheet].append(f".lab-island-{part}")
+    rules = [f":is(#lab, .lab-island) {{\n{source(name)}\n}}" for name in _SHARED]
+    files = resources.files("bertviz_lab.ui.views")
+    for view in VIEWS:
+        if (files / view.id / "view.css").is_file():
+            rules.append(f":is(#lab, .lab-view-{view.id}) {{\n{source(f'views/{view.id}/view.css')}\n}}")
+    rules += [f":is(#lab#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
+    return "\n".join(rules)
+
+
+def _modules(folder: Traversable, path: str) -> list[str]:
+    """Return the names of the modules in a folder, below `bertviz_lab/ui`."""
+    names = []
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.is_dir():
+            names += _modules(file, f"{path}/{file.name}")
+        elif file.name.endswith(".js"):
+            names.append(f"{path}/{file.name}")
+    return names
+
+
+@cache
+def files() -> dict[str, str]:
+    """Return all that is served, by name."""
+    ui = resources.files("bertviz_lab.ui")
+    texts = {name: source(name) for room in _ROOMS for name in _modules(ui / room, room)}
+    workshop = "\n".join(source(name) for name in _WORKSHOP)
+    return texts | {
+        PLOTLY: source(PLOTLY),
+        _SITE: _site(),
+        "lab.css": _styles(),
+        "workshop.css": f"#page {{\n{workshop}\n}}\n",
+    }
+
+
+@cache
+def folder() -> str:
+    """Return the folder's address: other files have another one."""
+    content = hashlib.sha256()
+    for name, text in sorted(files().items()):
+        content.update(f"{name}\0{text}\0".encode())
+    return f"{_FOLDER}/{content.hexdigest()[:12]}"
+
+
+@cache
+def _answer(name: str, *, compressed: bool) -> bytes:
+    content = files()[name].encode()
+    return gzip.compress(content, mtime=0) if compressed else content
+
+
+def head(page: str = "lab", language: str = ENGLISH.code) -> str:
+    """Return what a document's head needs: the import map, the rules, and for a workshop's page its script.
+
+    `language` is that of the course, unless the address asks for another one.
+    """
+    first = ("workshop/leader.js",) if page == "workshop" else _FIRST
+    ours = {"imports": {"lab/": f"./{folder()}/"}}
+    lines = [
+        f'<script type="importmap">{json.dumps(ours)}</script>',
+        f'<meta name="lab-language" content="{html.escape(language)}">',
+        f'<link rel="stylesheet" href="{folder()}/{page}.css">',
+        *(f'<link rel="modulepreload" href="{folder()}/{n}">' for n in [_SITE, *with_imports(first, [_SITE])]),
+    ]
+    if page == "workshop":
+        lines.append("<script type=\"module\">import 'lab/workshop/leader.js';</script>")
+    return "".join(lines)
+
+
+def route() -> Route:
+    """Return the route that serves the files."""
+
+    async def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in files() or request.path_params["hash"] != folder().split("/")[1]:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+        compressed = "gzip" in request.headers.get("accept-encoding", "")
+        headers |= {"X-Content-Type-Options": "nosniff"} | ({"Content-Encoding": "gzip"} if compressed else {})
+        media = "text/css" if name.endswith(".css") else "text/javascript"
+        return Response(_answer(name, compressed=compressed), media_type=media, headers=headers)
+
+    return Route(f"/{_FOLDER}/{{hash}}/{{name:path}}", asset)
+
+
+class PageHead:
+    """Middleware that writes our head into Gradio's page.
+
+    Gradio adds the `head` of `launch` by a script, when its own modules are loaded already: too late for an import map.
+    """
+
+    def __init__(self, app: ASGIApp, language: str) -> None:
+        self._app = app
+        self._head = head(language=language).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; pages are held back until they are complete."""
+        start: Message | None = None
+        body = b""
+
+        async def write(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                if headers.get("content-type", "").startswith("text/html"):
+                    start = message
+                    return
+            elif message["type"] == "http.response.body" and start is not None:
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                place = body.find(b">", body.find(_BASE)) + 1 if _BASE in body else 0
+                body = body[:place] + self._head + body[place:] if place else body
+                MutableHeaders(raw=start["headers"])["content-length"] = str(len(body))
+                await send(start)
+                message = {"type": "http.response.body", "body": body}
+            await send(message)
+
+        await self._app(scope, receive, write if scope["type"] == "http" else send)

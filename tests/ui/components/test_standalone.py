@@ -1,0 +1,79 @@
+"""Drawings as pages of their own, and what the modules may not do."""
+
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.components.parts import facts, part
+from bertviz_lab.ui.components.standalone import DRAWINGS, standalone_page
+from bertviz_lab.ui.server import assets
+from tests.ui.components.harness import first_values
+
+MODULES = {name: text for name, text in assets.files().items() if name.endswith(".js") and "vendor" not in name}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_no_module_parses_text_as_html_or_reaches_outside(name: str):
+    text = MODULES[name]
+    trusted = name in ("client/workspace.js", "workshop/leader.js")  # explanation.html; the server's own HTML
+    assert trusted or not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", text)
+    assert "new Function" not in text
+    if name != "site.js":
+        assert set(re.findall(r"https?://[^'\"` ]+", text)) <= {"http://www.w3.org/2000/svg"}
+
+
+@pytest.mark.parametrize("kind", ["attention", "chart", "fill", "tokens"])
+def test_a_page_of_its_own_is_drawn_from_a_file_and_loads_nothing(kind: str, tmp_path: Path, page: Page):
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    file = tmp_path / "page.html"
+    file.write_text(standalone_page(kind, "A picture", first_values()[kind]), encoding="utf-8")
+    page.goto(file.as_uri())
+    drawn = {"attention": ".grid canvas", "chart": ".plotly-host svg", "fill": ".candidate", "tokens": "td"}[kind]
+    page.locator(f"#view {drawn}").first.wait_for()
+    assert {url.split(":")[0] for url in asked[1:]} <= {"data"}
+    assert not problems
+
+
+def test_the_template_never_sees_the_value_which_stays_what_it_is():
+    text = message_payload("<script>alert(1)</script>")
+    place = facts(text)
+    assert "value" not in place.html_template
+    assert place.value == text
+
+
+def test_options_reach_gradio():
+    place = part("facts", label="A part", above="<h2>Data</h2>", elem_id="here", visible=False)
+    assert (place.elem_id, place.visible) == ("here", False)
+    assert place.html_template.startswith("<h2>Data</h2><section")
+
+
+def test_a_label_is_text_on_a_page():
+    page = standalone_page("preview", "</script><b>&", '{"rows": []}')
+    assert "<title>&lt;/script&gt;&lt;b&gt;&amp;</title>" in page
+    assert '"payload">{"rows": []}</script>' in page
+
+
+def test_pages_of_many_labels_are_not_kept():
+    bytes_of_one = len(standalone_page("preview", "A part"))
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            standalone_page("preview", f"A part {number}")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < bytes_of_one
+
+
+def test_an_unknown_drawing_is_refused():
+    with pytest.raises(InputError, match="no drawing 'nothing'"):
+        standalone_page("nothing", "")
+    assert "nothing" not in DRAWINGS
