@@ -145,7 +145,7 @@ def test_a_run_is_drawn_from_its_events_as_from_its_log() -> None:
 
 def test_hostile_tokens_do_not_leave_their_strings() -> None:
     page = show.tokens(little_checkpoint().tokenizer.encode("</script><img src=x onerror=alert(1)>")).page
-    assert page.count("</script>") == 2
+    assert page.count("</script>") == 3  # import map, payload, script
 
 
 def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
