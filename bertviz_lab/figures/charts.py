@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import COLORS, bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
+from bertviz_lab.figures.plots import (
+    COLORS,
+    QUIET,
+    blank_figure,
+    escaped,
+    heatmap_figure,
+    named_axis,
+    named_rows,
+    row_height,
+    short_name,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -126,6 +136,8 @@ def bars_payload(
     `colors` are those of the series; `reference` is a value with a dashed line and its name. If there are very many
     groups and they are `ranked`, such as "most frequent labels", the first are drawn and the table has all.
     """
+    import plotly.graph_objects as go
+
     labels = texts or [[missing if v is None else f"{v:{number_format}}" for v in values] for _, values in series]
     sizes = [abs(v) for _, values in series for v in values if v is not None]
     if peak is None:
@@ -133,10 +145,45 @@ def bars_payload(
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
     body = {"kind": "bars", "texts": labels}
     if ranked and len(groups) > MOST_LABELS:
-        drawn = f"The {MOST_LABELS} {ranked} of {len(groups):,} are drawn; the CSV has all."
-        captions["sentence"] = f"{captions.get('sentence', '')} {drawn}".strip()
+        hint = f"The {MOST_LABELS} {ranked} of {len(groups):,} are drawn; the CSV has all."
+        captions["sentence"] = f"{captions.get('sentence', '')} {hint}".strip()
         groups, series = groups[:MOST_LABELS], [(name, values[:MOST_LABELS]) for name, values in series]
-    figure = bar_figure(groups, series, [line[: len(groups)] for line in labels], peak, colors, reference)
+    drawn = [line[: len(groups)] for line in labels]
+    places = list(range(len(groups)))
+    traces = [
+        go.Bar(
+            x=[0.0 if value is None else value for value in values],
+            y=places,
+            orientation="h",
+            name=escaped(name),
+            text=[escaped(text) for text in written],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[
+                escaped(f"{group}{f', {name}' if name else ''}: {text}")
+                for group, text in zip(groups, written, strict=True)
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={"color": colors[place % len(colors)], "opacity": 0.8},
+        )
+        for place, ((name, values), written) in enumerate(zip(series, drawn, strict=True))
+    ]
+    height = max(16 * len(series) + 12, *map(row_height, groups), 0) * len(groups) + 24
+    figure = blank_figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
+    peak = peak or 1.0
+    signed = any(value is not None and value < 0 for _, values in series for value in values)
+    # What stands beside a bar has room in the margin, however narrow the figure is; beside one below 0, in the figure.
+    longest = max((len(text) for written in drawn for text in written), default=0)
+    span = [-1.25 * peak, 1.25 * peak] if signed else [0, peak]
+    figure.update_xaxes(range=span, visible=False, fixedrange=True, zeroline=False)
+    figure.update_layout(margin_r=12 if signed else 16 + 8 * longest)
+    figure.update_yaxes(named_rows(groups), autorange="reversed", showgrid=False, zeroline=False)
+    figure.update_layout(barmode="group", bargap=0.25)
+    if reference is not None:
+        value, name = reference
+        line = {"color": QUIET, "width": 1.2, "dash": "dash"}
+        label = {"text": escaped(name), "textposition": "end", "textangle": 0, "yanchor": "bottom", "font_color": QUIET}
+        figure.add_shape(type="line", x0=value, x1=value, yref="paper", y0=0, y1=1, line=line, label=label)
     return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
 
 
@@ -154,10 +201,23 @@ def columns_payload(
 
     Bars that are `marked` have another style; `mark_names` name both styles in the legend, the plain one first.
     """
+    import plotly.graph_objects as go
+
     numbers = [float(v) for v in values]
     body = {"keys": [[name, color] for name, color in zip(mark_names, COLORS, strict=False)]}
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
-    figure = column_figure(numbers, names, details, [bool(flag) for flag in marked] or [False] * len(numbers))
+    flags = [bool(flag) for flag in marked] or [False] * len(numbers)
+    colors = [COLORS[1 if flag or value < 0 else 0] for value, flag in zip(numbers, flags, strict=True)]
+    trace = go.Bar(
+        x=list(range(len(numbers))),
+        y=numbers,
+        customdata=[escaped(text) for text in details],
+        hovertemplate="%{customdata}<extra></extra>",
+        marker={"color": colors, "opacity": [0.45 if flag else 0.8 for flag in flags]},
+    )
+    figure = blank_figure([trace], 210)
+    figure.update_xaxes(named_axis(names, most=16), showgrid=False)
+    figure.update_layout(bargap=0.08)
     return _chart(body, title, ["", "value", "detail"], table, captions, figure)
 
 
@@ -173,9 +233,42 @@ def plane_payload(
     **captions: Unpack[Captions],
 ) -> Payload:
     """Return a scatter plot of named points, (n, 2); `paths` are lists of points to join, in their group's color."""
+    import plotly.graph_objects as go
+
     kinds = list(groups) if groups is not None else [0] * len(names)
+    tooltips = details or names
     table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
-    figure = scatter_figure(points, names, details or names, kinds, group_names, paths)
+    traces: list[Any] = [
+        go.Scatter(
+            x=points[list(path), 0].tolist(),
+            y=points[list(path), 1].tolist(),
+            mode="lines",
+            line={"color": COLORS[place % 4], "width": 1.5},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        for place, path in enumerate(paths)
+    ]
+    for group in sorted(set(kinds)):
+        mine = [place for place, other in enumerate(kinds) if other == group]
+        traces.append(
+            go.Scatter(
+                x=points[mine, 0].tolist(),
+                y=points[mine, 1].tolist(),
+                mode="markers+text",
+                name=escaped(group_names[group]) if group < len(group_names) else "",
+                text=[escaped(short_name(names[place])) for place in mine],
+                textposition="top center",
+                customdata=[escaped(tooltips[place]) for place in mine],
+                hovertemplate="%{customdata}<extra></extra>",
+                marker={"color": COLORS[group % 4], "size": 9},
+            )
+        )
+    figure = blank_figure(traces, 400, legend=len(group_names) > 1)
+    figure.update_layout(dragmode="pan")
+    # One scale for both directions: distances are what the picture is about.
+    figure.update_xaxes(showticklabels=False, zeroline=False)
+    figure.update_yaxes(showticklabels=False, zeroline=False, scaleanchor="x")
     return _chart({}, title, ["", "first direction", "second direction"], table, captions, figure)
 
 
@@ -196,13 +289,35 @@ def lines_payload(
 
     `details`, a list for each series, are tooltips; `dashed` names reference lines; `extra_columns` extend the table.
     """
+    import plotly.graph_objects as go
+
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
     tooltips = details or [
         [f"{place_name} {place}, {name}: {_three_digits(v)}" for place, v in zip(places, values, strict=True)]
         for name, values in plain
     ]
-    figure = line_figure(places, plain, tooltips, place_name, dashed, low, high)
+    traces = [
+        go.Scatter(
+            x=list(range(len(places))),
+            y=list(values),
+            mode="lines+markers",
+            name=escaped(name),
+            customdata=[escaped(text) for text in tooltips[place]],
+            hovertemplate="%{customdata}<extra></extra>",
+            line={"color": COLORS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
+            marker={"size": 6},
+        )
+        for place, (name, values) in enumerate(plain)
+    ]
+    figure = blank_figure(traces, 300, legend=len(series) > 1)
+    figure.update_layout(dragmode="zoom")
+    figure.update_xaxes(named_axis(places, most=14), title_text=escaped(place_name), showgrid=False, zeroline=False)
+    seen = [value for _, values in plain for value in values if value is not None]
+    ends = [*seen, *(end for end in (low, high) if end is not None)]
+    if ends and (low is not None or high is not None):
+        margin = 0.04 * ((max(ends) - min(ends)) or 1.0)
+        figure.update_yaxes(range=[min(ends) - margin, max(ends) + margin])
     return _chart({}, title, [place_name, *(name for name, _ in plain)], table, captions, figure, extra_columns)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import Matrix, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.figures.strips import ScoreRow, scores_payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload, words_row
 from bertviz_lab.tokenization import Encoding
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -67,13 +67,7 @@ def surprisal_payload(
                 "none",
                 ["" if np.isnan(p) else f"{p:.1%}" for p in probabilities],
             ),
-            ScoreRow(
-                "expected",
-                "The top prediction in its place, where it differs",
-                [None] * len(predictions),
-                "none",
-                predictions,
-            ),
+            words_row("expected", "The top prediction in its place, where it differs", predictions),
         ],
         title="Surprisal of each token",
         sentence="Each token is masked in turn, with the later pieces of its word; darker means higher surprisal.",

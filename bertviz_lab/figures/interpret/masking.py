@@ -156,16 +156,15 @@ def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
         values[position_loss.position] = position_loss.loss
         predictions[position_loss.position] = position_loss.guess.token
         probabilities[position_loss.position] = f"{position_loss.probability:.1%}"
-    blank = [None] * length
     return scores_payload(
         masked.encoding,
         [
-            ScoreRow("input", "The model's input", blank, "none", list(masked.input_tokens)),
+            words_row("input", "The model's input", list(masked.input_tokens)),
             ScoreRow(
                 "loss", "-log of the probability of the true token, in nats; only selected positions count", values
             ),
-            ScoreRow("probability", "Of the true token", blank, "none", probabilities),
-            ScoreRow("prediction", "The model's top prediction", blank, "none", predictions),
+            words_row("probability", "Of the true token", probabilities),
+            words_row("prediction", "The model's top prediction", predictions),
         ],
         title="MLM loss of this text" if losses.mean is None else f"MLM loss of this text: {losses.mean:.2f} nats",
         sentence="Only selected positions enter the MLM loss; it is their mean.",
