@@ -9,6 +9,7 @@ import pytest
 import transformers
 
 from bertviz_lab.config import PRESETS, RECIPES, BertConfig, FinetuneConfig, PretrainConfig, parse_duration, run_config
+from bertviz_lab.config.options import from_form, grouped_options, in_page_words, options_of
 from bertviz_lab.errors import InputError
 
 
@@ -165,11 +166,35 @@ def test_a_config_cannot_be_changed():
 # Pretraining
 
 
-def test_every_option_of_pretraining_has_a_help_text_and_a_default_that_it_accepts():
-    config = PretrainConfig(corpus=("book.txt",))
-    for field in dataclasses.fields(config):
+@pytest.mark.parametrize("kind", [PretrainConfig, FinetuneConfig])
+def test_every_option_is_declared_once_for_the_command_line_and_the_page(kind):
+    labels = [field.metadata["label"] for field in dataclasses.fields(kind)]
+    assert len(set(labels)) == len(labels)
+    for field in dataclasses.fields(kind):
         assert field.metadata["help"]
-    assert config.preset in PRESETS
+        assert not field.metadata["help"].endswith(".")
+        assert field.metadata["titles"].keys() <= set(field.metadata["choices"])
+    by_group = [field.name for fields in grouped_options(kind).values() for field in fields]
+    assert sorted(by_group) == sorted(field.name for field in dataclasses.fields(kind))
+    assert next(iter(grouped_options(kind, "page"))) == "Model and training"
+    assert not {"corpus", "train", "threads", "temperature"} & {field.name for field in options_of(kind, "page")}
+
+
+def test_a_form_leaves_emptied_fields_to_the_recipe_and_its_numbers_may_be_text():
+    sent = {"steps": "500", "learning_rate": " 1e-3 ", "seq_len": 64.0, "text_field": "", "layers": "", "warmup": None}
+    assert from_form(PretrainConfig, sent) == {"steps": 500, "learning_rate": 1e-3, "seq_len": 64, "layers": None}
+    untouched = {field.name: field.default for field in options_of(PretrainConfig, "page")}
+    assert PretrainConfig(corpus=("x",), **from_form(PretrainConfig, untouched)) == PretrainConfig(corpus=("x",))
+    for value in ("many", [1], {"a": 1}):
+        with pytest.raises(InputError, match='"Max sequence length" must be a number'):
+            from_form(PretrainConfig, {"seq_len": value})
+    with pytest.raises(InputError, match='"Time budget" is too long: it has at most 500 characters'):
+        from_form(PretrainConfig, {"time_budget": "9" * 501})
+
+
+def test_a_message_for_the_page_has_labels_in_place_of_flags():
+    words = in_page_words(PretrainConfig, "--short-seq-len 9 is longer than --seq-len; go on with --resume.")
+    assert words == '"Initial sequence length" 9 is longer than "Max sequence length"; go on with "Resume training".'
 
 
 def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused():
@@ -207,8 +232,6 @@ def test_an_option_that_is_needed_may_not_be_empty(name):
         ({"optimizer": "sgd"}, "--optimizer must be one of adamw, muon"),
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
         ({"corpus": ()}, "Name at least one text"),
-        ({"corpus": "book.txt"}, "Name at least one text"),
-        ({"corpus": Path("book.txt")}, "--corpus takes a list of files"),
         ({"corpus": (3,)}, "--corpus takes a list of files"),
         ({"lowercase": "no"}, "lowercase must be True or False, not 'no'"),
     ],
@@ -223,7 +246,9 @@ def test_the_settings_of_a_run_go_to_a_file_and_back():
     assert PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
-def test_files_may_be_a_list_and_paths():
+def test_files_may_be_one_name_a_list_and_paths():
+    assert PretrainConfig(corpus="sample:tiny-town").corpus == ("sample:tiny-town",)
+    assert FinetuneConfig(train=Path("a.csv"), eval="b.csv").train == ("a.csv",)
     config = PretrainConfig(corpus=[Path("books") / "a.txt", "sample:tiny-town"])
     assert config == PretrainConfig(corpus=(str(Path("books") / "a.txt"), "sample:tiny-town"))
     assert PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
@@ -312,10 +337,8 @@ def test_settings_that_do_not_go_together_are_refused(changes, message):
 # Fine-tuning
 
 
-def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_its_range():
-    config = FinetuneConfig(train=("a.csv",))
-    for field in dataclasses.fields(config):
-        assert field.metadata["help"]
+def test_every_option_of_fine_tuning_accepts_both_ends_of_its_range():
+    for field in dataclasses.fields(FinetuneConfig):
         low, high = field.metadata["low"], field.metadata["high"]
         if low is None:
             continue
@@ -332,9 +355,7 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
     ("changes", "message"),
     [
         ({"train": ()}, "Name at least one labeled file"),
-        ({"train": "a.csv"}, "--train takes a list of files"),
-        ({"eval": "a.csv"}, "--eval takes a list of files"),
-        ({"test": Path("a.csv")}, "--test takes a list of files"),
+        ({"eval": 3}, "--eval takes a list of files"),
         ({"random_baseline": 1}, "random_baseline must be True or False, not 1"),
         (
             {"task": "ner"},
@@ -343,6 +364,11 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, rates, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
+        (
+            {"grid": "small", "epochs": 2},
+            "--grid small has learning rates, batch sizes and epochs of its own",
+        ),
+        ({"grid": "paper", "learning_rate": 1e-3}, "leave --learning-rate out, or use --grid rates"),
         (
             {"gradient_accumulation_steps": 33},
             "--gradient-accumulation-steps 33 is more than the batch size, 32",
@@ -371,6 +397,7 @@ def test_a_file_of_another_version_is_read_for_what_is_known():
     body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
     del body["dropout"]
     assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)
+    assert run_config(body | {"grid": "small"}) == FinetuneConfig(train=("a.csv",), grid="small")
 
 
 def test_a_fine_tuning_that_goes_on_may_not_become_another():

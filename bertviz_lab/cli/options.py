@@ -1,13 +1,12 @@
 """The options that commands share; those of a training run are the fields of its config."""
 
 import argparse
+import dataclasses
 import os
-import types
-import typing
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bertviz_lab.config.options import options_of
+from bertviz_lab.config.options import grouped_options, kind_of
 
 #: Options of all commands that are files, folders, or names that may be those of folders.
 _PATHS = (
@@ -24,24 +23,31 @@ class AddCommand(Protocol):
 
 
 def add_options(parser: argparse._ActionsContainer, config: type, names: Sequence[str] = ()) -> None:
-    """Add a flag for each field of a config (or for `names`); an option that is not given is not set."""
-    hints = typing.get_type_hints(config)
-    for field in options_of(config):
-        if names and field.name not in names:
-            continue
-        flag, hint = "--" + field.name.replace("_", "-"), hints[field.name]
-        kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
-        default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
-        keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": field.metadata["help"] + default}
-        if hint is bool:
-            keywords["action"] = argparse.BooleanOptionalAction
-        elif typing.get_origin(hint) is tuple:
-            keywords |= {"nargs": "+", "metavar": "FILE"}
-        else:
-            keywords |= {"type": kinds[0] if isinstance(kinds[0], type) else str, "metavar": field.name.upper()}
-            if field.metadata["choices"]:
-                keywords["metavar"] = "{" + ",".join(field.metadata["choices"]) + "}"
-        parser.add_argument(flag, **keywords)
+    """Add a flag for each field of a config under the heading of its group, or without headings for `names` alone.
+
+    An option that is not given is not set.
+    """
+    for title, fields in grouped_options(config, "page", "command line").items():
+        group = parser if names else parser.add_argument_group(title)
+        for field in fields:
+            if not names or field.name in names:
+                _add_option(group, field, kind_of(config, field.name))
+
+
+def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any], kind: type) -> None:
+    default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
+    label, words = field.metadata["label"], field.name.replace("_", " ")
+    term = "" if label.lower() == words else f"{label}: "  # the standard term, where the flag has another name
+    help = f"{term}{field.metadata['help']}{default}".replace("%", "%%")
+    keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
+    if kind is bool:
+        keywords["action"] = argparse.BooleanOptionalAction
+    elif kind is tuple:
+        keywords |= {"nargs": "+", "metavar": "FILE"}
+    else:
+        choices = field.metadata["choices"]
+        keywords |= {"type": kind, "metavar": "{" + ",".join(choices) + "}" if choices else field.name.upper()}
+    group.add_argument("--" + field.name.replace("_", "-"), **keywords)
 
 
 def given_options(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:

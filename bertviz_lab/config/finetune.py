@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from bertviz_lab.config.model import PRESETS
+from bertviz_lab.config.model import PRESETS, SIZES
 from bertviz_lab.config.options import option
-from bertviz_lab.config.training import SHORTEST_SEQUENCE, TrainingConfig
+from bertviz_lab.config.training import COMMAND, OPTIMIZATION, RECIPE, REPORTING, SHORTEST_SEQUENCE, TrainingConfig
 from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
-#: How labelled files are read.
+#: How labeled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
 #: How files of texts without labels are read.
 READING_TEXTS = tuple(name for name in READING if name != "label")
@@ -35,10 +35,16 @@ GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
 }
 
 
+#: What those grids set.
+GRID_SETTINGS = ("learning_rate", "batch_size", "epochs")
+DATA, MAIN, PARSING = "Data", "Model and training", "Parsing options"
+LENGTH, RANDOM_INIT = "Sequence length", "Random initialization"
+
+
 def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
-    """Raises `InputError` where what a person has set would be overridden by the grid that they have set, too."""
+    """Raise `InputError` where a grid would override one of the settings that are `given`, too."""
     grid = given.get("grid")
-    for name in ("learning_rate", "batch_size", "epochs") if grid in GRIDS else ():
+    for name in GRID_SETTINGS if grid in GRIDS else ():
         if name in given:
             raise InputError(
                 f"--grid {grid} has learning rates, batch sizes and epochs of its own: leave "
@@ -57,90 +63,235 @@ class FinetuneConfig(TrainingConfig):
         "gradient_checkpointing threads checkpoint_every keep_checkpoints tracker".split()
     )
 
-    task: str = option("auto", "Task; auto infers it from the data", choices=("auto", *TASKS))
     train: tuple[str, ...] = option(
-        (), "Labeled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME"
+        (),
+        "Training files",
+        "Labeled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME",
+        group=DATA,
+        by=COMMAND,
     )
-    eval: tuple[str, ...] = option((), "Labeled validation files; without any, part of --train is held out")
+    eval: tuple[str, ...] = option(
+        (),
+        "Validation files",
+        "Labeled validation files; without any, part of --train is held out",
+        group=DATA,
+        by=COMMAND,
+    )
     test: tuple[str, ...] = option(
-        (), "Labeled files of a test set: scored once at the end by the chosen model, never used for any choice"
+        (),
+        "Test files",
+        "Labeled files of a test set: scored once at the end by the selected model, never used for any choice",
+        group=DATA,
+        by=COMMAND,
     )
-    model: str = option("wiki-tiny", "Model to start from: a folder, a shipped model, a hub id, or random")
-    epochs: int = option(4, "Passes over the training examples", low=1, high=1000)
-    seeds: int = option(1, "Number of random seeds to train with, to see the variance", low=1, high=100)
-    random_baseline: bool = option(False, "Also train the same model from random weights, as a baseline")
-    grid: str = option(
-        "none",
-        "Hyperparameter search: train every setting of a grid and keep the best; small and paper set learning rate, "
-        "batch size and epochs themselves",
-        choices=("none", "rates", *GRIDS),
+    model: str = option(
+        "wiki-tiny",
+        "Start from",
+        "Pretrained encoder that gets a new task head: a folder, a shipped model, a hub id, or random",
+        group=MAIN,
+    )
+    epochs: int = option(4, "Epochs", "Passes over the training examples", group=MAIN, low=1, high=1000)
+    seeds: int = option(
+        1, "Random seeds", "Number of random seeds to train with, to see the variance", group=MAIN, low=1, high=100
+    )
+    random_baseline: bool = option(
+        False,
+        "Random-weights baseline",
+        "Also train the same model from random weights, to see what pretraining is worth",
+        group=MAIN,
     )
 
-    text_a: str = option("", "Column of the text; inferred if empty")
-    text_b: str = option("", 'Column of the second text of a pair; inferred if empty, "none" for single texts')
-    label: str = option("", "Column of the label; inferred if empty")
-    delimiter: str = option("", "Delimiter of the table; inferred if empty")
-    header: str = option("auto", "Whether the first row holds column names", choices=("auto", "yes", "no"))
-    quoting: str = option("auto", "Whether cells are quoted", choices=("auto", "yes", "no"))
-    encoding: str = option("", "Encoding of the files, such as utf-8 or cp1252; detected if empty")
+    task: str = option(
+        "auto", "Task", "Task to train; auto infers it from the data", group=PARSING, choices=("auto", *TASKS)
+    )
+    text_a: str = option("", "Text column", "Column of the text; inferred if empty", group=PARSING)
+    text_b: str = option(
+        "",
+        "Second text column",
+        "Column of the second text of a pair; inferred if empty, none for single texts",
+        group=PARSING,
+    )
+    label: str = option("", "Label column", "Column of the label; inferred if empty", group=PARSING)
+    delimiter: str = option(
+        "", "Delimiter", "Delimiter of the table, such as a comma or tab; inferred if empty", group=PARSING
+    )
+    quoting: str = option(
+        "auto",
+        "Quoted cells",
+        "Whether cells are quoted; choose no if quotation marks are part of the texts",
+        group=PARSING,
+        choices=("auto", "yes", "no"),
+    )
+    header: str = option(
+        "auto",
+        "Header row",
+        "Whether the first row holds column names; auto infers it",
+        group=PARSING,
+        choices=("auto", "yes", "no"),
+    )
+    encoding: str = option(
+        "", "Encoding", "Encoding of the files, such as utf-8 or cp1252; detected if empty", group=PARSING
+    )
     eval_share: float = option(
-        0.1, "Validation split: fraction of the examples held out when --eval is not given", low=0.01, high=0.5
+        0.1,
+        "Validation split",
+        "Fraction of the examples held out if there is no validation file",
+        group=PARSING,
+        low=0.01,
+        high=0.5,
     )
     max_train_examples: int | None = option(
-        None, "Max training examples: a random subset of this size", low=2, high=100_000_000
+        None,
+        "Max training examples",
+        "Train on a random subset of this size; all if empty",
+        group=PARSING,
+        low=2,
+        high=100_000_000,
     )
 
-    batch_size: int = option(32, "Batch size: examples per optimizer step", low=1, high=4096)
+    batch_size: int = option(32, "Batch size", "Examples per optimizer step", group=OPTIMIZATION, low=1, high=4096)
+    warmup: float = option(
+        0.1,
+        "LR warm-up (fraction)",
+        "Fraction of the run over which the learning rate rises to its peak",
+        group=OPTIMIZATION,
+        low=0.0,
+        high=0.9,
+    )
+    dropout: float = option(
+        0.1, "Dropout", "Fraction of activations zeroed at random", group=OPTIMIZATION, low=0.0, high=0.9
+    )
+    class_weights: str = option(
+        "none",
+        "Class weights",
+        "Class weights in the loss; balanced upweights rare classes",
+        group=OPTIMIZATION,
+        choices=("none", "balanced"),
+    )
+    freeze_layers: int = option(
+        0,
+        "Frozen layers",
+        "Number of lowest layers, with the embeddings, that are not trained; 0 trains all",
+        group=OPTIMIZATION,
+        low=0,
+        high=48,
+    )
+    lora: int = option(
+        0,
+        "LoRA rank",
+        "Rank of LoRA adapters that are trained in place of the backbone (needs PEFT); 0 trains all of it",
+        group=OPTIMIZATION,
+        low=0,
+        high=256,
+    )
+    layerwise_lr_decay: float = option(
+        1.0,
+        "Layer-wise LR decay",
+        "Learning rate of each layer as a fraction of the layer above; 1 is off",
+        group=OPTIMIZATION,
+        low=0.1,
+        high=1.0,
+    )
     max_length: int | None = option(
         None,
-        "Max sequence length in tokens; by default 128, for question answering 384, at most the model's trained length",
+        "Max sequence length",
+        "In tokens; if empty 128, or 384 for question answering, but at most the model's trained length",
+        group=LENGTH,
         low=SHORTEST_SEQUENCE,
         high=512,
     )
     stride: int = option(
-        128, "Stride (overlap): tokens that consecutive windows of a long passage share", low=0, high=500
-    )
-    max_question_length: int = option(64, "Max question length in tokens", low=4, high=400)
-    warmup: float = option(0.1, "Learning-rate warm-up as a fraction of the run", low=0.0, high=0.9)
-    dropout: float = option(0.1, "Dropout", low=0.0, high=0.9)
-    layerwise_lr_decay: float = option(
-        1.0, "Layer-wise LR decay: learning rate of each layer as a fraction of the layer above", low=0.1, high=1.0
-    )
-    freeze_layers: int = option(
-        0, "Number of frozen layers from the bottom, with the embeddings; 0 trains all", low=0, high=48
-    )
-    lora: int = option(
-        0,
-        "Rank of LoRA adapters, which are trained in place of the backbone (needs PEFT); 0 trains all",
+        128,
+        "Stride (overlap)",
+        "Tokens that consecutive windows of a long passage share",
+        group=LENGTH,
         low=0,
-        high=256,
+        high=500,
     )
-    class_weights: str = option(
-        "none", "Class weights in the loss; balanced weighs rare classes up", choices=("none", "balanced")
+    max_question_length: int = option(
+        64,
+        "Max question length",
+        "Max question length in tokens; longer questions are truncated",
+        group=LENGTH,
+        low=4,
+        high=400,
+        by=COMMAND,
+    )
+    metric: str = option(
+        "auto",
+        "Model selection metric",
+        "Keep the checkpoint with the best score by this metric",
+        group=REPORTING,
+        choices=METRIC_NAMES,
+    )
+    evals_per_epoch: int = option(
+        2,
+        "Evaluations per epoch",
+        "How often the held-out set is evaluated in an epoch",
+        group=REPORTING,
+        low=1,
+        high=1000,
+    )
+    patience: int = option(
+        0,
+        "Early-stopping patience",
+        "Evaluations without improvement before stopping; 0 is off",
+        group=REPORTING,
+        low=0,
+        high=1000,
+    )
+    grid: str = option(
+        "none",
+        "Hyperparameter search",
+        "Train every setting of a grid and keep the best: 3 learning rates (rates), or 6 (small) or 18 (paper) "
+        "settings of learning rate, batch size and epochs",
+        group=REPORTING,
+        choices=("none", "rates", *GRIDS),
     )
     thresholds: str = option(
         "one",
+        "Decision thresholds",
         "Decision threshold of several labels, chosen on the validation set: one for all, or one per label",
+        group=REPORTING,
         choices=("one", "per-label"),
     )
-    metric: str = option("auto", "Model selection metric", choices=METRIC_NAMES)
-    evals_per_epoch: int = option(2, "Evaluations per epoch", low=1, high=1000)
-    patience: int = option(0, "Early-stopping patience: evaluations without improvement; 0 is off", low=0, high=1000)
-    preset: str = option("tiny", "Model size for random initialization", choices=tuple(PRESETS))
-    like: str = option("", "Random initialization with the architecture and tokenizer of this model")
-    vocab_size: int = option(8192, "Vocabulary size for random initialization", low=64, high=100_000)
-    keep_checkpoints: int = option(1, "Number of latest checkpoints to keep", low=1, high=1000)
+    keep_checkpoints: int = option(
+        1, "Checkpoints kept", "Number of latest checkpoints to keep", group=REPORTING, low=1, high=1000, by=RECIPE
+    )
     snapshot_room: int = option(
         100,
+        "Room for snapshots",
         "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
+        group=REPORTING,
         low=0,
         high=1_000_000,
+        by=COMMAND,
+    )
+    preset: str = option(
+        "tiny",
+        "Model size",
+        "Layers x hidden size, for random initialization",
+        group=RANDOM_INIT,
+        choices=tuple(PRESETS),
+        titles=SIZES,
+    )
+    vocab_size: int = option(
+        8192, "Vocabulary size", "Vocabulary size for random initialization", group=RANDOM_INIT, low=64, high=100_000
+    )
+    like: str = option(
+        "",
+        "Like",
+        "Random initialization with the architecture and tokenizer of this model",
+        group=RANDOM_INIT,
+        by=COMMAND,
     )
 
     def __post_init__(self) -> None:
         if not self.train:
             raise InputError("Name at least one labeled file, for example --train reviews.csv.")
         super().__post_init__()
+        changed = {name for name in GRID_SETTINGS if getattr(self, name) != getattr(FinetuneConfig, name)}
+        require_no_overridden_setting(dict.fromkeys(changed) | {"grid": self.grid})
         if self.lora and (self.freeze_layers or self.layerwise_lr_decay != 1.0 or self.model == RANDOM):
             raise InputError(
                 "--lora trains adapters of a model's layers: it goes with no --freeze-layers, --layerwise-lr-decay or "
@@ -161,6 +312,12 @@ class FinetuneConfig(TrainingConfig):
     def reading(self) -> dict[str, Any]:
         """How the files are to be read, for `data.formats.read`."""
         return {name: getattr(self, name) for name in READING}
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Self:
+        """As `TrainingConfig.from_dict`; older runs may hold settings that their grid overrode."""
+        overridden = GRID_SETTINGS if body.get("grid") in GRIDS else ()
+        return super().from_dict({name: value for name, value in body.items() if name not in overridden})
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "finetune", **super().to_dict()}

@@ -194,7 +194,7 @@ class Limits:
 
     @property
     def labelled_bytes(self) -> int:
-        """The text in a visitor's labelled files, unpacked."""
+        """The text in a visitor's labeled files, unpacked."""
         return 2 * self.upload_bytes
 
     @property

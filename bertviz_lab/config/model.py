@@ -24,6 +24,9 @@ PRESETS: dict[str, tuple[int, int, int]] = {
     "large": (24, 1024, 16),
 }
 
+#: What the sizes are called on the page.
+SIZES = {name: f"{name} {layers} x {width}" for name, (layers, width, _) in PRESETS.items()}
+
 #: The names of the published models whose sizes are presets: "bert-base-uncased", with its vocabulary of 30,522.
 _PUBLISHED = re.compile(r"bert-(?P<size>base|large)-(?P<case>cased|uncased)")
 

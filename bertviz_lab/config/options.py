@@ -1,30 +1,66 @@
-"""What a setting needs besides its value: a sentence of help, its choices and its bounds."""
+"""The declaration of a setting, which command line, page and documentation are drawn from."""
 
 import dataclasses
 import difflib
 import math
 import os
+import types
+import typing
+from collections.abc import Mapping
 from dataclasses import Field, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+#: Who may set an option: everybody, the command line and Python, or recipes and Python alone.
+SetBy = Literal["page", "command line", "recipe"]
+_LONGEST = 500  # characters of a setting that a form sends
+
 
 def option(
     default: Any,
+    label: str,
     help: str,
     *,
-    label: str = "",
+    group: str,
     choices: tuple[str, ...] = (),
+    titles: Mapping[str, str] | None = None,
+    examples: tuple[str, ...] = (),
     low: float | None = None,
     high: float | None = None,
+    by: SetBy = "page",
 ) -> Any:
-    """A config field with what the command line and the page need to draw it."""
-    meta = {"help": help, "label": label, "choices": choices, "low": low, "high": high}
-    return field(default=default, metadata=meta)
+    """Declare a config field.
+
+    Args:
+        default: its value where none is given.
+        label: its name on the page.
+        help: a sentence without its full stop. Flags in it, such as --steps, become labels on the page.
+        group: the heading it is listed under in `--help` and on the page.
+        choices: the values that are allowed, if they are few.
+        titles: what a choice is called on the page, where its name does not explain it.
+        examples: values that the page suggests.
+        low: the smallest number that is allowed.
+        high: the largest number that is allowed.
+        by: who may set it.
+    """
+    return field(
+        default=default,
+        metadata={
+            "label": label,
+            "help": help,
+            "group": group,
+            "choices": choices,
+            "titles": titles or {},
+            "examples": examples,
+            "low": low,
+            "high": high,
+            "by": by,
+        },
+    )
 
 
 def plain(value: Any) -> Any:
@@ -56,6 +92,9 @@ def check_options(config: Any) -> None:
             matches = difflib.get_close_matches(str(value), meta["choices"], n=1)
             hint = f"; did you mean {matches[0]}?" if matches else "."
             raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
+        if isinstance(f.default, tuple) and isinstance(value, str):
+            value = (value,)
+            object.__setattr__(config, f.name, value)
         if isinstance(f.default, tuple) and not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
             raise InputError(f"{flag} takes a list of files.")
         is_default = value is None and f.default is None
@@ -66,9 +105,63 @@ def check_options(config: Any) -> None:
                 raise InputError(f"{flag} must be a whole number, not {value!r}.")
 
 
-def options_of(config: type["DataclassInstance"]) -> list[Field[Any]]:
-    """The fields of a config in the order in which people read them: its own, then those that all runs share."""
-    return sorted(dataclasses.fields(config), key=lambda field: field.name not in config.__annotations__)
+def options_of(config: type["DataclassInstance"], *by: SetBy) -> list[Field[Any]]:
+    """Return the fields of a config, its own before those that all runs share; only those set `by` these if given."""
+    fields = [f for f in dataclasses.fields(config) if not by or f.metadata["by"] in by]
+    own = list(config.__annotations__)
+    return sorted(fields, key=lambda f: own.index(f.name) if f.name in own else len(own))
+
+
+def grouped_options(config: type["DataclassInstance"], *by: SetBy) -> dict[str, list[Field[Any]]]:
+    """Return the fields of `options_of` by their group, both in declared order."""
+    groups: dict[str, list[Field[Any]]] = {}
+    for f in options_of(config, *by):
+        groups.setdefault(f.metadata["group"], []).append(f)
+    return groups
+
+
+def kind_of(config: type["DataclassInstance"], name: str) -> type:
+    """Return the type of a field's values other than None: bool, int, float, str or tuple."""
+    hint = typing.get_type_hints(config)[name]
+    kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType]
+    kind = kinds[0] if isinstance(hint, types.UnionType) else typing.get_origin(hint) or hint
+    return kind if isinstance(kind, type) else str
+
+
+def from_form(config: type["DataclassInstance"], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a form sent as arguments of the config.
+
+    An emptied field is left out, so that the recipe decides, or is None where that is allowed.
+    Raises `InputError` where a value has another type than its field.
+    """
+    fields = {f.name: f for f in dataclasses.fields(config)}
+    settings: dict[str, Any] = {}
+    for name, value in values.items():
+        f, kind = fields[name], kind_of(config, name)
+        if value is None or value == "":
+            if f.default is None:
+                settings[name] = None
+        elif kind is bool:
+            settings[name] = bool(value)
+        elif kind in (int, float):
+            try:
+                number = float(value)
+            except (TypeError, ValueError) as error:
+                message = f'"{f.metadata["label"]}" must be a number, not {str(value)[:40]!r}.'
+                raise InputError(message) from error
+            settings[name] = int(number) if kind is int and number.is_integer() else number
+        elif len(str(value)) > _LONGEST:
+            raise InputError(f'"{f.metadata["label"]}" is too long: it has at most {_LONGEST} characters.')
+        else:
+            settings[name] = str(value)
+    return settings
+
+
+def in_page_words(config: type["DataclassInstance"], message: str) -> str:
+    """Replace the flags of the command line in a message by the labels of the page."""
+    for f in sorted(dataclasses.fields(config), key=lambda f: -len(f.name)):
+        message = message.replace("--" + f.name.replace("_", "-"), f'"{f.metadata["label"]}"')
+    return message.replace("--resume", '"Resume training"')
 
 
 def is_number(value: object) -> bool:

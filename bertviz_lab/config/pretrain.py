@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
-from bertviz_lab.config.model import PRESETS, BertConfig
+from bertviz_lab.config.model import PRESETS, SIZES, BertConfig
 from bertviz_lab.config.options import option, parse_duration
-from bertviz_lab.config.training import SHORTEST_SEQUENCE, TrainingConfig
+from bertviz_lab.config.training import COMMAND, OPTIMIZATION, RECIPE, REPORTING, SHORTEST_SEQUENCE, TrainingConfig
 from bertviz_lab.errors import InputError
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
@@ -73,6 +73,18 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 
 
+#: What they are called on the page.
+RECIPE_TITLES = {
+    "lab": "The lab's own: causal-LM warm-up, short sequences and few layers first. For minutes on a small machine.",
+    "paper": "BERT (2018): MLM from the first step, long sequences, dropout. For days on many accelerators.",
+    "roberta": "RoBERTa (2019): MLM only, byte-level BPE, a higher learning rate. For days on many accelerators.",
+    "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
+    "electra": "ELECTRA (2020): a small generator fills masked tokens, the model detects which tokens were replaced.",
+}
+MAIN, CORPUS, SEQUENCES = "Model and training", "Corpus and objective", "Sequences and masking"
+ARCHITECTURE, DISTILLATION = "Architecture", "Distillation"
+
+
 @dataclass(frozen=True)
 class PretrainConfig(TrainingConfig):
     """Everything that decides a pretraining run; saved as the run's `config.json`, enough to repeat it.
@@ -88,128 +100,361 @@ class PretrainConfig(TrainingConfig):
 
     corpus: tuple[str, ...] = option(
         (),
+        "Corpus",
         "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, sample:docstrings, or "
         "dataset:NAME from the hub",
+        group=MAIN,
+        by=COMMAND,
     )
-    recipe: str = option("lab", "Supplies the defaults", choices=tuple(RECIPES))
-    preset: str = option("mini", "Model size: layers and hidden size", choices=tuple(PRESETS), label="Model size")
-    family: str = option(
-        "bert",
-        "Architecture: BERT, or one of its family, trained by its objective (docs/families.md)",
-        choices=FROM_SCRATCH,
-        label="Model family",
+    preset: str = option(
+        "mini",
+        "Model size",
+        "Layers x hidden size; a larger model learns more and trains more slowly",
+        group=MAIN,
+        choices=tuple(PRESETS),
+        titles=SIZES,
+    )
+    recipe: str = option(
+        "lab",
+        "Recipe",
+        "Defaults of the other options, which can still be changed",
+        group=MAIN,
+        choices=tuple(RECIPES),
+        titles=RECIPE_TITLES,
     )
     init_from: str = option(
-        "", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
+        "",
+        "Start from",
+        "Continue pretraining this model, with its tokenizer, instead of starting from random weights",
+        group=MAIN,
     )
-    width_factor: int = option(
-        1,
-        "Make the model of --init-from this many times as wide first; its predictions stay as they are",
-        low=1,
-        high=8,
+    time_budget: str = option(
+        "2m",
+        "Time budget",
+        "How long to train, such as 90s, 10m or 2h; ignored with --steps",
+        group=MAIN,
+        examples=("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h"),
     )
-    teacher: str = option(
-        "", "Distillation: the model to learn from, whose tokenizer is used (shipped, folder, hub id)"
-    )
-    distillation: str = option(
-        "soft-targets",
-        "What the student follows: soft MLM targets and hidden states (DistilBERT), or attention and value relations "
-        "of the last layer (MiniLM)",
-        choices=("soft-targets", "relations"),
-    )
-    temperature: float = option(2.0, "Temperature of the soft targets", low=0.1, high=100.0)
-    steps: int | None = option(None, "Optimizer steps; if not given, the time budget decides", low=1, high=10_000_000)
-    time_budget: str = option("2m", "How long to train, such as 90s, 10m or 2h; ignored with --steps")
+
     objective: str = option(
         "mlm+nsp",
-        "Pretraining objective: masked language modeling (MLM), alone or with next-sentence (NSP) or "
-        "sentence-order prediction (SOP), or ELECTRA's replaced-token detection (RTD)",
+        "Pretraining objective",
+        "Masked language modeling (MLM), alone or with next-sentence (NSP) or sentence-order prediction (SOP), or "
+        "ELECTRA's replaced-token detection (RTD)",
+        group=CORPUS,
         choices=("mlm+nsp", "mlm", "mlm+sop", "rtd"),
     )
-    generator_size: float = option(
-        0.25,
-        "Replaced-token detection: width of the generator as a fraction of the model's",
-        low=0.05,
-        high=1.0,
+    documents: str = option(
+        "auto",
+        "Document boundary",
+        "What ends a document: a blank line or the end of a file; auto infers it",
+        group=CORPUS,
+        choices=("auto", "blank-line", "file"),
     )
-    vocab_size: int = option(8192, "Vocabulary size of the tokenizer to be trained", low=64, high=100_000)
-    tokenizer: str = option("", "Folder of an existing tokenizer, instead of training one")
-    algorithm: Literal["wordpiece", "bpe"] = option(
-        "wordpiece", "Tokenizer: WordPiece or byte-level BPE", choices=("wordpiece", "bpe")
+    text_field: str = option(
+        "",
+        "Text column",
+        "Column or field of a table, such as .csv or .jsonl, that holds the text; inferred if empty",
+        group=CORPUS,
     )
-    lowercase: bool = option(True, "Lowercase and strip accents (uncased)")
-    documents: str = option("auto", "Document boundary", choices=("auto", "blank-line", "file"))
     streaming: bool = option(
-        False, "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order"
+        False,
+        "Streaming",
+        "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order",
+        group=CORPUS,
+        by=COMMAND,
     )
     held_out_documents: int = option(
-        1000, "With --streaming: how many of the first documents are held out", low=2, high=100_000
+        1000,
+        "Held-out documents",
+        "With --streaming: how many of the first documents are held out",
+        group=CORPUS,
+        low=2,
+        high=100_000,
+        by=COMMAND,
     )
-    text_field: str = option("", "Column or field of a table that holds the text; inferred if empty")
-    seq_len: int = option(128, "Max sequence length in tokens", low=SHORTEST_SEQUENCE, high=512)
-    short_seq_len: int = option(
-        32, "Sequence length of the first part of a run; 0 uses --seq-len throughout", low=0, high=512
+    algorithm: Literal["wordpiece", "bpe"] = option(
+        "wordpiece",
+        "Tokenizer algorithm",
+        "WordPiece as in BERT, or byte-level BPE as in RoBERTa",
+        group=CORPUS,
+        choices=("wordpiece", "bpe"),
     )
-    short_share: float = option(0.45, "Fraction of the run that uses the shorter sequences", low=0.0, high=1.0)
-    batch_size: int = option(16, "Batch size: sequences per optimizer step", low=1, high=65_536)
+    vocab_size: int = option(
+        8192,
+        "Vocabulary size",
+        "Number of tokens (words and subwords) that the tokenizer learns from the corpus",
+        group=CORPUS,
+        low=64,
+        high=100_000,
+    )
+    lowercase: bool = option(
+        True,
+        "Lowercase and strip accents",
+        "Train an uncased model, which has fewer distinct words to learn",
+        group=CORPUS,
+    )
+    tokenizer: str = option(
+        "",
+        "Tokenizer",
+        "Folder of an existing tokenizer, instead of training one",
+        group=CORPUS,
+        by=COMMAND,
+    )
+
     causal_share: float = option(
         0.2,
-        "Causal-LM warm-up: fraction of the run, at its start, that trains next-token prediction",
+        "Causal-LM warm-up (fraction)",
+        "Fraction of the run, at its start, that trains next-token prediction; 0 trains MLM from the first step",
+        group=SEQUENCES,
         low=0.0,
         high=0.9,
     )
-    shallow_share: float = option(
-        0.75,
-        "Progressive stacking: fraction of the run that trains part of the layers, first a quarter, then half of them",
-        low=0.0,
-        high=0.95,
-    )
-    unigram_bias: bool = option(
-        True, "Unigram bias: the bias of the MLM head begins as the log frequencies of the tokens, instead of zero"
-    )
     mask_probability: float = option(
-        0.3, "Fraction of the tokens selected for prediction (the paper: 0.15)", low=0.01, high=0.9
+        0.3,
+        "Masking probability",
+        "Fraction of the tokens selected for prediction (the paper: 0.15)",
+        group=SEQUENCES,
+        low=0.01,
+        high=0.9,
     )
     masking: str = option(
         "dynamic",
+        "Static or dynamic masking",
         "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
+        group=SEQUENCES,
         choices=("dynamic", "static"),
     )
     mask_split: str = option(
-        "80/10/10", "Percent of the selected tokens: [MASK] / random token / unchanged", choices=("80/10/10", "100/0/0")
+        "80/10/10",
+        "Mask / random / unchanged",
+        "Percent of the selected tokens that become [MASK], a random token, or stay (the paper: 80/10/10)",
+        group=SEQUENCES,
+        choices=("80/10/10", "100/0/0"),
     )
-    whole_word: bool = option(False, "Whole-word masking: mask all subwords of a word together")
-    span_masking: bool = option(False, "Span masking: mask spans of up to ten adjacent words, as in SpanBERT")
-    short_seq_probability: float = option(0.1, "Fraction of examples that are shortened at random", low=0.0, high=1.0)
-    layers: int | None = option(None, "Number of layers; by default those of --preset", low=1, high=48)
-    heads: int | None = option(None, "Attention heads per layer; by default those of --preset", low=1, high=64)
-    share_layers: bool = option(False, "Cross-layer parameter sharing, as in ALBERT")
-    segment_embeddings: bool = option(True, "Add segment (token type) embeddings")
-    position_embeddings: bool = option(True, "Add position embeddings")
-    bidirectional: bool = option(True, "Bidirectional self-attention; without it a causal mask, as in GPT")
+    whole_word: bool = option(False, "Whole-word masking", "Mask all subwords of a word together", group=SEQUENCES)
+    span_masking: bool = option(
+        False, "Span masking", "Mask spans of up to ten adjacent words, as in SpanBERT", group=SEQUENCES
+    )
+    seq_len: int = option(
+        128,
+        "Max sequence length",
+        "In tokens; longer sequences have more context and take more time",
+        group=SEQUENCES,
+        low=SHORTEST_SEQUENCE,
+        high=512,
+    )
+    short_seq_len: int = option(
+        32,
+        "Initial sequence length",
+        "In tokens; shorter sequences train faster at first, and 0 uses --seq-len throughout",
+        group=SEQUENCES,
+        low=0,
+        high=512,
+    )
+    short_share: float = option(
+        0.45,
+        "Short-sequence phase (fraction)",
+        "Fraction of the run that uses --short-seq-len",
+        group=SEQUENCES,
+        low=0.0,
+        high=1.0,
+    )
+    short_seq_probability: float = option(
+        0.1,
+        "Short-sequence probability",
+        "Fraction of examples shortened at random, so that the model is trained on short inputs too",
+        group=SEQUENCES,
+        low=0.0,
+        high=1.0,
+        by=COMMAND,
+    )
+
+    batch_size: int = option(
+        16,
+        "Batch size",
+        "Sequences per optimizer step; larger batches are less noisy and slower",
+        group=OPTIMIZATION,
+        low=1,
+        high=65_536,
+    )
     optimizer: str = option(
-        "muon", "Optimizer: AdamW, or Muon for the encoder's matrices and AdamW for the rest", choices=("adamw", "muon")
+        "muon",
+        "Optimizer",
+        "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest",
+        group=OPTIMIZATION,
+        choices=("adamw", "muon"),
+    )
+    shallow_share: float = option(
+        0.75,
+        "Progressive stacking (fraction)",
+        "Fraction of the run that trains a quarter, then half of the layers, in faster steps",
+        group=OPTIMIZATION,
+        low=0.0,
+        high=0.95,
+    )
+    warmup: float = option(
+        0.06,
+        "LR warm-up (fraction)",
+        "Fraction of the run over which the learning rate rises to its peak",
+        group=OPTIMIZATION,
+        low=0.0,
+        high=0.9,
+    )
+    dropout: float = option(
+        0.0,
+        "Dropout",
+        "Fraction of activations zeroed at random (the paper: 0.1)",
+        group=OPTIMIZATION,
+        low=0.0,
+        high=0.9,
+    )
+    adam_beta2: float = option(
+        0.98,
+        "Adam beta2",
+        "Decay rate of AdamW's second-moment estimate (the paper: 0.999)",
+        group=OPTIMIZATION,
+        low=0.5,
+        high=0.99999,
+        by=RECIPE,
+    )
+    unigram_bias: bool = option(
+        True,
+        "Unigram bias",
+        "Start the bias of the MLM head at the log frequencies of the tokens, instead of zero",
+        group=OPTIMIZATION,
+        by=COMMAND,
     )
     compile: bool = option(
-        False, "Compile the layers with torch.compile: a minute before the first steps, and faster ones on a GPU"
+        False,
+        "Compile",
+        "Compile the layers with torch.compile: a minute before the first steps, and faster ones on a GPU",
+        group=OPTIMIZATION,
+        by=COMMAND,
     )
-    warmup: float = option(0.06, "Learning-rate warm-up as a fraction of the run", low=0.0, high=0.9)
-    adam_beta2: float = option(
-        0.98, "Adam beta2: decay rate of the second-moment estimate (the paper: 0.999)", low=0.5, high=0.99999
+
+    family: str = option(
+        "bert",
+        "Model family",
+        "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it (docs/families.md)",
+        group=ARCHITECTURE,
+        choices=FROM_SCRATCH,
     )
-    dropout: float = option(0.0, "Dropout (the paper: 0.1)", low=0.0, high=0.9)
-    eval_every: float = option(15.0, "Seconds between evaluations on the held-out set", low=0.1, high=86_400.0)
-    keep_checkpoints: int = option(2, "Number of latest checkpoints to keep, besides the best", low=1, high=1000)
+    layers: int | None = option(
+        None, "Layers", "Number of layers; if empty, those of --preset", group=ARCHITECTURE, low=1, high=48
+    )
+    heads: int | None = option(
+        None,
+        "Attention heads per layer",
+        "Number of heads that split the hidden size equally; if empty, those of --preset",
+        group=ARCHITECTURE,
+        low=1,
+        high=64,
+    )
+    share_layers: bool = option(
+        False,
+        "Parameter sharing across layers",
+        "Use the same weights in all layers, as in ALBERT: fewer parameters, the same compute",
+        group=ARCHITECTURE,
+    )
+    segment_embeddings: bool = option(
+        True,
+        "Segment embeddings",
+        "Distinguish sentence A from sentence B by segment (token type) embeddings",
+        group=ARCHITECTURE,
+    )
+    position_embeddings: bool = option(
+        True, "Position embeddings", "Mark the order of the tokens by position embeddings", group=ARCHITECTURE
+    )
+    bidirectional: bool = option(
+        True,
+        "Bidirectional attention",
+        "Let each token attend to both sides; off uses a causal mask, as in GPT",
+        group=ARCHITECTURE,
+    )
+    width_factor: int = option(
+        1,
+        "Width factor",
+        "Make the model of --init-from this many times as wide first; its predictions stay the same",
+        group=ARCHITECTURE,
+        low=1,
+        high=8,
+        by=COMMAND,
+    )
+    generator_size: float = option(
+        0.25,
+        "Generator size",
+        "Width of the generator of replaced-token detection as a fraction of the model's",
+        group=ARCHITECTURE,
+        low=0.05,
+        high=1.0,
+        by=COMMAND,
+    )
+
+    teacher: str = option(
+        "",
+        "Teacher",
+        "Model to learn from, whose tokenizer is used (shipped, folder, hub id)",
+        group=DISTILLATION,
+        by=COMMAND,
+    )
+    distillation: str = option(
+        "soft-targets",
+        "Distillation",
+        "What the student learns from: soft MLM targets and hidden states (DistilBERT), or attention and value "
+        "relations of the last layer (MiniLM)",
+        group=DISTILLATION,
+        choices=("soft-targets", "relations"),
+        by=COMMAND,
+    )
+    temperature: float = option(
+        2.0, "Temperature", "Temperature of the soft targets", group=DISTILLATION, low=0.1, high=100.0, by=RECIPE
+    )
+
+    steps: int | None = option(
+        None,
+        "Steps",
+        "Optimizer steps; if empty, --time-budget decides",
+        group=REPORTING,
+        low=1,
+        high=10_000_000,
+    )
+    eval_every: float = option(
+        15.0,
+        "Evaluate every",
+        "Seconds between evaluations on the held-out set",
+        group=REPORTING,
+        low=0.1,
+        high=86_400.0,
+        by=COMMAND,
+    )
+    probes: bool = option(
+        True,
+        "Minimal-pair probes",
+        "Test during training whether the model prefers the correct sentence of each minimal pair",
+        group=REPORTING,
+    )
+    keep_checkpoints: int = option(
+        2,
+        "Checkpoints kept",
+        "Number of latest checkpoints to keep, besides the best",
+        group=REPORTING,
+        low=1,
+        high=1000,
+        by=RECIPE,
+    )
     snapshot_room: int = option(
         200,
+        "Room for snapshots",
         "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
+        group=REPORTING,
         low=0,
         high=1_000_000,
+        by=COMMAND,
     )
-    probes: bool = option(True, "Score minimal-pair probes at each snapshot")
 
     def __post_init__(self) -> None:
-        if isinstance(self.corpus, str) or not self.corpus:
+        if not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         super().__post_init__()
         if self.objective == "rtd" and self.family not in ("bert", "electra"):

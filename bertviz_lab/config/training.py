@@ -5,11 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bertviz_lab.config.options import check_options, option, plain
+from bertviz_lab.config.options import SetBy, check_options, option, plain
 from bertviz_lab.errors import InputError
 
 #: The smallest max sequence length: the special tokens, and a word or two of each text.
 SHORTEST_SEQUENCE = 8
+#: Headings of options that pretraining and fine-tuning share.
+OPTIMIZATION, REPORTING = "Optimization", "Evaluation and checkpoints"
+COMMAND: SetBy = "command line"
+RECIPE: SetBy = "recipe"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,26 +24,72 @@ class TrainingConfig:
     adjustable: ClassVar[frozenset[str]]
 
     batch_size: int
+    learning_rate: float | None = option(
+        None,
+        "Peak learning rate",
+        "Highest learning rate of the run; if empty, one suited to the model size",
+        group=OPTIMIZATION,
+        low=1e-7,
+        high=1.0,
+    )
+    weight_decay: float = option(
+        0.01,
+        "Weight decay",
+        "Decoupled weight decay of AdamW, on all but biases and LayerNorm",
+        group=OPTIMIZATION,
+        low=0.0,
+        high=1.0,
+    )
+    max_grad_norm: float = option(
+        1.0,
+        "Gradient clipping (max norm)",
+        "Scale down gradients with a larger norm than this",
+        group=OPTIMIZATION,
+        low=1e-3,
+        high=1000.0,
+    )
     gradient_accumulation_steps: int = option(
-        1, "Gradient accumulation: micro-batches per optimizer step, to use less memory", low=1, high=4096
+        1,
+        "Gradient accumulation",
+        "Micro-batches of an optimizer step, which take less memory",
+        group=OPTIMIZATION,
+        low=1,
+        high=4096,
     )
     gradient_checkpointing: bool = option(
-        False, "Gradient checkpointing: keep less in memory and compute each layer twice, a third slower"
+        False,
+        "Gradient checkpointing",
+        "Keep less in memory and compute each layer twice: the same result, a third slower",
+        group=OPTIMIZATION,
     )
-    learning_rate: float | None = option(
-        None, "Peak learning rate; by default one suited to the model size", low=1e-7, high=1.0
-    )
-    weight_decay: float = option(0.01, "AdamW weight decay, on all but biases and LayerNorm", low=0.0, high=1.0)
-    max_grad_norm: float = option(1.0, "Gradient clipping: max norm", low=1e-3, high=1000.0)
     precision: str = option(
         "auto",
-        "Floating-point precision; auto picks the fastest that the hardware supports",
+        "Precision",
+        "Floating-point format; auto picks the fastest that the hardware supports",
+        group=OPTIMIZATION,
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    seed: int = option(0, "Seed of every random stream", low=0, high=2**31 - 1)
-    threads: int = option(0, "CPU threads; 0 takes all cores", low=0, high=1024)
-    checkpoint_every: float = option(60.0, "Seconds between checkpoints", low=0.1, high=86_400.0)
-    tracker: str = option("", "Also log to this tracker, such as tensorboard, by its name in Accelerate")
+    seed: int = option(
+        0,
+        "Seed",
+        "Seed of every random stream: the same seed repeats the same run",
+        group=REPORTING,
+        low=0,
+        high=2**31 - 1,
+    )
+    checkpoint_every: float = option(
+        60.0, "Checkpoint every", "Seconds between checkpoints", group=REPORTING, low=0.1, high=86_400.0, by=COMMAND
+    )
+    tracker: str = option(
+        "",
+        "Tracker",
+        "Also log to this tracker, such as tensorboard, by its name in Accelerate",
+        group=REPORTING,
+        by=COMMAND,
+    )
+    threads: int = option(
+        0, "Threads", "CPU threads; 0 uses all cores", group=OPTIMIZATION, low=0, high=1024, by=COMMAND
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

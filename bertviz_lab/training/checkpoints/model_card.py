@@ -180,7 +180,7 @@ def _command(name: str, config: RunConfig) -> str:
 def _arguments(config: RunConfig) -> Iterator[str]:
     """The options that differ from their defaults, as they are typed; a recipe's own are defaults too."""
     recipe = RECIPES[config.recipe] if isinstance(config, PretrainConfig) else {}
-    for field in options_of(type(config)):
+    for field in options_of(type(config), "page", "command line"):
         name, value, flag = field.name, getattr(config, field.name), field.name.replace("_", "-")
         if value is None or value == recipe.get(name, field.default):
             continue

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import Field
@@ -10,25 +9,22 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.config import PRESETS
-from bertviz_lab.errors import InputError
+from bertviz_lab.config.options import kind_of
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.ui.forms.options import HELP, LABELS, RECIPES
 
-_LONGEST = 500  # characters of a setting
 _FEW = 6  # choices that fit side by side
-_TIMES = ("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h")
 
 
 def draw(config: type, names: Sequence[str], defaults: Mapping[str, Any], *, prefix: str = "option") -> dict[str, Any]:
     """One input for each field: {field name: component}, rendered where this is called; `prefix` begins their ids."""
     hints, fields = typing.get_type_hints(config), {f.name: f for f in dataclasses.fields(config)}
     return {
-        name: control(fields[name], hints[name], defaults.get(name, fields[name].default), prefix) for name in names
+        name: control(config, fields[name], hints[name], defaults.get(name, fields[name].default), prefix)
+        for name in names
     }
 
 
-def control(field: Field[Any], hint: Any, value: Any, prefix: str = "option") -> Any:
+def control(config: type, field: Field[Any], hint: Any, value: Any, prefix: str = "option") -> Any:
     """The input that suits a field's type, choices and bounds."""
     meta = field.metadata
     common: dict[str, Any] = {
@@ -38,18 +34,17 @@ def control(field: Field[Any], hint: Any, value: Any, prefix: str = "option") ->
         "min_width": 240,
     }
     if field.name == "preset":
-        sizes = [(f"{name} {layers} x {width}", name) for name, (layers, width, _) in PRESETS.items()]
-        return gr.Radio(sizes, value=value, **common)
+        return gr.Radio([(title, name) for name, title in meta["titles"].items()], value=value, **common)
     if field.name == "recipe":
-        return gr.Radio([(RECIPES[name], name) for name in meta["choices"]], value=value, **common)
+        return gr.Radio([(title, name) for name, title in meta["titles"].items()], value=value, **common)
     if field.name == "time_budget":
-        return gr.Dropdown(list(_TIMES), value=value, allow_custom_value=True, **common)
+        return gr.Dropdown(list(meta["examples"]), value=value, allow_custom_value=True, **common)
     if meta["choices"]:
         kind = gr.Radio if len(meta["choices"]) <= _FEW else gr.Dropdown
         return kind(list(meta["choices"]), value=value, **common)
     if hint is bool:
         return gr.Checkbox(value=value, **common)
-    kinds = _kinds(hint)
+    kinds = (kind_of(config, field.name),)
     if (int in kinds or float in kinds) and value is not None:
         # Bounds are checked by the config, whose sentence says more than a red frame.
         return gr.Number(value=value, precision=0 if int in kinds else None, **common)
@@ -78,55 +73,11 @@ def followed(values: Sequence[Any], advice: str, advised: Mapping[str, Any]) -> 
     ]
 
 
-def collect(config: type, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """What came back from the page as arguments of the config.
-
-    A field that was emptied is left out, so that the recipe decides, or is None where it may be empty.
-    Raises `InputError` where a value is of another kind than its field.
-    """
-    hints, fields = typing.get_type_hints(config), {f.name: f for f in dataclasses.fields(config)}
-    settings: dict[str, Any] = {}
-    for name, value in zip(names, values, strict=True):
-        field, kinds = fields[name], _kinds(hints[name])
-        if value is None or value == "":
-            if field.default is None:
-                settings[name] = None
-        elif bool in kinds:
-            settings[name] = bool(value)
-        elif int in kinds or float in kinds:
-            try:
-                number = float(value)
-            except (TypeError, ValueError) as error:
-                complaint = f'"{label_of(field)}" must be a number, not {str(value)[:40]!r}.'
-                raise InputError(complaint) from error
-            settings[name] = int(number) if int in kinds and number.is_integer() else number
-        elif len(str(value)) > _LONGEST:
-            raise InputError(f'"{label_of(field)}" is too long: it has at most {_LONGEST} characters.')
-        else:
-            settings[name] = str(value)
-    return settings
-
-
-def in_page_words(config: type, message: str) -> str:
-    """A config's complaint with the labels of the page in place of the flags of the command line."""
-    for field in sorted(dataclasses.fields(config), key=lambda f: -len(f.name)):
-        flag = "--" + field.name.replace("_", "-")
-        message = message.replace(flag, f'"{label_of(field)}"')
-    return message.replace("--resume", '"Resume training"')
-
-
 def label_of(field: Field[Any]) -> str:
-    """The name of a field on the page."""
-    return LABELS.get(field.name) or field.metadata["label"] or field.name.replace("_", " ").capitalize()
+    """Return the name of a field on the page."""
+    return str(field.metadata["label"])
 
 
 def help_of(field: Field[Any]) -> str:
-    """The sentence under it."""
-    text = HELP.get(field.name) or str(field.metadata["help"])
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _kinds(hint: Any) -> tuple[type, ...]:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return tuple(kind for kind in typing.get_args(hint) if kind is not types.NoneType)
-    return (hint,) if isinstance(hint, type) else (str,)
+    """Return the sentence below a field."""
+    return str(field.metadata["help"]) + "."

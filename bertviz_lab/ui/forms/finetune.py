@@ -7,12 +7,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
+from bertviz_lab.config.finetune import MAIN, PARSING
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
+from bertviz_lab.config.options import grouped_options
 from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
 from bertviz_lab.figures.training.data import charts_payload, preview_payload
 from bertviz_lab.ui.components.parts import data_charts, data_preview, facts, notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
-from bertviz_lab.ui.forms import controls, options, task_form
+from bertviz_lab.ui.forms import controls, task_form
 from bertviz_lab.ui.forms.forecast import refuse_large
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, step, upload_size
@@ -64,9 +66,10 @@ def create_finetune(session: AppState) -> TrainingView:
     )
     drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
     drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
-    for name, title, group in options.TUNING_GROUPS:
-        with gr.Accordion(title, open=False, elem_id=f"tuning-{name}", elem_classes="settings"):
-            drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
+    for title, group in grouped_options(FinetuneConfig, "page").items():
+        if title not in (MAIN, PARSING):
+            with gr.Accordion(title, open=False, elem_id=f"tuning-{title.split()[0].lower()}", elem_classes="settings"):
+                drawn |= controls.draw(FinetuneConfig, [f.name for f in group], defaults, prefix="tuning")
     limits = session.settings.limits
     examples = f"{limits.run_examples:,} examples over all epochs"
     limits_line(limits_sentence(limits, examples), elem_id="tune-limits")

@@ -5,10 +5,10 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
+from bertviz_lab.config.options import from_form, in_page_words, options_of
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.forms import controls, texts
-from bertviz_lab.ui.forms.options import NOT_ON_THE_PAGE
+from bertviz_lab.ui.forms import texts
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -38,7 +38,11 @@ TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_sha
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(
-    sorted({name for recipe in RECIPES.values() for name in recipe} - set(NOT_ON_THE_PAGE) | set(BY_TEXT))
+    sorted(
+        {name for recipe in RECIPES.values() for name in recipe}
+        - {f.name for f in options_of(PretrainConfig, "command line", "recipe")}
+        | set(BY_TEXT)
+    )
 )
 
 
@@ -56,7 +60,7 @@ def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") ->
 def config_from(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
-        options = controls.collect(PretrainConfig, names, values)
+        options = from_form(PretrainConfig, dict(zip(names, values, strict=True)))
         chosen = options.pop("init_from", "")
         start = start_of(session, chosen)
         distils = options.get("recipe") == DISTIL
@@ -73,7 +77,7 @@ def config_from(session: AppState, text: texts.Text, names: Sequence[str], value
             longest = start.config.max_position_embeddings
             raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
     except InputError as error:
-        raise InputError(controls.in_page_words(PretrainConfig, str(error))) from error
+        raise InputError(in_page_words(PretrainConfig, str(error))) from error
     return _prompt(config)
 
 
@@ -103,7 +107,7 @@ def report_of(session: AppState, text: texts.Text, names: Sequence[str], values:
     given = {
         name: value for name, value in zip(names, values, strict=True) if name in (*READING, "recipe", "init_from")
     }
-    options = controls.collect(PretrainConfig, tuple(given), tuple(given.values()))
+    options = from_form(PretrainConfig, given)
     chosen = options.pop("init_from", "")
     start = start_of(session, chosen)
     config = PretrainConfig.of_recipe(corpus=("checked",), **options)

@@ -8,13 +8,15 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config import PretrainConfig, parse_duration
+from bertviz_lab.config.options import grouped_options, in_page_words
+from bertviz_lab.config.pretrain import MAIN
 from bertviz_lab.data.corpora.sources import FORMATS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.figures.training.data import health_payload
 from bertviz_lab.ui.components.parts import facts, health_cards, notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
-from bertviz_lab.ui.forms import controls, form, options, texts
+from bertviz_lab.ui.forms import controls, form, texts
 from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large
 from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, step, upload_size
 from bertviz_lab.ui.server.error_handling import sentence_of
@@ -73,9 +75,12 @@ def create_pretrain(session: AppState) -> TrainingView:
         elem_id="option-init_from",
     )
     chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
-    for name, title, group in options.GROUPS:
-        with gr.Accordion(title, open=False, elem_id=f"options-{name}", elem_classes="settings"):
-            chosen |= controls.draw(PretrainConfig, group, defaults)
+    for title, group in grouped_options(PretrainConfig, "page").items():
+        if title != MAIN:
+            with gr.Accordion(
+                title, open=False, elem_id=f"options-{title.split()[0].lower()}", elem_classes="settings"
+            ):
+                chosen |= controls.draw(PretrainConfig, [f.name for f in group], defaults)
     forecast = facts(label="Estimated cost", elem_id="forecast")
     limits = session.settings.limits
     limits_line(limits_sentence(limits), elem_id="train-limits")
@@ -215,7 +220,7 @@ def show_text(
         yield health_payload(report, text.title), forecast_line(session, forecaster, names, source, files, *values)
     except Exception as error:  # whatever happens, the page must live on
         sentence = sentence_of(error, shared=session.settings.shared)
-        yield message_payload(controls.in_page_words(PretrainConfig, sentence)), ""
+        yield message_payload(in_page_words(PretrainConfig, sentence)), ""
 
 
 def forecast_line(
@@ -235,7 +240,7 @@ def forecast_line(
         teacher = start.config if start and config.teacher else None
         estimate = forecaster.forecast(config, form.model_of(config, start, report.vocab_size), teacher)
     except InputError as error:
-        return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
+        return facts_payload([], note=in_page_words(PretrainConfig, str(error)), tone="error")
     except Exception as error:
         return facts_payload([], note=sentence_of(error, shared=session.settings.shared), tone="error")
     speed, gigabyte = estimate.tokens_per_second, 2**30

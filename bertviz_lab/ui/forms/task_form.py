@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import GRID_SETTINGS, GRIDS
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
+from bertviz_lab.config.options import from_form, in_page_words
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.forms import controls
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.state.app_state import AppState
@@ -80,7 +81,9 @@ def config_from(
 ) -> FinetuneConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
-        options = controls.collect(FinetuneConfig, names, values)
+        options = from_form(FinetuneConfig, dict(zip(names, values, strict=True)))
+        if options.get("grid") in GRIDS:
+            options = {name: value for name, value in options.items() if name not in GRID_SETTINGS}
         start = options.pop("model", "") or RANDOM
         folder = RANDOM_START if start == RANDOM else str(session.models.start_folder(start))
         return FinetuneConfig(
@@ -91,7 +94,7 @@ def config_from(
             **options,
         )
     except InputError as error:
-        raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
+        raise InputError(in_page_words(FinetuneConfig, str(error))) from error
 
 
 def examine(session: AppState, config: FinetuneConfig, start: str) -> "Examination":
@@ -103,4 +106,4 @@ def examine(session: AppState, config: FinetuneConfig, start: str) -> "Examinati
         # A vocabulary that is still to be learnt cannot measure: the default model does.
         return session.labelled(config, "" if start == RANDOM else start)
     except InputError as error:
-        raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
+        raise InputError(in_page_words(FinetuneConfig, str(error))) from error

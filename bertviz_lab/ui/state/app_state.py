@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.options import in_page_words
 from bertviz_lab.confined import Workers
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
-from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.run_quota import RunQuota

@@ -13,9 +13,10 @@ import pytest
 
 from bertviz_lab import FinetuneConfig, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
+from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.ui.forms import batch_prediction as whole_file
-from bertviz_lab.ui.forms import controls, options, task_form
+from bertviz_lab.ui.forms import controls, task_form
 from bertviz_lab.ui.forms.finetune import create_finetune, recommend, show_examples, source_of, take_column
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.state.app_state import AppState
@@ -36,8 +37,7 @@ def body(payload: Any) -> dict[str, Any]:
 def test_every_setting_has_its_place(session: AppState) -> None:
     with gr.Blocks():
         bench = create_finetune(session)
-    fields = {f.name for f in dataclasses.fields(FinetuneConfig)}
-    assert set(bench.names) == fields - set(options.TUNING_NOT_ON_THE_PAGE)
+    assert set(bench.names) == {f.name for f in options_of(FinetuneConfig, "page")}
     assert len(bench.inputs) == 3 + len(bench.names)
     values = [component.value for component in bench.inputs[3:]]
     found = task_form.chosen("sentiment", None, None)
@@ -99,6 +99,8 @@ def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppStat
         with pytest.raises(InputError, match=told):
             task_form.config_from(session, found, (name,), (value,))
     assert task_form.config_from(session, found, ("model",), (RANDOM,)).model == "random"
+    names = ("epochs", "batch_size", "learning_rate", "grid")
+    assert task_form.config_from(session, found, names, (9, 8, 0.1, "small")).epochs == FinetuneConfig.epochs
 
 
 def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppState, tmp_path: Path) -> None:

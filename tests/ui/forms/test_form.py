@@ -8,9 +8,10 @@ import pytest
 from bertviz_lab import BertConfig, InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
-from bertviz_lab.ui.forms import form, options, texts
+from bertviz_lab.ui.forms import controls, form, texts
 from bertviz_lab.ui.forms.forecast import Forecaster
 from bertviz_lab.ui.forms.pretrain import (
     create_pretrain,
@@ -27,6 +28,7 @@ from tests.little import little_folder, little_text
 from tests.ui.pages import little_settings
 from tests.ui.state.test_models import RUN, make_run
 
+HIDDEN = {f.name for f in options_of(PretrainConfig, "command line", "recipe")}
 TEXT = Text("Tiny Town", ("sample:tiny-town",), ())
 
 
@@ -45,7 +47,7 @@ def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
     with gr.Blocks():
         drawn = create_pretrain(session)
     fields = {f.name for f in dataclasses.fields(PretrainConfig)}
-    assert set(drawn.names) == fields - set(options.NOT_ON_THE_PAGE)
+    assert set(drawn.names) == fields - HIDDEN
     untouched = [component.value for component in drawn.inputs[2:]]
     config = form.config_from(session, TEXT, drawn.names, untouched)
     assert config.threads == session.settings.threads
@@ -68,7 +70,7 @@ def test_a_recipe_fills_in_its_own_values(recipe: str) -> None:
     found = form.filled_in(recipe, texts.OWN)
     for name, value in RECIPES[recipe].items():
         assert found[name] == value
-    assert set(form.BY_RECIPE) >= set(RECIPES[recipe]) - set(options.NOT_ON_THE_PAGE)
+    assert set(form.BY_RECIPE) >= set(RECIPES[recipe]) - HIDDEN
     assert "preset" not in form.BY_RECIPE  # the size stays what the person chose
 
 
@@ -201,7 +203,7 @@ def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session:
     back = dict(zip(names, start_chosen(session, RANDOM, 48), strict=True))
     assert back.pop("seq_len")["value"] == 48
     assert {update["interactive"] for update in back.values()} == {True}
-    assert back["preset"]["info"] == options.HELP["preset"]
+    assert back["preset"]["info"] == controls.help_of(PretrainConfig.__dataclass_fields__["preset"])
     filled = recommend(session, ("seq_len",), "paper", "little", "docstrings", None)
     assert filled == [64]
 

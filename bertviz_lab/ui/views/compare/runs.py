@@ -10,11 +10,11 @@ from typing import Any
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
 from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.config.options import from_form
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.probes import compared_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
-from bertviz_lab.ui.forms.controls import collect, label_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -85,7 +85,7 @@ def probes(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload |
 
 
 def _label(name: str) -> str:
-    return "Text" if name == "corpus" else label_of(_FIELDS[name])
+    return str(_FIELDS[name].metadata["label"])
 
 
 def label_of_run(state: AppState, name: str) -> str:
@@ -142,5 +142,5 @@ def _typed(words: Sequence[str]) -> dict[str, Any]:
             values[name] = " ".join(texts) if texts else True
         elif name.removeprefix("no_") in _FIELDS:
             values[name.removeprefix("no_")] = False
-    options = collect(PretrainConfig, tuple(values), tuple(values.values()))
+    options = from_form(PretrainConfig, values)
     return settings_of(PretrainConfig.of_recipe(**{"corpus": corpus or ("unknown",), **options}))

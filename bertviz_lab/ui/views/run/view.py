@@ -14,7 +14,6 @@ from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.forms.controls import label_of
 from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -118,7 +117,7 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
     config = state.runs.config(run_id)
     untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
     shown_fields = [field for field in dataclasses.fields(config) if field.name not in untold]
-    values = [(label_of(field), getattr(config, field.name)) for field in shown_fields]
+    values = [(field.metadata["label"], getattr(config, field.name)) for field in shown_fields]
     return facts_payload(
         [(label, setting_words(state, value)) for label, value in values if value not in (None, "", ())]
     )
