@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertviz_lab.data.probes import Probes
-from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone, to_json
+from bertviz_lab.training.runs.snapshot_reader import SnapshotReader
 
 Row = Mapping[str, Any]
 

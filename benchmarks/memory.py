@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.loop.memory import estimate_memory
+from bertviz_lab.training.pretraining.memory import estimate_memory
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import RunStarted
 

@@ -35,11 +35,11 @@ from bertviz_lab.interpret import probe
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
 MOST_BYTES = 9_000_000  # of a file that ships
 _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with

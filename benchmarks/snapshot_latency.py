@@ -20,8 +20,8 @@ from benchmarks.machine import arguments, markdown, report, spread
 from benchmarks.page_latency import text_of
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.training.dynamics import frame_payload
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter, list_snapshots
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_text

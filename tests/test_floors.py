@@ -32,6 +32,8 @@ FLOORS = {
 }
 #: Pairs that do not know each other although one is on a lower floor, or both are on one.
 STRANGERS = {("tokenization", "model"), ("interpret", "jobs"), ("jobs", "interpret")}
+#: Of a part, the floor of each of its rooms; rooms on one floor do not know each other.
+ROOMS = {"training": {"checkpoints": 0, "runs": 1, "loop": 2, "pretraining": 3, "finetuning": 3}}
 #: Libraries that only these parts may use.
 RESERVED = {"gradio": {"ui"}, "plotly": {"figures"}}
 
@@ -72,6 +74,18 @@ def test_imports_go_down_only(path: Path) -> None:
             assert there is not None, f"{where}, which has no floor in this test"
             assert there == here or FLOORS[there] < FLOORS[here], where
             assert (here, there) not in STRANGERS, where
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_imports_inside_a_part_go_down_only(part: str) -> None:
+    rooms = ROOMS[part]
+    assert {path.name for path in (PACKAGE / part).iterdir() if (path / "__init__.py").exists()} == set(rooms)
+    for path in (PACKAGE / part).glob("*/**/*.py"):
+        here = path.relative_to(PACKAGE / part).parts[0]
+        for name, line in imports(path):
+            _, _, there, *_ = [*name.split("."), "", "", ""]
+            if name.startswith(f"bertviz_lab.{part}.") and there != here:
+                assert rooms[there] < rooms[here], f"{path}:{line} imports {name}"
 
 
 def test_every_part_has_a_floor() -> None:

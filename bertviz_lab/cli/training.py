@@ -49,7 +49,6 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         record,
         require_no_other_files,
     )
-    from bertviz_lab.training.runs.trackers import track
 
     if not options.out:
         raise InputError("--out is empty; name a folder for the run.")
@@ -83,7 +82,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     main = accelerator.is_main_process
     events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
     if main:
-        events = track(record(events, folder), config, folder)
+        events = record(events, folder)
     for event in events:
         if main and (line := format_event(event)):
             notice(line)

@@ -23,7 +23,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding, check_several, ids_named
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.pretraining.evaluate import evaluating
+from bertviz_lab.training.loop.evaluation import evaluating
 
 P = ParamSpec("P")
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""What metrics are called, and how their values are written, on the page, in charts and in model cards."""
+"""Names of metrics, the main one of each task, and the format of their values on the page and in model cards."""
 
 NAMES = {
     "mlm_loss": "MLM loss (nats)",
@@ -33,22 +33,30 @@ NAMES = {
     "best_f1_threshold": "Best threshold",
     "loss": "Loss",
 }
-
+#: Task -> the score by which the best model is kept unless another is chosen.
+METRICS = {
+    "classification": "accuracy",
+    "multilabel": "micro_f1",
+    "regression": "spearman",
+    "tokens": "f1",
+    "qa": "f1",
+    "embeddings": "mrr",
+}
 
 _LOSSES = ("loss", "mlm_loss", "nsp_loss", "rtd_loss")
 _PLAIN = (*_LOSSES, "mrr", "mcc", "spearman", "pearson", "mae", "mse", "best_f1_threshold")
 
 
 def format_score(name: str, value: float) -> str:
-    """A share as a percentage, any other number with three digits."""
+    """Return a share as a percentage, any other number with three digits."""
     return f"{value:.3f}" if name in _PLAIN else f"{value:.1%}"
 
 
 def named_score(name: str, value: float) -> str:
-    """Such as "F1 78.8%"."""
+    """Return name and value, such as "F1 78.8%"."""
     return f"{NAMES[name]} {format_score(name, value)}"
 
 
 def format_deviation(name: str, value: float) -> str:
-    """A standard deviation, written as the scores are: of shares in points."""
+    """Return a standard deviation in the format of its score: of shares in points."""
     return f"{value:.3f}" if name in _PLAIN else f"{100 * value:.1f} points"

@@ -1,8 +1,7 @@
 """Training: text or labelled files in, a stream of events and a folder with a model out.
 
-In reading order: `loop` (steps, time and gradients, whatever the task), `pretraining` (MLM with NSP or SOP, replaced
-tokens), `finetuning` (labelled tasks), `checkpoints` (what is saved), `runs` (events, the folder of a run, console,
-trackers).
+From the lowest room up: `checkpoints` (a model on disk), `runs` (events, the folder of a run), `loop` (steps, time and
+gradients, whatever the task), `pretraining` (MLM with NSP or SOP, replaced tokens) and `finetuning` (labelled tasks).
 """
 
 from collections.abc import Callable, Iterator

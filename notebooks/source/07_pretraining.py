@@ -219,7 +219,7 @@ best = max(row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone")
 # "."), then grammar, and last, if there was time, what was said in the sentence before.
 
 # %%
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
 snapshots = open_snapshots(run)
 text = "The black kite is new. Ben likes the [MASK] kite."

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.backfill_probes import backfill_probes
 from bertviz_lab.data.probes import probes_for
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_log, record
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.training.pretraining.test_probe_scorer import town_run
 from tests.training.support import finish
 

@@ -14,8 +14,8 @@ from benchmarks import reproduce
 from benchmarks.reproduce import averaged, beside, pack, score, thinned, train
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_config
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
 
 RECIPE: dict[str, Any] = {

@@ -18,7 +18,6 @@ from bertviz_lab.training.checkpoints.checkpoint import (
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.export import export_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning
@@ -26,6 +25,7 @@ from bertviz_lab.training.finetuning.task_data import read_task_splits
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, Stage
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.events import RunStarted
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
 from tests.training import support
 from tests.training.finetuning.support import examples, finish

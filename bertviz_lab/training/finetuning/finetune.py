@@ -11,8 +11,8 @@ from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
-from bertviz_lab.training.checkpoints.model_card import source_name, with_test_scores
-from bertviz_lab.training.checkpoints.training_state import read_training_state
+from bertviz_lab.training.checkpoints.model_card import source_name
+from bertviz_lab.training.finetuning.card import with_test_scores
 from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.scoring import score
@@ -23,6 +23,8 @@ from bertviz_lab.training.finetuning.trials import progress_of, seed_statistics,
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
+from bertviz_lab.training.loop.trackers import track
+from bertviz_lab.training.loop.training_state import read_training_state
 from bertviz_lab.training.runs.events import (
     Event,
     FinalTestDone,
@@ -42,12 +44,15 @@ def finetune(
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model, the settings or the folder cannot be used, before anything is trained:
-    files that are of no run are not overwritten.
+    files that do not belong to a run are not overwritten.
     """
+    yield from track(_events(config, Path(folder), resume, should_stop), config, Path(folder))
+
+
+def _events(config: FinetuneConfig, folder: Path, resume: bool, should_stop: Callable[[], bool]) -> Iterator[Event]:
     accelerator = start_accelerator()
     if is_sharded(accelerator):
         raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
-    folder = Path(folder)
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:

@@ -23,6 +23,7 @@ from bertviz_lab.metrics import (
     marks_entities,
     regression_report,
 )
+from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
 from bertviz_lab.training.finetuning.embeddings.losses import cosine_loss, ranking_loss
@@ -32,19 +33,10 @@ from bertviz_lab.training.finetuning.predictions.classes import class_scores
 from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_predictions, multi_label_scores
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.finetuning.predictions.regression_targets import HUBER_DELTA
+from bertviz_lab.training.loop.evaluation import evaluating
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.pretraining.evaluate import evaluating
 
 _CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
-#: The score by which the best model is kept where none is asked for.
-METRICS: dict[Task, str] = {
-    "classification": "accuracy",
-    "multilabel": "micro_f1",
-    "regression": "spearman",
-    "tokens": "f1",
-    "qa": "f1",
-    "embeddings": "mrr",
-}
 
 
 def task_logits(model: nn.Module, batch: TaskBatch, task: Task, pooling: Pooling = "mean") -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts, Task
 from bertviz_lab.data.tasks.batches import TaskBatches
@@ -33,8 +33,10 @@ from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
 from bertviz_lab.training.loop.longer_positions import extend_positions
-from bertviz_lab.training.loop.memory import require_memory
+from bertviz_lab.training.loop.memory import MemoryEstimate, StepShape, require_memory, training_memory
 
+#: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
+SCORED_AT_ONCE = 64
 _KINDS: dict[Task, type[nn.Module]] = {
     "classification": BertForSequenceClassification,
     "multilabel": BertForSequenceClassification,
@@ -119,22 +121,28 @@ class Setup:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)
 
     def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
-        """Raise `InputError` where a step does not fit; it is like one of pretraining that asks for hardly a token."""
-        longest = max(len(ids) for ids in self.train.ids)
-        equivalent = PretrainConfig(
-            corpus=("examples",),
-            optimizer="adamw",
-            causal_share=0.0,
-            shallow_share=0.0,
-            mask_probability=0.01,
-            seq_len=max(8, min(512, longest)),
-            batch_size=min(4096, self.train.texts * max(trial.batch_size for trial in trials)),
-            gradient_accumulation_steps=self.config.gradient_accumulation_steps,
-            gradient_checkpointing=self.config.gradient_checkpointing,
-            dropout=self.config.dropout,
-        )
+        """Raise `InputError` where a step of the largest trial does not fit into the memory that is free."""
+        config, length = self.config, max(len(ids) for ids in self.train.ids)
+        batch_size = self.train.texts * max(trial.batch_size for trial in trials)
+
+        def shape(rows: int) -> StepShape:
+            predicted = rows * (length if self.data.task in ("tokens", "qa") else 1)
+            return StepShape(rows, length, predicted, predicted * self.model_config.num_labels)
+
+        def needed(parts: int) -> MemoryEstimate:
+            return training_memory(
+                self.model_config,
+                [shape(-(-batch_size // (parts * hardware.processes)))],
+                shape(self.train.texts * SCORED_AT_ONCE),
+                precision=hardware.precision,
+                device=hardware.device.type,
+                dropout=config.dropout,
+                gradient_checkpointing=config.gradient_checkpointing,
+                processes=hardware.processes,
+            )
+
         advice = "choose a smaller --model, --max-length or --batch-size"
-        require_memory(self.model_config, equivalent, hardware, advice)
+        require_memory(needed, hardware, batch_size, config.gradient_accumulation_steps, advice)
 
     def steps(self, trial: Trial) -> int:
         return trial.epochs * self.batches(trial, None).in_an_epoch

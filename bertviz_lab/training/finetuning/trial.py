@@ -17,29 +17,27 @@ from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggin
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
-from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.checkpoints.training_state import (
-    load_training_state,
-    optimizer_tensors,
-    save_training_state,
-)
+from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
 from bertviz_lab.training.finetuning.predictions.label_sets import tuned_thresholds, with_thresholds
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.predictions.regression_targets import head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
-from bertviz_lab.training.finetuning.setup import Setup, build_model
+from bertviz_lab.training.finetuning.setup import SCORED_AT_ONCE, Setup, build_model
 from bertviz_lab.training.finetuning.trials import Trial
+from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
-from bertviz_lab.training.pretraining.evaluate import right
+from bertviz_lab.training.loop.training_state import (
+    load_training_state,
+    optimizer_tensors,
+    save_training_state,
+)
 from bertviz_lab.training.runs.events import Event
 
-#: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
-_SCORED_AT_ONCE = 64
 _STANDARDIZED_HEAD = "standardized_head.safetensors"
 
 
@@ -86,7 +84,7 @@ class TrialRun:
         self.class_weights = None if weights is None else torch.from_numpy(weights).to(hardware.device)
         # The loss of several labels is a mean over texts and labels, whatever the weights.
         self.batches = setup.batches(trial, None if setup.data.task == "multilabel" else weights)
-        self.held_out = TaskBatches(setup.held_out, _SCORED_AT_ONCE, setup.start.tokenizer.pad_id, 0)
+        self.held_out = TaskBatches(setup.held_out, SCORED_AT_ONCE, setup.start.tokenizer.pad_id, 0)
         if hardware.rank:  # dropout differs between processes
             torch.manual_seed(trial.seed + hardware.rank)
         if saved:
@@ -123,7 +121,7 @@ class TrialRun:
         loss = task_loss(logits, batch, task, self.class_weights, huber=True)
         metrics: dict[str, Tensor] = {}
         if measure and task in ("classification", "tokens"):
-            metrics["accuracy"] = right(logits[0], batch.targets) / max(1, batch.count)
+            metrics["accuracy"] = count_correct(logits[0], batch.targets) / max(1, batch.count)
         return StepOutput(loss, metrics)
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:

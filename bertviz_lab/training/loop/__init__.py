@@ -2,7 +2,9 @@
 
 In reading order: `loop` (the training loop), `schedule` (learning rate), `optim` (AdamW, Muon, parameter groups),
 `hardware` (device, precision, processes, gradient clipping), `metric_window` (metrics between two reports, divergence),
-`sharding` (FSDP2), `compilation` (torch.compile), `clock` (training time, stop requests), `memory` (the memory
-estimate), `throughput` (tokens per second, measured), `longer_positions` (position embeddings beyond the trained
-length), `progressive_stacking` (layers that join later), `wider_model` (a trained model made wider).
+`evaluation` (evaluation mode, counts of correct labels), `training_state` (what a resumed run needs), `trackers`
+(TensorBoard and others), `sharding` (FSDP2), `compilation` (torch.compile), `clock` (training time, stop requests),
+`memory` (the memory of a run by its shapes), `throughput` (tokens per second, measured), `longer_positions` (position
+embeddings beyond the trained length), `progressive_stacking` (layers that join later), `wider_model` (a trained model
+made wider).
 """

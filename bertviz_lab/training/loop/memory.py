@@ -23,20 +23,18 @@ Evaluation runs a few examples at a time without a backward pass: nothing of ite
 """
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import torch
+from torch import Tensor
 
-from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.pretraining.masking import MaskingRule
+from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, local_processes
-from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
-from bertviz_lab.training.pretraining.phases import phases
 
 _PROCESS = 400 * 2**20
 _SLACK = 1.1  # for memory that the allocator keeps
@@ -56,7 +54,7 @@ class MemoryEstimate:
         return self.process + self.weights + self.step + self.predictions
 
     def plus(self, other: "MemoryEstimate") -> "MemoryEstimate":
-        """With what another model needs at the same time, in the same process."""
+        """Add what another model needs at the same time, in the same process."""
         return MemoryEstimate(
             self.process,
             self.weights + other.weights,
@@ -65,136 +63,131 @@ class MemoryEstimate:
         )
 
 
-def estimate_memory(
+@dataclass(frozen=True)
+class StepShape:
+    """What one process computes in a step, or in a batch of an evaluation."""
+
+    rows: int
+    length: int  # tokens in a row
+    predicted: int  # tokens that the head reads
+    logits: int  # numbers that the head returns
+    layers: int = 0  # that are trained; 0: all
+
+
+def training_memory(
     model: BertConfig,
-    settings: PretrainConfig,
-    precision: str = "fp32",
-    processes: int = 1,
-    device: str = "cpu",
-    teacher: BertConfig | None = None,
+    steps: Sequence[StepShape],
+    evaluation: StepShape,
     *,
+    precision: str = "fp32",
+    device: str = "cpu",
+    dropout: float = 0.0,
+    moments: int = 2,
+    frozen: Collection[str] = (),
+    gradient_checkpointing: bool = False,
+    processes: int = 1,
     sharded: bool = False,
 ) -> MemoryEstimate:
-    """The peak memory of each process of a run; `processes` share every step, and each has the `teacher`.
+    """Return the peak memory of each process of a run with steps and evaluations of these shapes.
 
-    If `sharded`, they share the weights, too.
+    `moments` are those that the optimizer keeps for a matrix, `frozen` the names of parameters that have none.
+    `processes` share every step and, if `sharded`, the weights.
     """
     half = precision in ("bf16", "fp16")
-    with torch.device("meta"):
-        shape = BertForPreTraining(model)
-    weights = sum(p.numel() for p in shape.parameters())
-    matrices = sum(p.numel() for name, p in shape.named_parameters() if p.dim() == 2 and ".layers." in name)
+    parameters = _parameters(model)
+    weights = sum(p.numel() for p in parameters.values())
+    without = sum(parameters[name].numel() for name in frozen if name in parameters)
+    matrices = sum(p.numel() for name, p in parameters.items() if p.dim() == 2 and ".layers." in name)
     table = model.vocab_size * model.hidden_size
-    tables = shape.bert.embeddings
-    kept = ((tables.position, settings.position_embeddings), (tables.token_type, settings.segment_embeddings))
-    frozen = sum(table.weight.numel() for table, is_trained in kept if table and not is_trained)  # no moments
-    moments = 2 * (weights - frozen) - (matrices if settings.optimizer == "muon" else 0)
-    persistent = 4 * (weights + moments) + (2 * (matrices + table) if half else 0)
+    persistent = 4 * (weights + 2 * (weights - without) - (2 - moments) * matrices)
+    persistent += 2 * (matrices + table) if half else 0
 
-    rows = -(-settings.batch_size // (settings.gradient_accumulation_steps * processes))
-    masked = max(1, round(settings.mask_probability * settings.seq_len))
     # (all but the logits, logits) at the moments of which one is the peak
     backward = []
-    for phase in phases(settings, model.num_hidden_layers):
-        predicted = rows * (settings.seq_len - 1 if phase.causal else masked)
-        if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
-            predicted = rows * settings.seq_len
-        logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
-        idle = (model.num_hidden_layers - phase.layers) * (0 if model.is_prenorm else 2)  # LayerNorms
-        activations = _activations(model, phase.layers, settings, rows, predicted, half, device)
-        activations += 4 * idle * rows * settings.seq_len * model.hidden_size
-        backward.append((activations + 4 * table, logits))
+    for step in steps:
+        layers = step.layers or model.num_hidden_layers
+        idle = (model.num_hidden_layers - layers) * (0 if model.is_prenorm else 2)  # LayerNorms
+        activations = _activations(model, layers, step, half, device, dropout, gradient_checkpointing)
+        activations += 4 * idle * step.rows * step.length * model.hidden_size
+        backward.append((activations + 4 * table, step.logits))
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
     if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
         gathered = 4 * (weights // model.num_hidden_layers + table)
         persistent, update = persistent // processes + gathered, (4 * weights // processes, 0)
-    # An evaluation keeps one layer at a time, and masks by the paper's rule whatever the run's is.
-    forward = 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
-    scored = 0 if settings.replaces_tokens else round(MaskingRule.probability * settings.seq_len)
-    scoring = (forward, EVAL_BATCH_SIZE * scored * model.vocab_size)
+    forward = 4 * evaluation.rows * evaluation.length * (6 * model.hidden_size + 2 * model.intermediate_size)
     eval_bytes = 16 if half else 12  # bytes per logit
     train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
-    peaks = (*((moment, train_bytes) for moment in backward), (update, 0), (scoring, eval_bytes))
-    step, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
+    peaks = (
+        *((moment, train_bytes) for moment in backward),
+        (update, 0),
+        ((forward, evaluation.logits), eval_bytes),
+    )
+    step_bytes, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
     process = _PROCESS if device == "cpu" else 0
-    estimate = MemoryEstimate(process, persistent, int(_SLACK * step), int(_SLACK * predictions))
-    if teacher:
-        estimate = estimate.plus(_forward(teacher, rows * settings.seq_len, rows * masked))
-    if settings.replaces_tokens:
-        generator, mlm = settings.generator_config(model), replace(settings, family="electra", objective="mlm")
-        mlm = replace(mlm, causal_share=0.0)
-        estimate = estimate.plus(estimate_memory(generator, mlm, precision, processes, device))
-    return estimate
+    return MemoryEstimate(process, persistent, int(_SLACK * step_bytes), int(_SLACK * predictions))
 
 
-def _forward(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
-    """A model that is not trained beside the one that is: its weights, a layer at a time, and twice its logits."""
-    with torch.device("meta"):
-        weights = sum(p.numel() for p in BertForPreTraining(model).parameters())
+def forward_memory(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
+    """Return the memory of a model that is not trained: its weights, a layer at a time, and twice its logits."""
     layer = tokens * (6 * model.hidden_size + 2 * model.intermediate_size)
-    return MemoryEstimate(0, 4 * weights, 4 * layer, 8 * predicted * model.vocab_size)
+    return MemoryEstimate(
+        0, 4 * sum(p.numel() for p in _parameters(model).values()), 4 * layer, 8 * predicted * model.vocab_size
+    )
+
+
+def _parameters(model: BertConfig) -> dict[str, Tensor]:
+    """Return the parameters of a model for pretraining by name, without memory of their own."""
+    with torch.device("meta"):
+        return dict(BertForPreTraining(model).named_parameters())
 
 
 def _activations(
-    model: BertConfig, layers: int, settings: PretrainConfig, rows: int, predicted: int, half: bool, device: str
+    model: BertConfig, layers: int, step: StepShape, half: bool, device: str, dropout: float, checkpointing: bool
 ) -> int:
-    """Bytes of the activations of `layers` layers that the backward pass needs, without the logits."""
+    """Return the bytes of the activations of `layers` layers that the backward pass needs, without the logits."""
     hidden, inner = model.hidden_size, model.intermediate_size
     plain, product = 4, 2 if half else 4  # bytes of a number, and of an input of a matrix product
-    explicit_attention = settings.dropout > 0 and device == "cpu"
+    explicit_attention = dropout > 0 and device == "cpu"
     attended = 3 * product * hidden  # per token that is only attended to: the layer's input, k, v
     attending = (4 * product + 2 * plain) * hidden + 2 * product * inner  # per token that attends: all the rest
-    if settings.dropout > 0:
+    if dropout > 0:
         attending += 2 * hidden
     elif half and device == "cpu":  # attention by plain matrix products
-        attending += product * model.num_attention_heads * settings.seq_len
+        attending += product * model.num_attention_heads * step.length
     if explicit_attention:
         attended += plain * hidden
-        attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len
-    tokens = rows * settings.seq_len
-    layer, last = tokens * (attended + attending), tokens * attended + (predicted + rows) * attending
+        attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * step.length
+    tokens = step.rows * step.length
+    layer, last = tokens * (attended + attending), tokens * attended + (step.predicted + step.rows) * attending
     kept = (layers - 1) * layer + last
-    if settings.gradient_checkpointing:  # the input of each layer, and all of one
+    if checkpointing:  # the input of each layer, and all of one
         kept = min(kept, layers * tokens * plain * hidden + max(layer, last))
-    return kept + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
-
-
-_SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
+    return kept + (2 * tokens + 4 * step.predicted) * plain * hidden  # and embeddings, and the head before its logits
 
 
 def require_memory(
-    model: BertConfig,
-    settings: PretrainConfig,
-    hardware: Hardware,
-    smaller: str = _SMALLER,
-    teacher: BertConfig | None = None,
+    needed: Callable[[int], MemoryEstimate], hardware: Hardware, batch_size: int, parts: int, smaller: str
 ) -> None:
     """Raise `InputError` with what is needed, what is free and what to change, where a run cannot fit.
 
-    `smaller` is the advice where gradient accumulation does not help.
+    `needed` is the estimate with so many gradient accumulation steps, of which the run has `parts`; `smaller` is the
+    advice where more of them do not help.
     """
     kind = hardware.device.type
     here = local_processes() if kind == "cpu" else 1  # processes that share this memory
-
-    def needed(changed: PretrainConfig) -> int:
-        shared = (hardware.precision, hardware.processes, kind, teacher)
-        return here * estimate_memory(model, changed, *shared, sharded=hardware.is_sharded).total
-
     free = available_memory(hardware.device, here)
-    if needed(settings) <= free:
+    total = here * needed(parts).total
+    if total <= free:
         return
-    fewer = settings
-    while needed(fewer) > free and fewer.gradient_accumulation_steps < settings.batch_size:
-        parts = min(2 * fewer.gradient_accumulation_steps, settings.batch_size)
-        fewer = replace(fewer, gradient_accumulation_steps=parts)
-    if needed(fewer) <= free:
-        flag = f"--gradient-accumulation-steps {fewer.gradient_accumulation_steps}"
-        advice = f"with {flag} the same model is trained in {_gigabytes(needed(fewer))}"
-    else:
-        advice = smaller
-    raise InputError(
-        f"This run needs about {_gigabytes(needed(settings))} of memory, and {_gigabytes(free)} are free: {advice}."
-    )
+    more, least = parts, total
+    while least > free and more < batch_size:
+        more = min(2 * more, batch_size)
+        least = here * needed(more).total
+    advice = smaller
+    if least <= free:
+        flag = f"--gradient-accumulation-steps {more}"
+        advice = f"with {flag} the same model is trained in {_gigabytes(least)}"
+    raise InputError(f"This run needs about {_gigabytes(total)} of memory, and {_gigabytes(free)} are free: {advice}.")
 
 
 def available_memory(device: torch.device | None = None, processes: int = 1) -> int:

@@ -3,7 +3,6 @@
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.config import IGNORE_INDEX, SHORTEST_SEQUENCE
+from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
@@ -20,10 +19,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
 from bertviz_lab.model.heads import token_logits
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.evaluation import EVAL_BATCH_SIZE, LabelScores, evaluating
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
-
-#: Examples in a batch of an evaluation, however large the batches that are trained on: memory, and one score for all.
-EVAL_BATCH_SIZE = 32
 
 
 @dataclass(frozen=True)
@@ -87,41 +84,6 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
         scores["nsp_majority"] = max(random_pairs, nsp.count - random_pairs) / nsp.count
     return scores
-
-
-class LabelScores:
-    """Sums of loss and hits over the labels seen."""
-
-    def __init__(self) -> None:
-        self.loss, self.correct, self.count = 0.0, 0, 0
-
-    def add(self, logits: Tensor, labels: Tensor) -> None:
-        labelled = labels != IGNORE_INDEX
-        logits, labels = logits[labelled].float(), labels[labelled]
-        self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
-        self.correct += int((logits.argmax(-1) == labels).sum())
-        self.count += len(labels)
-
-    def means(self, name: str) -> dict[str, float]:
-        if not self.count:
-            return {}
-        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.correct / self.count}
-
-
-def right(logits: Tensor, labels: Tensor) -> Tensor:
-    """How many of the labels (those that are not -100) have the largest logit."""
-    return ((logits.argmax(-1) == labels) & (labels != IGNORE_INDEX)).sum()
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside, and the mode that was there before afterwards."""
-    was = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was)
 
 
 def evaluate_text(

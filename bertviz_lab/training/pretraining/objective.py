@@ -15,20 +15,14 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.checkpoints.training_state import optimizer_tensors, save_training_state
+from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
+from bertviz_lab.training.loop.training_state import optimizer_tensors, save_training_state
 from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.distillation import Distillation
-from bertviz_lab.training.pretraining.evaluate import (
-    FULL_EVAL,
-    QUICK_EVAL,
-    eval_batches,
-    evaluate_pretraining,
-    predict,
-    right,
-)
+from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, QUICK_EVAL, eval_batches, evaluate_pretraining, predict
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
 from bertviz_lab.training.pretraining.replaced_tokens import (
     GENERATOR,
@@ -102,12 +96,12 @@ class PretrainingTask:
         # In the causal-LM warm-up the few masked steps are always measured: the next report may miss them all.
         measure = measure or (self.curriculum.is_causal and not batch.causal)
         if measure:
-            metrics[f"{kind}_accuracy"] = right(token_logits, batch.labels) / max(1, batch.label_count)
+            metrics[f"{kind}_accuracy"] = count_correct(token_logits, batch.labels) / max(1, batch.label_count)
         if pair_logits is not None and batch.next_sentence_label is not None:
             pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, batch.pair_count)
             loss, metrics["nsp_loss"] = loss + pair_loss, pair_loss
             if measure:
-                metrics["nsp_accuracy"] = right(pair_logits, batch.next_sentence_label) / batch.pair_count
+                metrics["nsp_accuracy"] = count_correct(pair_logits, batch.next_sentence_label) / batch.pair_count
         elif pair_logits is not None:  # every parameter has a gradient, which several processes count on
             loss = loss + 0.0 * pair_logits.sum()
         return StepOutput(loss, metrics)

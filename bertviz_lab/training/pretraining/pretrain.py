@@ -1,12 +1,14 @@
 """Pretraining from a text to a model: read, learn a vocabulary, tokenize, train, save. A stream of events."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import nn
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.streaming import ChunkReader
@@ -16,23 +18,24 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
-from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
-from bertviz_lab.training.checkpoints.model_card import pretraining_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.checkpoints.training_state import load_training_state, read_training_state
 from bertviz_lab.training.loop.compilation import compile_layers
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
-from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import build_optimizers
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
+from bertviz_lab.training.loop.trackers import track
+from bertviz_lab.training.loop.training_state import load_training_state, read_training_state
+from bertviz_lab.training.pretraining.card import pretraining_card
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
 from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
+from bertviz_lab.training.pretraining.memory import require_pretraining_memory
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.phases import shallow_share, work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare, prepared_stream
@@ -42,173 +45,231 @@ from bertviz_lab.training.pretraining.setup import baselines, build_data
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 
-#: A model that knows a language already is led on more gently: this share of the peak learning rate.
+#: Peak learning rate multiplier when continuing from a pretrained model.
 CONTINUED = 0.4
 
 
 def pretrain(
     config: PretrainConfig, folder: str | Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
-    """Run a pretraining in `folder`, or resume it with `resume`.
+    """Run a pretraining in `folder`, or resume it with `resume`; its metrics also go to `config.tracker`.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text, the settings or the folder cannot be used, before anything is trained: files
-    that are of no run are not overwritten.
+    that do not belong to a run are not overwritten.
     """
-    if config.recipe == "distil" and not config.teacher:
-        raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
-    accelerator = start_accelerator()
-    if config.replaces_tokens and is_sharded(accelerator):
-        raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
-    folder = Path(folder)
-    store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
-    saved: SavedCheckpoint | None = None
-    stopped = False
-    if accelerator.is_main_process:
-        kept = folder / "corpus" / "corpus.json"
-        if not resume:
-            require_no_other_files(folder)
-            kept.unlink(missing_ok=True)  # or a later resume would find the corpus of an earlier run
-        prepared = kept.is_file()
-        if resume and not prepared:
-            _require_no_checkpoint(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        config = with_chosen_precision(config, folder) if resume else config
-        write_config(folder, config)
-        if prepared:
-            saved = store.newest()
-            if saved is None:
-                yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
-            elif saved.damaged:
-                skipped = "; ".join(saved.damaged)
-                yield Preparing("resume", 0, 0, f"Skipped {skipped}. Resuming from step {saved.step}")
-        else:
+    run = _Pretraining(config, Path(folder), resume, should_stop)
+    yield from track(run.events(), config, run.folder)
+
+
+class _Pretraining:
+    """A run: prepare the text, set up model and data, resume, train, finish."""
+
+    def __init__(self, config: PretrainConfig, folder: Path, resume: bool, should_stop: Callable[[], bool]):
+        if config.recipe == "distil" and not config.teacher:
+            raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
+        self.config, self.folder, self.resume, self.should_stop = config, folder, resume, should_stop
+        self.accelerator = start_accelerator()
+        if config.replaces_tokens and is_sharded(self.accelerator):
+            raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
+        self.checkpoints = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
+        self.saved: SavedCheckpoint | None = None  # that the run resumes from
+
+    def events(self) -> Iterator[Event]:
+        """Run from the text to the model."""
+        stopped = False
+        if self.accelerator.is_main_process:
             try:
-                yield from prepare(config, folder, should_stop)
+                yield from self._prepare_text()
             except PreparationStoppedError:
                 stopped = True
-    config, saved, stopped = broadcast_object(accelerator, (config, saved, stopped))
-    if stopped:
-        yield RunFinished(0, 0.0, "stopped", "", "")
-        return
-    tokenizer = Tokenizer.load(folder / "tokenizer")
-    corpus = TokenizedCorpus.open(folder / "corpus", verify=resume)
-    data = build_data(config, tokenizer, corpus)
-    objective = data.objective
+        shared = broadcast_object(self.accelerator, (self.config, self.saved, stopped))
+        self.config, self.saved, stopped = shared
+        if stopped:
+            yield RunFinished(0, 0.0, "stopped", "", "")
+            return
+        self._open_data()
+        self._choose_model()
+        self._build_model()
+        self._build_task()
+        yield self._started()
+        if self.config.init_from and not self.saved:  # what the model knew before, to compare with at the end
+            yield EvalDone(0, 0.0, 0, self.task.evaluate(self.model, final=True))
+        yield from self._train()
 
-    start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
-    model_config = build_model_config(config, objective, tokenizer, start, is_resumed=saved is not None)
-    teacher = load_checkpoint(config.teacher) if config.teacher else None
-    if teacher:
-        require_teacher(teacher, tokenizer, config.seq_len)
-        model_config = model_config.replace(vocab_size=teacher.config.vocab_size)
-    # A resumed run keeps its precision: in another it would not be the same run.
-    state = read_training_state(saved.path) if saved else {}
-    hardware = choose_hardware(state.get("precision", config.precision), config.threads, accelerator)
-    config = replace(config, precision=hardware.precision)
-    if hardware.is_main:
-        write_config(folder, config)
-    require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
-    torch.manual_seed(config.seed + hardware.rank)
-    counts = corpus.counts(tokenizer.vocab_size)
-    initial = initial_model(config, objective, model_config, counts, start, teacher, is_resumed=saved is not None)
-    raw_model = initial.model
-    distillation = None
-    if teacher:
-        distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
-    set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
-    if config.compile:
-        compile_layers(raw_model, hardware.device)
-    peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
-    progress = Progress(**state.get("progress", {}))
-    loop = LoopConfig(
-        learning_rate=peak,
-        warmup=config.warmup,
-        steps=config.steps,
-        seconds=config.time_budget_seconds,
-        max_grad_norm=config.max_grad_norm,
-        gradient_accumulation_steps=config.gradient_accumulation_steps,
-        eval_every=config.eval_every,
-        checkpoint_every=config.checkpoint_every,
-        work_done=partial(work_done, config, model_config),
-    )
-    stacking = ProgressiveStacking(
-        raw_model, shallow_share(config), lambda: loop.fraction_done(progress), is_new=start is None
-    )
-    model = hardware.prepare(raw_model, find_unused_parameters=stacking.is_growing)
-    optimizers = build_optimizers(raw_model, config, peak)
-    if saved:
-        load_training_state(saved.path, optimizers, hardware, config.seed)
+    def _prepare_text(self) -> Iterator[Event]:
+        """Tokenize the text, or find the checkpoint to resume from; the main process does this."""
+        marker = self.folder / "corpus" / "corpus.json"
+        if not self.resume:
+            require_no_other_files(self.folder)
+            marker.unlink(missing_ok=True)  # or a later resume would find the corpus of an earlier run
+        elif not marker.is_file():
+            _require_no_checkpoint(self.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.resume:
+            self.config = with_chosen_precision(self.config, self.folder)
+        write_config(self.folder, self.config)
+        if not marker.is_file():
+            yield from prepare(self.config, self.folder, self.should_stop)
+            return
+        self.saved = self.checkpoints.newest()
+        if self.saved is None:
+            yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
+        elif self.saved.damaged:
+            skipped = "; ".join(self.saved.damaged)
+            yield Preparing("resume", 0, 0, f"Skipped {skipped}. Resuming from step {self.saved.step}")
 
-    position = DataPosition(**state.get("position", {}))
-    reader = None
-    if config.streaming:
-        reader = ChunkReader(prepared_stream(config, folder), tokenizer, position.epoch, position.place)
-    curriculum = Curriculum(
-        stages(config, data.training),
-        lambda: loop.fraction_done(progress),
-        position,
-        reader,
-        on_longer=lambda before, after: extend_positions(raw_model, max(before, initial.positions_of_teacher), after),
-    )
-    snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
-    # Of replaced tokens a discriminator tells, which no probe asks about.
-    probes = probes_for(config.corpus, tokenizer) if config.probes and objective != "rtd" else None
-    probe_scorer = ProbeScorer(probes, tokenizer, model_config.max_position_embeddings) if probes else None
-    task = PretrainingTask(
-        raw_model,
-        model_config,
-        tokenizer,
-        curriculum,
-        data.held_out,
-        optimizers,
-        hardware,
-        store,
-        snapshots,
-        probe_scorer,
-        distillation,
-        stacking,
-        start_length=(start.trained_length or 0) if start else 0,
-    )
-    yield RunStarted(
-        run=folder.name,
-        step=progress.step,
-        total_steps=config.steps,
-        time_budget=config.time_budget_seconds,
-        parameters=parameter_count(raw_model),
-        vocab_size=tokenizer.vocab_size,
-        objective=objective,
-        precision=hardware.precision,
-        device=str(hardware.device),
-        threads=hardware.threads,
-        baselines=baselines(counts, tokenizer, data),
-        notes=(*left_out_files(folder), *data.notes, *initial.notes),
-    )
-    if config.init_from and not saved:  # what the model knew before, to compare with at the end
-        yield EvalDone(0, 0.0, 0, task.evaluate(model, final=True))
-    scores: dict[str, float] = {}
-    resumed_from = str(saved.path) if saved else ""
-    with closing(curriculum):
-        for event in train(model, task, curriculum, optimizers, loop, hardware, progress, should_stop, resumed_from):
-            if isinstance(event, EvalDone):
-                scores = dict(event.metrics)
-            if isinstance(event, RunFinished):
-                trained = task.checkpoint()
-                if hardware.is_main:
-                    remove_partial_writes(folder / "model")
-                    trained.model.cpu().eval()
-                    card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
-                    save_checkpoint(replace(trained, card=card), folder / "model")
-                    if generator := task.generator_checkpoint():
-                        remove_partial_writes(folder / GENERATOR)
-                        save_checkpoint(generator, folder / GENERATOR)
-                    write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
-                event = replace(event, path=str(folder / "model"), message=stacking.note)
-            yield event
+    def _open_data(self) -> None:
+        self.tokenizer = Tokenizer.load(self.folder / "tokenizer")
+        self.corpus = TokenizedCorpus.open(self.folder / "corpus", verify=self.resume)
+        self.counts = self.corpus.counts(self.tokenizer.vocab_size)
+        self.data = build_data(self.config, self.tokenizer, self.corpus)
+        self.objective = self.data.objective
+        self.state: Mapping[str, Any] = read_training_state(self.saved.path) if self.saved else {}
+        self.progress = Progress(**self.state.get("progress", {}))
+
+    def _choose_model(self) -> None:
+        """Choose the shape of the model and what it runs on. Raises `InputError` where it does not fit."""
+        config = self.config
+        source = self.saved.path if self.saved else config.init_from
+        self.start = load_checkpoint(source) if source else None
+        self.teacher = load_checkpoint(config.teacher) if config.teacher else None
+        is_resumed = self.saved is not None
+        self.shape = build_model_config(config, self.objective, self.tokenizer, self.start, is_resumed=is_resumed)
+        if self.teacher:
+            require_teacher(self.teacher, self.tokenizer, config.seq_len)
+            self.shape = self.shape.replace(vocab_size=self.teacher.config.vocab_size)
+        # A resumed run keeps its precision: in another it would not be the same run.
+        precision = self.state.get("precision", config.precision)
+        self.hardware = choose_hardware(precision, config.threads, self.accelerator)
+        self.config = replace(config, precision=self.hardware.precision)
+        if self.hardware.is_main:
+            write_config(self.folder, self.config)
+        teacher = self.teacher.config if self.teacher else None
+        require_pretraining_memory(self.shape, config, self.hardware, teacher)
+
+    def _build_model(self) -> None:
+        """Build the model and its optimizers, as they were where the run resumes."""
+        config, hardware = self.config, self.hardware
+        torch.manual_seed(config.seed + hardware.rank)
+        models = (self.shape, self.counts, self.start, self.teacher)
+        self.initial = initial_model(config, self.objective, *models, is_resumed=self.saved is not None)
+        self.raw_model = self.initial.model  # not wrapped for several processes
+        self.distillation = None
+        if self.teacher:
+            teacher = self.teacher.model.to(hardware.device)
+            self.distillation = Distillation(teacher, config.distillation, config.temperature)
+        set_gradient_checkpointing(self.raw_model, config.gradient_checkpointing)
+        if config.compile:
+            compile_layers(self.raw_model, hardware.device)
+        peak = config.learning_rate or default_learning_rate(self.shape) * (CONTINUED if config.init_from else 1.0)
+        self.loop = LoopConfig(
+            learning_rate=peak,
+            warmup=config.warmup,
+            steps=config.steps,
+            seconds=config.time_budget_seconds,
+            max_grad_norm=config.max_grad_norm,
+            gradient_accumulation_steps=config.gradient_accumulation_steps,
+            eval_every=config.eval_every,
+            checkpoint_every=config.checkpoint_every,
+            work_done=partial(work_done, config, self.shape),
+        )
+        self.stacking = ProgressiveStacking(
+            self.raw_model, shallow_share(config), self._fraction_done, is_new=self.start is None
+        )
+        self.model: nn.Module = hardware.prepare(self.raw_model, find_unused_parameters=self.stacking.is_growing)
+        self.optimizers = build_optimizers(self.raw_model, config, peak)
+        if self.saved:
+            load_training_state(self.saved.path, self.optimizers, hardware, config.seed)
+
+    def _build_task(self) -> None:
+        """Build what the loop asks for: batches from where the run is, evaluations, checkpoints, probes."""
+        config, position = self.config, DataPosition(**self.state.get("position", {}))
+        reader = None
+        if config.streaming:
+            stream = prepared_stream(config, self.folder)
+            reader = ChunkReader(stream, self.tokenizer, position.epoch, position.place)
+        self.curriculum = Curriculum(
+            stages(config, self.data.training), self._fraction_done, position, reader, on_longer=self._extend_positions
+        )
+        # A discriminator predicts which tokens were replaced, which no probe measures.
+        probes = probes_for(config.corpus, self.tokenizer) if config.probes and self.objective != "rtd" else None
+        self.task = PretrainingTask(
+            self.raw_model,
+            self.shape,
+            self.tokenizer,
+            self.curriculum,
+            self.data.held_out,
+            self.optimizers,
+            self.hardware,
+            self.checkpoints,
+            SnapshotWriter(self.folder / "snapshots", config.snapshot_room * 1_000_000),
+            ProbeScorer(probes, self.tokenizer, self.shape.max_position_embeddings) if probes else None,
+            self.distillation,
+            self.stacking,
+            start_length=(self.start.trained_length or 0) if self.start else 0,
+        )
+
+    def _fraction_done(self) -> float:
+        return self.loop.fraction_done(self.progress)
+
+    def _extend_positions(self, before: int, after: int) -> None:
+        extend_positions(self.raw_model, max(before, self.initial.positions_of_teacher), after)
+
+    def _started(self) -> RunStarted:
+        return RunStarted(
+            run=self.folder.name,
+            step=self.progress.step,
+            total_steps=self.config.steps,
+            time_budget=self.config.time_budget_seconds,
+            parameters=parameter_count(self.raw_model),
+            vocab_size=self.tokenizer.vocab_size,
+            objective=self.objective,
+            precision=self.hardware.precision,
+            device=str(self.hardware.device),
+            threads=self.hardware.threads,
+            baselines=baselines(self.counts, self.tokenizer, self.data),
+            notes=(*left_out_files(self.folder), *self.data.notes, *self.initial.notes),
+        )
+
+    def _train(self) -> Iterator[Event]:
+        scores: Mapping[str, float] = {}
+        steps = train(
+            self.model,
+            self.task,
+            self.curriculum,
+            self.optimizers,
+            self.loop,
+            self.hardware,
+            self.progress,
+            self.should_stop,
+            str(self.saved.path) if self.saved else "",
+        )
+        with closing(self.curriculum):
+            for event in steps:
+                if isinstance(event, EvalDone):
+                    scores = event.metrics
+                if isinstance(event, RunFinished):
+                    self._finish(self.task.checkpoint(), event.reason, scores)
+                    event = replace(event, path=str(self.folder / "model"), message=self.stacking.note)
+                yield event
+
+    def _finish(self, trained: Checkpoint, reason: str, scores: Mapping[str, float]) -> None:
+        """Save the model with its card, the generator of a discriminator, and the report."""
+        if not self.hardware.is_main:
+            return
+        remove_partial_writes(self.folder / "model")
+        trained.model.cpu().eval()
+        card = pretraining_card(self.config, trained, self.corpus, self.progress, scores, self.hardware, self.objective)
+        save_checkpoint(replace(trained, card=card), self.folder / "model")
+        if generator := self.task.generator_checkpoint():
+            remove_partial_writes(self.folder / GENERATOR)
+            save_checkpoint(generator, self.folder / GENERATOR)
+        write_json(self.folder / "report.json", {"scores": scores, **asdict(self.progress), "reason": reason})
 
 
 def _require_no_checkpoint(folder: Path) -> None:
-    """Raises `InputError` for a run that has checkpoints and no prepared text to resume them on."""
+    """Raise `InputError` for a run that has checkpoints and no prepared text to resume them on."""
     if checkpoint := latest_checkpoint(folder):
         raise InputError(
             f"The prepared text of this run, {folder / 'corpus'}, is gone, so {checkpoint.name} cannot be resumed: "

@@ -18,7 +18,7 @@ from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.model.heads import token_logits
 from bertviz_lab.tokenization import Encoding, Tokenizer
-from bertviz_lab.training.pretraining.evaluate import evaluating
+from bertviz_lab.training.loop.evaluation import evaluating
 
 _TOKENS_AT_ONCE = 8192
 _TIE = 1e-4  # nats: scores nearer than this differ by rounding alone

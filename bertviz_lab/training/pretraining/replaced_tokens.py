@@ -17,9 +17,9 @@ from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForMaskedLM, BertForReplacedTokenDetection
 from bertviz_lab.model.families.replaced_tokens import replaced_token_loss
 from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.loop.evaluation import LabelScores, count_correct, evaluating
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import StepOutput
-from bertviz_lab.training.pretraining.evaluate import LabelScores, evaluating, right
 
 #: Of the discriminator's loss in the sum: it is far smaller than the generator's, a choice of two for every token.
 RTD_WEIGHT = 50.0
@@ -87,8 +87,8 @@ def replaced_token_step(model: nn.Module, batch: PretrainingBatch, measure: bool
     rtd_loss = replaced_token_loss(out.discriminator_logits, out.labels, batch.token_count)
     metrics = {"mlm_loss": mlm_loss, "rtd_loss": rtd_loss}
     if measure:
-        metrics["mlm_accuracy"] = right(out.generator_logits, batch.labels) / count
-        metrics["rtd_accuracy"] = right(_as_classes(out.discriminator_logits), out.labels) / batch.token_count
+        metrics["mlm_accuracy"] = count_correct(out.generator_logits, batch.labels) / count
+        metrics["rtd_accuracy"] = count_correct(_as_classes(out.discriminator_logits), out.labels) / batch.token_count
     return StepOutput(mlm_loss + RTD_WEIGHT * rtd_loss, metrics)
 
 

@@ -11,7 +11,8 @@ from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.split import split_corpus
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE, FULL_EVAL
+from bertviz_lab.training.loop.evaluation import EVAL_BATCH_SIZE
+from bertviz_lab.training.pretraining.evaluate import FULL_EVAL
 
 #: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
 _DUPE_FACTOR = 10

@@ -1,5 +1,5 @@
-"""Runs: their typed events, their folder on disk, and the consumers of events.
+"""Runs: their typed events and their folder on disk.
 
-In reading order: `events`, `run_folder` (config, state and log on disk), `console` (one line per event, final scores),
-`trackers` (TensorBoard and others), `summary` (a run in one line), `notes` (its name, tags and note).
+In reading order: `events`, `run_folder` (config, state and log on disk), `snapshot_reader` (a model at any step),
+`console` (one line per event, final scores), `summary` (a run in one line), `notes` (its name, tags and note).
 """

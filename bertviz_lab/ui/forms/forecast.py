@@ -40,7 +40,8 @@ class Forecaster:
 
         Raises `InputError` for a model, or a step, beyond the limits of the page.
         """
-        from bertviz_lab.training.loop.memory import available_memory, estimate_memory
+        from bertviz_lab.training.loop.memory import available_memory
+        from bertviz_lab.training.pretraining.memory import estimate_memory
 
         refuse_large(model, self._limits)
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)

@@ -16,7 +16,7 @@ from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, bytes_of, run_label
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
+    from bertviz_lab.training.runs.snapshot_reader import SnapshotReader
 
 #: Without a run under way the view begins with this one.
 FIRST = "tiny-town"
@@ -94,7 +94,7 @@ class SnapshotStore:
 
     def reader(self, name: str) -> "SnapshotReader":
         """The snapshots of a run. Raises `InputError` where it has none, or is not there."""
-        from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+        from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
         short = self._models.runs.name(name) if self._models.is_run(name) else name

@@ -8,12 +8,12 @@ import pytest
 
 from bertviz_lab.cli.options import add_options, given_options
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
-from bertviz_lab.training.checkpoints.model_card import _command, source_name
+from bertviz_lab.training.checkpoints.model_card import run_command, source_name
 
 
 def typed(config, name):
     """What the command line makes of the command that a card prints."""
-    code = re.fullmatch(r"(`+) ?(.*?) ?\1", _command(name, config))
+    code = re.fullmatch(r"(`+) ?(.*?) ?\1", run_command(name, config))
     words = shlex.split(code[2])
     assert words[:4] == ["python", "-m", "bertviz_lab", name]
     parser = argparse.ArgumentParser(exit_on_error=False)
@@ -48,7 +48,7 @@ def test_a_local_path_is_printed_without_the_folders_it_lies_in(tmp_path):
     (tmp_path / "first" / "model").mkdir(parents=True)
     model = str(tmp_path / "first" / "model")
     config = FinetuneConfig(train=(str(tmp_path / "a b.csv"),), model=model)
-    assert str(tmp_path) not in _command("finetune", config)
+    assert str(tmp_path) not in run_command("finetune", config)
     assert (typed(config, "finetune").train, typed(config, "finetune").model) == (("a b.csv",), "first")
     assert source_name(model) == "first"
     assert source_name(HUB) == HUB

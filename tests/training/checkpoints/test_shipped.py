@@ -18,10 +18,10 @@ from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.interpret import classify, probe, semantic_search
 from bertviz_lab.metrics.names import NAMES, format_score
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining import evaluate
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
 _TOWNS = ("tiny-town-mask-only", "tiny-town")
 

@@ -14,7 +14,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop import memory
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.memory import available_memory, estimate_memory, require_memory
+from bertviz_lab.training.loop.memory import available_memory
+from bertviz_lab.training.pretraining.memory import estimate_memory, require_pretraining_memory
 from tests.training.support import CPU
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -95,34 +96,34 @@ def free(monkeypatch, count: int) -> None:
 
 def test_a_run_that_fits_may_start(monkeypatch):
     free(monkeypatch, needed())
-    require_memory(MODEL, settings(), CPU)
+    require_pretraining_memory(MODEL, settings(), CPU)
 
 
 def test_a_run_that_fits_with_gradient_accumulation_is_told_how_many_steps(monkeypatch):
     large = {"batch_size": 512, "causal_share": 0.4}
     free(monkeypatch, needed(**large, gradient_accumulation_steps=8))
     with pytest.raises(InputError) as told:
-        require_memory(MODEL, settings(**large), CPU)
+        require_pretraining_memory(MODEL, settings(**large), CPU)
     whole, part = needed(**large) / 1e9, needed(**large, gradient_accumulation_steps=8) / 1e9
     assert str(told.value) == (
         f"This run needs about {whole:.1f} GB of memory, and {part:.1f} GB are free: "
         f"with --gradient-accumulation-steps 8 the same model is trained in {part:.1f} GB."
     )
-    require_memory(MODEL, settings(**large, gradient_accumulation_steps=8), CPU)
+    require_pretraining_memory(MODEL, settings(**large, gradient_accumulation_steps=8), CPU)
 
 
 def test_a_model_that_cannot_fit_is_to_be_smaller(monkeypatch):
     free(monkeypatch, 2 * 10**9)
     with pytest.raises(InputError, match=r"2\.0 GB are free: choose a smaller --preset"):
-        require_memory(BertConfig.preset("large", vocab_size=30_522), settings(), CPU)
+        require_pretraining_memory(BertConfig.preset("large", vocab_size=30_522), settings(), CPU)
 
 
 def test_processes_on_one_machine_share_its_memory(monkeypatch):
     free(monkeypatch, int(1.5 * needed()))
-    require_memory(MODEL, settings(), CPU)
+    require_pretraining_memory(MODEL, settings(), CPU)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     with pytest.raises(InputError, match="GB are free"):
-        require_memory(MODEL, settings(), CPU)
+        require_pretraining_memory(MODEL, settings(), CPU)
 
 
 # What is free
@@ -200,7 +201,7 @@ def test_a_gpu_tells_what_it_has_free():
     assert available_memory(device) == pytest.approx(before, rel=0.05)  # what this process holds is its own
     del held
     with pytest.raises(InputError, match="GB are free"):
-        require_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))
+        require_pretraining_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))
 
 
 def test_sharded_weights_are_divided_among_the_processes():

@@ -11,9 +11,9 @@ from torch import nn
 from bertviz_lab import load_checkpoint
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at
 from bertviz_lab.training.runs.console import format_event
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.family_checkpoints import family_checkpoint
 from tests.model.support import KINDS, build, largest_difference, small_config
 from tests.training.support import after, finish, identical, short_run, weights

@@ -11,6 +11,7 @@ from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.evaluation import count_correct, evaluating
 from bertviz_lab.training.pretraining.evaluate import (
     FULL_EVAL,
     QUICK_EVAL,
@@ -18,8 +19,6 @@ from bertviz_lab.training.pretraining.evaluate import (
     eval_batches,
     evaluate_pretraining,
     evaluate_text,
-    evaluating,
-    right,
 )
 from tests.model.support import MASKED_LM, NEXT_SENTENCE, PRETRAINING, SEQUENCE, TOKENS, build, small_config
 from tests.training.support import CPU, small_data, time_limit, write_text
@@ -143,7 +142,7 @@ def test_held_out_text_without_a_pair_is_refused_and_does_not_hang(tokenizer):
 
 def test_accuracy_counts_the_labels_that_are_there():
     logits = torch.eye(4)[None]
-    assert int(right(logits, torch.tensor([[0, 1, 3, -100]]))) == 2
+    assert int(count_correct(logits, torch.tensor([[0, 1, 3, -100]]))) == 2
 
 
 @pytest.mark.parametrize(("task", "kind"), [("mlm", MASKED_LM), ("mlm", PRETRAINING), ("nsp", NEXT_SENTENCE)])

@@ -5,8 +5,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.training.checkpoints.training_state import load_optimizers, optimizer_tensors
 from bertviz_lab.training.loop.optim import build_optimizers
+from bertviz_lab.training.loop.training_state import load_optimizers, optimizer_tensors
 from tests.model.support import PRETRAINING, build, inputs, labels_for
 
 

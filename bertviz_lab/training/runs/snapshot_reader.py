@@ -15,6 +15,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.weights import load_state, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.architectures import ARCHITECTURES
@@ -25,7 +26,6 @@ from bertviz_lab.training.checkpoints.checkpoint import (
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files, trained_length_at
-from bertviz_lab.training.finetuning.scoring import METRICS
 from bertviz_lab.training.runs.run_folder import read_config, read_shipped_log
 
 

@@ -9,8 +9,8 @@ import torch
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, save_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter
+from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
 from tests.model.support import MASKED_LM, build, small_config
 from tests.training.support import finish, short_run

@@ -40,7 +40,7 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
 
     Raises `InputError` for a tracker that is unknown or not installed, or that refuses to start.
     """
-    if not config.tracker:
+    if not config.tracker or not start_accelerator().is_main_process:
         yield from events
         return
     accelerator = _accelerator(config.tracker, folder)

@@ -2,16 +2,18 @@
 
 import struct
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tensorboardX.proto.event_pb2 import Event as TensorBoardEvent
 
-from bertviz_lab.cli.main import main
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.finetuning.finetune import finetune
+from bertviz_lab.training.loop.trackers import track
+from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, RunFinished, RunStarted, StepDone
 from bertviz_lab.training.runs.run_folder import discard_failed_run, record
-from bertviz_lab.training.runs.trackers import track
 from tests.training.support import short_run
 
 EVENTS = [
@@ -84,15 +86,17 @@ def test_a_run_in_place_of_a_failed_one_has_curves_of_its_own(text, tmp_path):
     assert scalars(tmp_path)["train/loss", 1] == 2
 
 
-def test_the_pretraining_command_resumes_the_curves_of_a_run(text, tmp_path, capsys):
-    out = tmp_path / "run"
-    common = ["--preset", "tiny", "--vocab-size", "120", "--seq-len", "24", "--batch-size", "4", "--no-probes"]
-    start = ["pretrain", "--corpus", str(text), *common, "--tracker", "tensorboard", "--out", str(out), "--steps", "4"]
-    assert main(start) == 0
-    assert main(["pretrain", "--out", str(out), "--resume", "--steps", "8"]) == 0
-    points = scalars(out / "tensorboard")
+def test_pretraining_and_fine_tuning_from_python_send_their_curves_and_resume_them(text, files, tmp_path):
+    config = short_run(text, tracker="tensorboard", probes=False)
+    list(pretrain(replace(config, steps=4), tmp_path / "run"))
+    list(pretrain(replace(config, steps=8), tmp_path / "run", resume=True))
+    points = scalars(tmp_path / "run" / "tensorboard")
     assert set(points.values()) == {1}
     assert {4, 8} <= {step for tag, step in points if tag == "train/loss"}
+    with pytest.raises(InputError, match="no tracker 'tensorbord'"):
+        list(pretrain(replace(config, tracker="tensorbord"), tmp_path / "refused"))
+    list(finetune(files.config(epochs=1, tracker="tensorboard"), tmp_path / "task"))
+    assert ("held_out/accuracy", 2) in scalars(tmp_path / "task")
 
 
 def test_trackio_holds_one_run_with_every_step_once(text, tmp_path, monkeypatch, capsys):

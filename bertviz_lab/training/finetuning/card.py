@@ -1,0 +1,74 @@
+"""The card of a fine-tuned model: its examples, its training and its scores, from measured values only."""
+
+from collections.abc import Mapping, Sequence
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.data.examples import Task
+from bertviz_lab.metrics.names import NAMES
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.model_card import (
+    CARD,
+    file_names,
+    plain_text,
+    run_command,
+    score_table,
+    size_of,
+    source_name,
+)
+from bertviz_lab.training.finetuning.task_data import TaskSplits
+from bertviz_lab.training.finetuning.trials import Trial
+
+_PIPELINES: dict[Task, str] = {
+    "classification": "text-classification",
+    "multilabel": "text-classification",
+    "regression": "text-classification",
+    "tokens": "token-classification",
+    "qa": "question-answering",
+    "embeddings": "sentence-similarity",
+}
+_TASK_NAMES: dict[Task, str] = {
+    "classification": "classification",
+    "multilabel": "multi-label classification",
+    "regression": "rating",
+    "tokens": "labeling words",
+    "qa": "finding answers",
+    "embeddings": "sentence embeddings",
+}
+_TEST_SCORES = "## Test scores"
+
+
+def finetuning_card(
+    config: FinetuneConfig,
+    checkpoint: Checkpoint,
+    data: TaskSplits,
+    trial: Trial,
+    scores: Mapping[str, float],
+    metric: str,
+) -> str:
+    """Return a Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
+    origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
+    validation = file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
+    labels = ", ".join(plain_text(label) for label in data.labels)
+    output = f"Labels: {labels}" if labels else f"Answers: {_PIPELINES[data.task]}"
+    if thresholds := checkpoint.config.decision_thresholds:
+        output += f"\n- A label applies from a probability of {', '.join(map('{:.2f}'.format, thresholds))} on"
+    return CARD.format(
+        pipeline=_PIPELINES[data.task],
+        title=f"A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
+        about=size_of(checkpoint, "tokens"),
+        training=f"- Text: {file_names(config.train)} ({len(data.train):,} examples)\n"
+        f"- {output}\n"
+        f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
+        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {NAMES[metric]}",
+        command=run_command("finetune", config),
+        scored=f"Validation scores on {validation}\n\n"
+        "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",
+        scores=score_table(scores),
+    )
+
+
+def with_test_scores(card: str, files: Sequence[str], scores: Mapping[str, float]) -> str:
+    """A card with the scores on a test set, by which nothing was chosen."""
+    title = f"{_TEST_SCORES} on {file_names(files)}"
+    return f"{card.split(_TEST_SCORES)[0].rstrip()}\n\n{title}\n\n{score_table(scores)}\n"

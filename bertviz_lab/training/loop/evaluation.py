@@ -1,0 +1,47 @@
+"""What every evaluation needs: the model in evaluation mode, and counts of loss and correct labels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.config import IGNORE_INDEX
+
+#: Examples in a batch of an evaluation, whatever the batch size of the training: it bounds memory and fixes the score.
+EVAL_BATCH_SIZE = 32
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put the model into evaluation mode for the block, and back into its earlier mode."""
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)
+
+
+def count_correct(logits: Tensor, labels: Tensor) -> Tensor:
+    """Count the labels, those of -100 left out, that have the largest logit."""
+    return ((logits.argmax(-1) == labels) & (labels != IGNORE_INDEX)).sum()
+
+
+class LabelScores:
+    """Sums of loss and correct predictions over all labels, added batch by batch."""
+
+    def __init__(self) -> None:
+        self.loss, self.correct, self.count = 0.0, 0, 0
+
+    def add(self, logits: Tensor, labels: Tensor) -> None:
+        labelled = labels != IGNORE_INDEX
+        logits, labels = logits[labelled].float(), labels[labelled]
+        self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
+        self.correct += int((logits.argmax(-1) == labels).sum())
+        self.count += len(labels)
+
+    def means(self, name: str) -> dict[str, float]:
+        if not self.count:
+            return {}
+        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.correct / self.count}
