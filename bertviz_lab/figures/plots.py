@@ -1,8 +1,8 @@
 """What the Plotly figures share: colors, axes, labels, and the heat map.
 
-Colors are the page's CSS variables, so that light and dark need no second figure. Axes are numeric with ticks that carry
-the names: tokens and labels repeat, and a category axis would merge them. Plotly interprets a little HTML in its labels,
-so every text is escaped. plotly is imported when a figure is made: a page that is only opened need not wait for it.
+Colors are the page's CSS variables, so that light and dark need no second figure. Axes are numeric with ticks that
+carry the names: tokens and labels repeat, and a category axis would merge them. Plotly interprets a little HTML in its
+labels, so every text is escaped. plotly is imported when a figure is made: a page that is only opened need not wait.
 """
 
 import html

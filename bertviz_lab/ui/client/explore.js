@@ -17,7 +17,7 @@ export function mountExplore(root) {
   // ---- the input bar
 
   const fields = {
-    text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false', placeholder: 'Type a text; [MASK] stands for a word to predict' }),
+    text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false', placeholder: 'Type a text; [MASK] marks a word to predict' }),
     text_b: h('textarea', { id: 'text-b', rows: 1, 'aria-label': 'Text B', spellcheck: 'false', placeholder: 'Optional second text, for next-sentence prediction' }),
   };
   const modelBox = makeModelBox('model', 'Model', {});
@@ -141,7 +141,7 @@ export function mountExplore(root) {
   /** What has to be typed before a panel can show anything; "" for nothing. */
   function missing() {
     if (page.input.text_a.trim()) return '';
-    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only beside it.' : 'Type a text above.';
+    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.' : 'Type a text above.';
   }
 
   // ---- what happens

@@ -18,7 +18,7 @@ export default function tokenStrip(root, first, { label, events = {}, selection 
   let payload = null;
 
   const strip = makeStrip(stripHost, [], describe, selection, (position) => events.token_select?.({ position }));
-  const buttons = saveDrawing('the tokens and what stands under them', () => payload.file, {
+  const buttons = saveDrawing('the tokens and their rows', () => payload.file, {
     picture: () => pictureOf(picture),
     rows: () => [['position', 'token', ...payload.rows.map((row) => row.label), 'text'],
       ...payload.columns.map((column, position) => [position, column.token,

@@ -145,7 +145,7 @@ export default function scrubber(root, first, { label, events = {}, server, save
 
   function tellStep(step) {
     const row = scene.opening.loss.table.rows.findLast(([curve, done]) => curve === 'training' && done <= step);
-    const facts = step === 0 ? ['random initialisation'] : row ? [`${compactly(row[4])} tokens seen`, duration(row[3])] : [];
+    const facts = step === 0 ? ['random initialization'] : row ? [`${compactly(row[4])} tokens seen`, duration(row[3])] : [];
     where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...facts.flatMap((fact) => [' · ', fact]));
     const words = `Step ${whole(step)}. ${predictions.words(shown())}`;
     slider.setAttribute('aria-valuetext', words);

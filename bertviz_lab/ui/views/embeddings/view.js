@@ -24,7 +24,7 @@ export function mount(panel) {
     await panel.show(table, 'similarity', compared());
   });
   const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }], 'sentence_map', { more: compared });
-  const near = panel.foldOf('neighbours', 'Nearest neighbours of a word', ['chart', 'Nearest neighbours', { id: 'neighbours' }], 'neighbours', {
+  const near = panel.foldOf('neighbours', 'Nearest neighbors of a word', ['chart', 'Nearest neighbors', { id: 'neighbours' }], 'neighbours', {
     more: () => ({ word: settings.values.word }),
     above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' }).node)],
   });

@@ -40,7 +40,7 @@ export function mount(panel) {
   probes.host.hidden = true;
   const NO_RUN = {
     pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
-    finetune: 'No run yet. Choose a labelled data set and press Fine-tune: the curves appear here.',
+    finetune: 'No run yet. Choose a labeled data set and press Fine-tune: the curves appear here.',
   }[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
   chart.say(NO_RUN);
   const main = panel.part([head, note, said, chart.host, probes.host], draw);

@@ -22,7 +22,7 @@ export function mount(panel) {
       options: [['tokens', 'single tokens'], ['words', 'whole words'], ['spans', 'spans (SpanBERT)']] }).node,
     settings.field('seed', 'number', 'Seed', { id: 'masking-seed', min: 0, step: 1 }).node,
     h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () => settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
-  const masking = panel.part([h('h3', {}, 'Masking in masked language modelling (MLM)'), masked.host, knobs],
+  const masking = panel.part([h('h3', {}, 'Masking in masked language modeling (MLM)'), masked.host, knobs],
     () => panel.show(masked, 'masking', rule()), 'masking');
   const choice = (name, label, options) => () => [h('div', { class: 'fields' },
     settings.field(name, 'select', label, { id: `masking-${name}`, options }).node)];
