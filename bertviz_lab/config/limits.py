@@ -158,11 +158,6 @@ class Limits:
     # ---- what follows
 
     @property
-    def address_share(self) -> float:
-        """The share of the upload space that one network address may take on a shared page."""
-        return 0.25 if self.shared else 1.0
-
-    @property
     def upload_seconds(self) -> float:
         """The age at which an upload is deleted."""
         return HOUR

@@ -21,8 +21,7 @@ from typing import Any
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.run_inputs import with_copies
-from bertviz_lab.jobs.run_names import new_run_id, short_name
+from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
 from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
 from bertviz_lab.jobs.scheduler import Start, Visitor, fair_order, plan_starts
 from bertviz_lab.jobs.worker import STOP_FILE

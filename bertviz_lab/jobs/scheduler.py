@@ -210,10 +210,20 @@ class Scheduler:
             if job not in self._waiting:
                 return None
             order = self._order(job.kind)
-            left = [self._left(other) for other in self._active if other.kind == job.kind]
-            return plan_starts([self._expected(other) for other in order], left, self._kinds[job.kind].places)[
-                order.index(job)
-            ]
+            active = [other for other in self._active if other.kind == job.kind]
+            capacity = self._kinds[job.kind]
+            start = self._planned(job, order, active, capacity.places)
+            own_order, own_active = (
+                [other for other in jobs if other.visitor == job.visitor] for jobs in (order, active)
+            )
+            own = self._planned(job, own_order, own_active, capacity.per_visitor)
+            return start if own.seconds <= start.seconds else Start(start.before, own.seconds)
+
+    def _planned(self, job: Job, order: list[Job], active: list[Job], places: int) -> Start:
+        starts = plan_starts(
+            [self._expected(other) for other in order], [self._left(other) for other in active], places
+        )
+        return starts[order.index(job)]
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._active)

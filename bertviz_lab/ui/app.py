@@ -109,9 +109,11 @@ def launch_options(state: AppState) -> dict[str, Any]:
     users = state.settings.users
     questions = Questions(state, VIEWS)
     routes = [assets.route(), questions.route(), questions.ask_route(), upload_route(state)]
-    routes += [model_route(state), logout_route(), health_route(state), *workshop_routes(state)]
+    routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]
     if state.settings.metrics:
-        routes.append(metrics_route(state, state.settings.metrics_token))
+        routes.append(
+            metrics_route(state.runs, lambda: state.models.opened.load, state.monitor, state.settings.metrics_token)
+        )
     return {
         "auth": Logins(users).check if users else None,
         "auth_message": LOGIN_MESSAGE,

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.config import ABLATIONS, ablated
 from bertviz_lab.config.ablations import WHOLE
-from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.state.app_state import AppState

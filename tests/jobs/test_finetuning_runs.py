@@ -8,7 +8,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.interpret.results import read_results
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.run_inputs import with_copies
+from bertviz_lab.jobs.new_run import with_copies
 from tests.jobs.support import wait_for
 from tests.little import little_folder
 from tests.training.finetuning.support import Files

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.jobs import Runs, run_names, run_process
-from bertviz_lab.jobs.run_names import new_run_id, short_name
+from bertviz_lab.jobs import Runs, new_run, run_process
+from bertviz_lab.jobs.new_run import new_run_id, short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -26,9 +26,9 @@ def test_a_run_is_named_so_that_nobody_can_guess_it() -> None:
 
 
 def test_a_new_run_is_called_like_no_other(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_names, "_ADJECTIVES", ["kind"])
-    monkeypatch.setattr(run_names, "_ANIMALS", ["crane", "otter", "wren"])
-    monkeypatch.setattr(run_names.secrets, "choice", min)
+    monkeypatch.setattr(new_run, "_ADJECTIVES", ["kind"])
+    monkeypatch.setattr(new_run, "_ANIMALS", ["crane", "otter", "wren"])
+    monkeypatch.setattr(new_run.secrets, "choice", min)
     monkeypatch.setattr(Runs, "start_queue", lambda _: None)
     first = runs.start(settings())
     runs.annotate(first, RunNotes(name="kind-otter"))

@@ -62,6 +62,7 @@ def test_one_visitor_leaves_places_for_others_and_kinds_do_not_wait_for_each_oth
     scheduler.ask("eager 4", kind="slow")
     scheduler.ask("calm 0")
     assert scheduler.begun() == ["eager 0", "eager 1", "eager 4", "calm 0"]
+    assert scheduler.start_of(scheduler.jobs["eager 2"]) == Start(0, 10.0)  # although a place is free
 
 
 def test_too_many_of_one_visitor_give_way_to_newer_ones_of_the_same_name_first() -> None:

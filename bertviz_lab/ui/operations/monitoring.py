@@ -9,10 +9,9 @@ import ipaddress
 import shutil
 import time
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradio.utils import get_upload_folder
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,11 +24,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.retention import bytes_below
 from bertviz_lab.ui.operations.event_log import log_event
-
-if TYPE_CHECKING:
-    from bertviz_lab.ui.state.app_state import AppState
 
 _BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
 _LEAST_DISK = 100_000_000  # bytes; with less, runs cannot save
@@ -82,18 +79,18 @@ class Monitor:
 
 
 class _StateMetrics(Collector):
-    """What is read from the page's state at each visit of Prometheus."""
+    """Gauges that are read at each visit of Prometheus."""
 
-    def __init__(self, state: "AppState") -> None:
-        self._state = state
+    def __init__(self, runs: Runs, open_models: Callable[[], tuple[int, int]]) -> None:
+        self._runs, self._open_models = runs, open_models
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """The gauges with their present values."""
-        state, root = self._state, self._state.settings.runs_dir
+        """Return the gauges with their present values."""
+        root = self._runs.root
         runs = GaugeMetricFamily("bertviz_lab_runs", "Runs by state", labels=["state"])
-        for status, count in Tally(state.runs.state(run_id).status for run_id in state.runs.ids()).items():
+        for status, count in Tally(self._runs.state(run_id).status for run_id in self._runs.ids()).items():
             runs.add_metric([status], count)
-        models, model_bytes = state.models.opened.load
+        models, model_bytes = self._open_models()
         values = {
             "bertviz_lab_open_models": ("Models that are kept open", models),
             "bertviz_lab_open_model_bytes": ("Their weights", model_bytes),
@@ -108,29 +105,32 @@ def _uploads() -> Path:
     return Path(get_upload_folder())
 
 
-def health_route(state: "AppState") -> Route:
-    """`/healthz`, open to everybody: status 200 while runs can be saved, else 503."""
+def health_route(runs: Runs, monitor: Monitor) -> Route:
+    """Return the route `/healthz`, open to everybody: status 200 while runs can be saved, else 503."""
 
     def health(request: Request) -> Response:
-        free = shutil.disk_usage(state.settings.runs_dir).free
+        free = shutil.disk_usage(runs.root).free
         status = "ok" if free > _LEAST_DISK else "disk full"
-        uptime = round(time.monotonic() - state.monitor.started, 1)
+        uptime = round(time.monotonic() - monitor.started, 1)
         body = {"status": status, "version": _version(), "uptime_seconds": uptime}
         return JSONResponse(body, 200 if status == "ok" else 503, {"Cache-Control": "no-store"})
 
     return Route("/healthz", health)
 
 
-def metrics_route(state: "AppState", token: str = "") -> Route:
-    """`/metrics`: for programs on this machine, and for those that send `Authorization: Bearer` and the token."""
-    state.monitor.registry.register(_StateMetrics(state))
+def metrics_route(runs: Runs, open_models: Callable[[], tuple[int, int]], monitor: Monitor, token: str = "") -> Route:
+    """Return the route `/metrics`: for programs on this machine, or for those that send the token as a bearer.
+
+    `open_models` returns how many models are open, and their bytes.
+    """
+    monitor.registry.register(_StateMetrics(runs, open_models))
 
     async def metrics(request: Request) -> Response:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         right = bool(token) and scheme == "Bearer" and hmac.compare_digest(given.encode(), token.encode())
         if not right and (token or not _is_loopback(request.client.host if request.client else "")):
             return PlainTextResponse("Metrics are for the owner of this server.", 403)
-        content = await run_in_threadpool(generate_latest, state.monitor.registry)
+        content = await run_in_threadpool(generate_latest, monitor.registry)
         return Response(content, media_type=CONTENT_TYPE_LATEST)
 
     return Route("/metrics", metrics)

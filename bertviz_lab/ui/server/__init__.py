@@ -2,6 +2,6 @@
 
 In reading order: `assets` (modules and rules), `questions` (what scripts ask), `validation` and `error_handling` (what
 comes in, what is told), `uploads` and `downloads` (files), `visitors` (who asks), `access` (who may change a run),
-`run_quota` (what a visitor may train), `waiting_line` (who is answered next), `run_changes` and
+`run_quota` (what a visitor may train), `scheduler` (who is served next), `run_changes` and
 `publishing` (a model to the hub), `api` (endpoints for programs).
 """

@@ -125,7 +125,7 @@ def _in_line(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Call
     async def answer(*arguments: Any) -> dict[str, Any]:
         *given, request = arguments
         try:
-            return await session.line.answer(
+            return await session.scheduler.answer(
                 functools.partial(endpoint, *given), place_of(request), f"api.{endpoint.__name__}"
             )
         except InputError as error:  # it had to give way

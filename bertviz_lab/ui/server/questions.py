@@ -116,9 +116,9 @@ class Questions:
         """Answer what is asked about a question that waits or is computed, which waits for no other."""
         ticket = str(arguments.get("ticket", ""))[:40] if isinstance(arguments, dict) else ""
         if name == "progress":
-            return self._state.line.progress(ticket)
+            return self._state.scheduler.progress(ticket)
         if name == "cancel":
-            return self._state.line.cancel_ticket(ticket, place_of(request))
+            return self._state.scheduler.cancel_ticket(ticket, place_of(request))
         raise InputError(_UNKNOWN)
 
     def _read(self, body: bytes) -> tuple[str, Question, str, dict[str, Any]]:
@@ -161,21 +161,21 @@ class Questions:
         self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
     ) -> ResultT:
         """What `compute` gives when the question's turn has come. Raises `InputError` where it was cancelled."""
-        return await self._state.line.answer(
+        return await self._state.scheduler.answer(
             compute, place_of(request), name, slow=asked.slow, ticket=str(ticket)[:40], request=request
         )
 
     def _progress_function(self) -> Callable[[Any], Awaitable[dict[str, Any]]]:
         async def progress(ticket: Any) -> dict[str, Any]:
             """How far a question is; see `WaitingLine.progress`."""
-            return self._state.line.progress(str(ticket))
+            return self._state.scheduler.progress(str(ticket))
 
         return progress
 
     def _drop_function(self) -> Callable[..., Awaitable[None]]:
         async def drop(ticket: Any, request: gr.Request) -> None:
             """The page wants to know something else: its visitor's question need not be answered."""
-            self._state.line.cancel_ticket(str(ticket), place_of(request))
+            self._state.scheduler.cancel_ticket(str(ticket), place_of(request))
 
         return drop
 

@@ -1,6 +1,5 @@
 """What the server keeps for all visitors: `app_state` is the whole of it.
 
-In reading order: `models` (find, list and open; `hub`: those of the hub), `model_facts` (what one is),
-`comparison_model`, `snapshots` (of a training), `examples` and `task_examples` (texts to try), `file_reading` (by
-confined processes), `lru_cache`.
+In reading order: `models` (find, list and open; `hub`: those of the hub), `model_facts` (what one is), `snapshots`
+(of a training), `examples` (texts to try), `uploads`, `file_reading` (by confined processes), `lru_cache`.
 """

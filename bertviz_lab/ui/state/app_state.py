@@ -28,12 +28,11 @@ from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.scheduler import VisitorScheduler
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.state.examples import Examples, examples_for
+from bertviz_lab.ui.state.examples import Examples, examples_for, task_examples
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
-from bertviz_lab.ui.state.task_examples import task_examples
 from bertviz_lab.ui.state.uploads import UploadStore
 from bertviz_lab.ui.workshop.room import Room
 
@@ -77,7 +76,7 @@ class AppState:
             most_seconds=1.25 * settings.limits.run_seconds,  # a text is read before the first step
         )
         self.runs.start_queue()
-        self.scheduler = self.line = VisitorScheduler(settings.limits)
+        self.scheduler = VisitorScheduler(settings.limits)
         self.workers = Workers(PRELOAD, self.scheduler.file_worker)
         self.uploads = UploadStore(settings.limits)
         self.files = FileReader(settings.limits, self.workers)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.run_names import is_run_id, short_name
+from bertviz_lab.jobs.new_run import is_run_id, short_name
 from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
@@ -23,6 +23,8 @@ from bertviz_lab.ui.state.lru_cache import LruCache
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
+#: In place of the second model's name in a comparison: the same model before training.
+BEFORE = "before"
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
 
@@ -185,6 +187,16 @@ class Models:
             return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
 
         return cast("Checkpoint", self.opened.get((folder, signature), load))
+
+    def open_comparison(self, checkpoint: "Checkpoint", name: str) -> "Checkpoint":
+        """Open the model that is compared with `checkpoint`: one by its name, or `BEFORE`. Raises as `open`."""
+        from bertviz_lab.interpret import untrained
+
+        return untrained(checkpoint) if name in (BEFORE, "") else self.open(name)
+
+    def comparison_version(self, name: str) -> str:
+        """Return what changes when the files of the second model do; "" for `BEFORE`, which changes with the first."""
+        return "" if name in (BEFORE, "") else self.version(name)
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
         """On a shared page only the hub: whether a folder exists is not revealed."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons import LESSONS, Lesson

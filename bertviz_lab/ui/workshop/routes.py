@@ -164,7 +164,7 @@ class _Leader:
 
     async def _in_line(self, request: Request, compute: Callable[[], str]) -> Response:
         """HTML that takes seconds to compute: it waits like the questions of all visitors."""
-        line, place = self._state.line, place_of(request)
+        line, place = self._state.scheduler, place_of(request)
         try:
             written = await line.answer(compute, place, "lessons.measured", slow=True, request=request)
         except Exception as error:  # a model may not be there

@@ -1,7 +1,9 @@
 import pytest
 
-from bertviz_lab import Tokenizer
-from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from
+from bertviz_lab import Tokenizer, load_checkpoint
+from bertviz_lab.model import BertForQuestionAnswering
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, task_examples
+from tests.little import little_checkpoint
 
 
 @pytest.mark.parametrize("own", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
@@ -47,3 +49,21 @@ def test_texts_without_letters_or_spaces_give_examples_too(tmp_path, lines: list
         before, after = masked.split("[MASK]")
         assert before
         assert any(line.startswith(before) and line.endswith(after) for line in lines)
+
+
+def test_a_model_of_tiny_town_is_asked_about_tiny_town() -> None:
+    checkpoint = load_checkpoint("answers-town")
+    examples = task_examples(checkpoint, None)
+    assert len(examples) == 5
+    for texts in examples:
+        for text in texts:
+            known = checkpoint.tokenizer.encode(text.rstrip("?")).ids  # its stories ask nothing
+            assert checkpoint.tokenizer.unk_id not in known, text
+
+
+@pytest.mark.parametrize(("words", "town"), [(30_522, False), (811, True)])
+def test_another_question_answering_model_is_asked_in_ordinary_english(words: int, town: bool) -> None:
+    examples = task_examples(little_checkpoint(kind=BertForQuestionAnswering, vocab_size=words), None)
+    assert len(examples) == 5
+    assert any("Marrowby" in passage for _, passage in examples) != town
+    assert all(question.endswith("?") and len(question) + len(passage) <= 1200 for question, passage in examples)

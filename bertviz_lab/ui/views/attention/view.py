@@ -17,7 +17,6 @@ from bertviz_lab.figures.interpret.attention import (
 )
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
-from bertviz_lab.ui.state.comparison_model import comparison_version, open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 #: What the grid shows: weights, or a term of the scores before the softmax.
@@ -86,7 +85,10 @@ def difference(
 
     checkpoint = state.models.open(model)
     if against == "model":
-        other_checkpoint, version = open_comparison(state, checkpoint, other), comparison_version(state, other)
+        other_checkpoint, version = (
+            state.models.open_comparison(checkpoint, other),
+            state.models.comparison_version(other),
+        )
         compared = compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
         alignment, values = compared.alignment, compared.first - compared.second
         tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.ui.server.waiting_line import tell_progress
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, question
 from bertviz_lab.ui.views.attribution.target import Explained, explained, possible_targets
@@ -41,7 +41,7 @@ def attribution(
     for place, method in enumerate(METHODS):
 
         def report(share: float, place: int = place) -> None:
-            tell_progress((place + share) / len(METHODS))
+            report_progress((place + share) / len(METHODS))
 
         attributions.append(attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
     reads_one = target.read_position is not None
@@ -92,7 +92,7 @@ def head_effects(
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
         ("head effects", state.models.version(model), texts, target),
-        lambda: ablate_heads(prediction.checkpoint, *texts, target=target, on_progress=tell_progress),
+        lambda: ablate_heads(prediction.checkpoint, *texts, target=target, on_progress=report_progress),
     )
     marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
     without_layer = ablation.baseline - ablation.without_layer

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.visitors import Visitor
-from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from
-from bertviz_lab.ui.state.task_examples import task_examples
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from, task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.tokenization import Tokenizer

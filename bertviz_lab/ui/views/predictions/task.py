@@ -4,7 +4,7 @@ from typing import Any
 
 from bertviz_lab.figures.interpret.predictions import answer_payload, entities_payload, labels_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.waiting_line import tell_progress
+from bertviz_lab.ui.server.scheduler import report_progress
 
 
 def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:
@@ -14,5 +14,5 @@ def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:
     if checkpoint.kind == "BertForSequenceClassification":
         return labels_payload(classify(checkpoint, text_a, text_b.strip() or None))
     if checkpoint.kind == "BertForTokenClassification":
-        return entities_payload(label_words(checkpoint, text_a, on_progress=tell_progress))
-    return answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=tell_progress))
+        return entities_payload(label_words(checkpoint, text_a, on_progress=report_progress))
+    return answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=report_progress))

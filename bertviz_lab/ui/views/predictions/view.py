@@ -11,9 +11,8 @@ from bertviz_lab.figures.interpret.predictions import (
     next_sentence_payload,
 )
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.waiting_line import tell_progress
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, question
 from bertviz_lab.ui.views.predictions.masked_words import MaskedWords, fill, toggle
 from bertviz_lab.ui.views.predictions.task import predict_task
@@ -70,7 +69,7 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     from bertviz_lab.interpret import joint_fill
 
     return joint_payload(
-        joint_fill(state.models.open(model), text_a, text_b or None, beams=8, on_progress=tell_progress)
+        joint_fill(state.models.open(model), text_a, text_b or None, beams=8, on_progress=report_progress)
     )
 
 
@@ -81,7 +80,7 @@ def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hid
     checkpoint = state.models.open(model)
     before = encode_inputs(checkpoint, text_a, text_b or None).encoding
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
-    scored = pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=tell_progress)
+    scored = pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=report_progress)
     payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
@@ -109,7 +108,7 @@ def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, t
     from bertviz_lab.interpret import compare_fill_mask
 
     checkpoint = state.models.open(model)
-    second = open_comparison(state, checkpoint, other)
+    second = state.models.open_comparison(checkpoint, other)
     return comparison_payload(compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
 
 

@@ -12,8 +12,8 @@ from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
 from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
-from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, Word
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
@@ -77,7 +77,7 @@ def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index)
 
     results = _with_example(state, visitor, run_id, example)
     told = results.examples[example], results.predictions[example]
-    attributions = explain_example(_model(state, run_id), *told, on_progress=tell_progress)
+    attributions = explain_example(_model(state, run_id), *told, on_progress=report_progress)
     (first, *_) = attributions
     title = ""
     if first.target.kind == "word":  # a sentence has many labels: say whose this is

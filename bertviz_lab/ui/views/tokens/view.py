@@ -14,7 +14,7 @@ from bertviz_lab.figures.interpret.masking import (
 )
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.waiting_line import tell_progress
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, question
 
@@ -98,7 +98,7 @@ def statistics(
         seed=settings.seed,
         rule=rule,
         max_length=checkpoint.max_length,
-        on_progress=tell_progress,
+        on_progress=report_progress,
     )
     shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
     return masking_statistics_payload(counts, shares)
