@@ -175,7 +175,11 @@ def serve(
             prevent_thread_lock=True,
             **launch_options(session),
         )
-    except (OSError, httpx.HTTPError) as error:  # Gradio asks its own page once, by the name localhost
+    except OSError as error:
+        if port and "empty port" in str(error):
+            raise InputError(f"Port {port} is taken; choose another one with --port.") from error
+        raise InputError(f"The page could not be opened at {host}: {error}.") from error
+    except httpx.HTTPError as error:  # Gradio asks its own page once, by the name localhost
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
     threading.Thread(target=session.warm_up, name=_WARMING, daemon=True).start()
     return page, address

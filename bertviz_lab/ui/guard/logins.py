@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from bertviz_lab.ui.guard.passwords import hash_password, is_password
 from bertviz_lab.ui.operations.event_log import log_event
+from bertviz_lab.ui.server.visitors import network_of
 
 #: The address from which the present request comes; Gradio does not tell it to who checks a password.
 CLIENT_ADDRESS: ContextVar[str] = ContextVar("client address", default="")
@@ -28,9 +29,10 @@ _MOST_SESSIONS = 10_000
 
 
 class Tries:
-    """Counts wrong tries by user, by address, and by both; after some of them the wait doubles with each.
+    """Counts wrong tries by user and address, by user, and by address; after some of them the wait doubles with each.
 
-    Where `user` is None they count by address alone.
+    Each address counts once for a user: one that goes on trying keeps its own door shut, not that of the user. Where
+    `user` is None they count by address alone.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -38,29 +40,37 @@ class Tries:
         self._counted: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()  # tries, and when the last was
 
     def wait(self, user: str | None, address: str) -> float:
-        """Seconds until this user may try again from this address."""
+        """Return the seconds until this user may try again from this address."""
         return max(self._wait(key) for key in _keys(user, address))
 
     def count(self, user: str | None, address: str) -> None:
-        """A try begins. It counts as a wrong one until it is found right, so that many at a time do not slip by."""
-        for key in _keys(user, address):
-            tries, last = self._counted.pop(key, (0, 0.0))
-            self._counted[key] = (tries + 1 if self._now() - last < _FORGOTTEN else 1, self._now())
+        """Count a try as a wrong one until it is found right, so that many at a time do not slip by."""
+        pair, *_ = keys = _keys(user, address)
+        is_first = not self._tries(pair)
+        for key in keys:
+            if key[0] != "user" or is_first:
+                self._counted[key] = (self._tries(key) + 1, self._now())
+                self._counted.move_to_end(key)
         while len(self._counted) > _MOST_REMEMBERED:
             self._counted.popitem(last=False)
 
     def forgive(self, user: str | None, address: str) -> None:
-        """The try was right: it does not count, and those of the user from there are forgotten."""
+        """Take back a try that was right, and forget the wrong ones of the user from there."""
         own, *others = _keys(user, address)
         self._counted.pop(own, None)
         for key in others:
-            tries, last = self._counted.get(key, (1, 0.0))
-            self._counted[key] = (tries - 1, last)
+            if key in self._counted:
+                self._counted[key] = (self._counted[key][0] - 1, self._counted[key][1])
+
+    def _tries(self, key: tuple[str, str]) -> int:
+        tries, last = self._counted.get(key, (0, 0.0))
+        return tries if self._now() - last < _FORGOTTEN else 0
 
     def _wait(self, key: tuple[str, str]) -> float:
-        tries, last = self._counted.get(key, (0, 0.0))
-        excess = tries - _FREE[key[0]]
-        return 0.0 if excess < 0 else last + min(2.0 ** min(excess, 20), _LONGEST_WAIT) - self._now()
+        excess = self._tries(key) - _FREE[key[0]]
+        if excess < 0:
+            return 0.0
+        return self._counted[key][1] + min(2.0 ** min(excess, 20), _LONGEST_WAIT) - self._now()
 
 
 def _keys(user: str | None, address: str) -> list[tuple[str, str]]:
@@ -70,7 +80,7 @@ def _keys(user: str | None, address: str) -> list[tuple[str, str]]:
 
 
 class Logins:
-    """Checks names and passwords for Gradio."""
+    """Checks names and passwords for Gradio; an IPv6 address counts by its /64 network."""
 
     def __init__(self, users: Mapping[str, str], tries: Tries | None = None) -> None:
         self._users, self._tries = users, tries or Tries()
@@ -79,7 +89,7 @@ class Logins:
 
     async def check(self, user: str, password: str) -> bool:
         """Whether this is a user's password. Raises `HTTPException` 429 who has to wait."""
-        address = CLIENT_ADDRESS.get()
+        address = network_of(CLIENT_ADDRESS.get())
         wait = self._tries.wait(user, address)
         if wait > 0:
             sentence = f"There were too many wrong tries; wait {max(1, round(wait))} s."

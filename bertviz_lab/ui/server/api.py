@@ -23,6 +23,9 @@ MOST_WEIGHTS = 2_000_000
 #: The texts in one question to `/embed`.
 MOST_TEXTS = 256
 
+#: The predictions for one [MASK].
+MOST_PREDICTIONS = 1_000
+
 _MOST_HANDED_OVER = 16
 
 NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed")
@@ -35,7 +38,8 @@ def add_endpoints(session: AppState) -> None:
     """
 
     def opened(model: str) -> "Checkpoint":
-        """A model; one of the hub is downloaded first, since a program that names it is no link."""
+        """Open a model; one of the hub is downloaded first, since a program that names it is not a link."""
+        model = checked(model, "model")
         session.models.download(model)
         return session.models.open(model)
 
@@ -53,7 +57,7 @@ def add_endpoints(session: AppState) -> None:
         """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
         from bertviz_lab.interpret.inputs import encode_inputs
 
-        encoding = encode_inputs(opened(model), checked(text_a), checked(text_b) or None).encoding
+        encoding = encode_inputs(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None).encoding
         return {
             "tokens": list(encoding.tokens),
             "ids": list(encoding.ids),
@@ -68,21 +72,21 @@ def add_endpoints(session: AppState) -> None:
         """For each [MASK] the `top_k` likeliest tokens with their probabilities."""
         from bertviz_lab.interpret import fill_mask as predict
 
-        found = predict(opened(model), checked(text), _whole(top_k))
+        found = predict(opened(model), checked(text), _count(top_k))
         return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
 
     def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
         """The probabilities that B follows A and that it comes from elsewhere."""
         from bertviz_lab.interpret import next_sentence as predict
 
-        found = predict(opened(model), checked(text_a), checked(text_b))
+        found = predict(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b"))
         return {"is_next": found.is_next, "is_random": found.is_random}
 
     def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
         """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
         from bertviz_lab.interpret import trace_text
 
-        trace = trace_text(opened(model), checked(text_a), checked(text_b) or None)
+        trace = trace_text(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None)
         weights = trace.attentions
         if weights.size > MOST_WEIGHTS:
             raise InputError(f"This text has {weights.size:,} attention weights; shorten it to {MOST_WEIGHTS:,}.")
@@ -99,7 +103,7 @@ def add_endpoints(session: AppState) -> None:
         """
         from bertviz_lab.interpret import classify as predict
 
-        prediction = predict(opened(model), checked(text_a), checked(text_b) or None)
+        prediction = predict(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None)
         return {"labels": [asdict(label) for label in prediction.labels], "predicted": list(prediction.predicted)}
 
     def embed(texts: list[str], model: str = "") -> dict[str, Any]:
@@ -156,8 +160,8 @@ def _plainly(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Call
     return answer
 
 
-def _whole(number: Any) -> int:
-    """A whole number from a caller who may send anything."""
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or number != int(number):
-        raise InputError(f"top_k must be a whole number, not {str(number)[:40]!r}.")
+def _count(number: Any) -> int:
+    """Return a number of predictions from a caller who may send anything."""
+    if isinstance(number, bool) or number not in range(1, MOST_PREDICTIONS + 1):
+        raise InputError(f"top_k must be a whole number from 1 to {MOST_PREDICTIONS}.")
     return int(number)

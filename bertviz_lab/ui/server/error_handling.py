@@ -30,8 +30,10 @@ def sentence_of(error: Exception, *, shared: bool) -> str:
     return f"Something went wrong on this server ({type(error).__name__}); the page is still alive, try something else."
 
 
-#: An absolute path of two names or more, on Linux, macOS or Windows. Not the end of an address, nor "and/or".
-_PATH = re.compile(r"""(?<![\w/:.<])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\'",;:()]+[/\\])+([^\s/\\'",;()]*)""")
+_WORD = r"""[^\s/\\'",;:()]+"""
+#: An absolute path of two names or more, on Linux, macOS or Windows; the names of folders may have blanks. Not the end
+#: of an address, nor "and/or".
+_PATH = re.compile(rf"""(?<![\w/:.<])(?:/|[A-Za-z]:[\\/])(?:{_WORD}(?: {_WORD})*[/\\])+((?:{_WORD})?)""")
 
 
 def without_folders(sentence: str) -> str:

@@ -8,18 +8,19 @@ from bertviz_lab.errors import InputError
 MOST_CHARACTERS = 50_000
 
 
-def checked(text: Any) -> str:
-    """A text from the browser, empty where a field was not drawn yet.
-
-    Raises `InputError` where it is no text or beyond all measure.
-    """
+def checked(text: Any, name: str = "text") -> str:
+    """Return a text from a browser or a program; None is empty. Raises `InputError` for anything else, or too long."""
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise InputError("Type a sentence first.")
+        raise InputError(f"{name} must be a string.")
     if len(text) > MOST_CHARACTERS:
         raise InputError(
             f"The text has {len(text):,} characters; shorten it to {MOST_CHARACTERS:,}, of which a model reads the "
             "first few hundred words."
         )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name} has half of a character (a lone surrogate); send whole characters.") from None
     return text

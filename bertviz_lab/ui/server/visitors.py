@@ -43,7 +43,7 @@ def visitor_of(request: Any) -> Visitor:
     """The visitor behind a request, one of Starlette's or of Gradio's."""
     raw = getattr(request, "request", None) or request
     host = raw.client.host if raw.client else ""
-    return Visitor(owner_of(raw.cookies.get(COOKIE, "")), _network_of(host))
+    return Visitor(owner_of(raw.cookies.get(COOKIE, "")), network_of(host))
 
 
 def place_of(request: Any) -> tuple[str, str]:
@@ -57,8 +57,8 @@ def owner_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest() if _KEY.fullmatch(key) else ""
 
 
-def _network_of(host: str) -> str:
-    """An IPv4 address, or the network of an IPv6 one."""
+def network_of(host: str) -> str:
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 one."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,7 +1,6 @@
-"""Who the leader is: whoever opens the page with the key. The browser then has a cookie, and the address no key.
+"""Who the leader is: the person who opens the page with the key. The browser then has a cookie, and the address no key.
 
-So a projector shows none. Wrong keys are counted by network address alone, of which a whole room may have one: some
-participants who guess do not lock the leader out.
+So a projector shows no key.
 """
 
 import hmac
@@ -40,15 +39,15 @@ class LeaderKey:
         return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._token.encode())
 
     def try_key(self, request: Request, key: str) -> float | None:
-        """None for the right key, else the seconds until another one may be tried."""
+        """Return None for the right key, else the seconds until the next wrong one is compared.
+
+        The right key opens however many wrong ones came from the same address, which a whole room may share. Guessing
+        stays hopeless: a key has at least 12 characters, by default 128 random bits.
+        """
         address = visitor_of(request).address
-        wait = self._tries.wait(None, address)
-        if wait > 0:
-            return wait
-        self._tries.count(None, address)
         right = hmac.compare_digest(key[:_LONGEST].encode(errors="replace"), self._key.encode())
-        if right:
-            self._tries.forgive(None, address)
+        if not right:
+            self._tries.count(None, address)
         log_event("leader", address=address, outcome="right" if right else "wrong")
         return None if right else max(0.0, self._tries.wait(None, address))
 

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.guard.addresses import is_same_origin
 from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.handout import handout_page
@@ -124,6 +125,9 @@ class _Leader:
         """`/leader`, and with `?key=` the way to it: the key becomes a cookie and leaves the address."""
         key, say = request.query_params.get("key"), language_for(self._state, request)
         if self._key is not None and key is not None:
+            if not is_same_origin(request.headers):  # such as an image or a link on a page of somebody else
+                sentence = say("A link of another site does not open this page. Type the address or the key.")
+                return HTMLResponse(_key_page(sentence, say), 403, _FRESH)
             wait = self._key.try_key(request, key)
             if wait is None:
                 response: Response = RedirectResponse(say.address("leader"), 303, _FRESH)

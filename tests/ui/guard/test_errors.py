@@ -3,6 +3,7 @@
 import http.client
 import json
 import logging
+import socket
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from gradio_client import Client
 from tokenizers import Tokenizer, models
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app import serve as serve_page
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -90,6 +92,8 @@ def test_a_shared_page_tells_nobody_where_files_lie(tmp_path: Path, monkeypatch:
         ("No such file: '/home/me/b.txt'", "No such file: 'b.txt'"),
         (r"C:\Users\me\b.txt is no text", "b.txt is no text"),
         ("It lies in /srv/runs/.", "It lies in a folder."),
+        ("/srv/my runs/of May/my text.txt cannot be read.", "my text.txt cannot be read."),
+        ("No such file: '/Users/An Na/b.txt' or /srv/a b/c.txt", "No such file: 'b.txt' or c.txt"),
         ("see https://example.org/a/b and/or /start", "see https://example.org/a/b and/or /start"),
     ],
 )
@@ -113,3 +117,11 @@ def test_the_log_holds_one_line_for_a_failure_and_none_of_the_visitors_words(
     assert failures[0].exc_info is None
     assert "test_errors.py" in failures[0].getMessage()
     assert "sentinel" not in caplog.text + "".join(capfd.readouterr())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Gradio forgets an event loop
+def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"^Port {port} is taken; choose another one with --port.$"):
+            serve_page(little_settings(tmp_path), "127.0.0.1", port)

@@ -1,5 +1,6 @@
 """Login on a running server: tries are counted, sessions are apart and end, passwords are kept as hashes."""
 
+import asyncio
 import io
 import sys
 import threading
@@ -12,11 +13,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from bertviz_lab.cli.main import main
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.guard.logins import Sessions, Tries
+from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Logins, Sessions, Tries
 from bertviz_lab.ui.guard.passwords import hash_password, is_password, read_users, users_of
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
@@ -97,10 +99,34 @@ def test_waits_double_and_are_forgotten_after_an_hour() -> None:
         tries.count("ana", "a")
     assert waits[:7] == [0, 0, 0, 1, 2, 4, 8]
     assert tries.wait("ana", "a") == 900
-    assert tries.wait("ana", "b") > 0  # after so many, from elsewhere too
+    assert tries.wait("ana", "b") == 0  # one address keeps no user name shut
     assert tries.wait("ben", "a") == 0
     clock[0] += 3601
     assert tries.wait("ana", "a") == 0
+
+
+def test_tries_from_many_addresses_make_a_user_wait_everywhere() -> None:
+    tries = Tries(lambda: 0.0)
+    for number in range(9):
+        tries.count("ana", str(number))
+    tries.count("ana", "0")
+    assert tries.wait("ana", "elsewhere") == 0
+    tries.count("ana", "9")
+    assert tries.wait("ana", "elsewhere") == 1
+    tries.forgive("ana", "9")
+    assert tries.wait("ana", "elsewhere") == 0
+
+
+def test_an_address_of_ipv6_is_its_network() -> None:
+    logins = Logins(USERS, Tries(lambda: 0.0))
+    outcomes = []
+    for number in range(4):
+        CLIENT_ADDRESS.set(f"2001:db8::{number}")
+        try:
+            outcomes.append(asyncio.run(logins.check("ana", "wrong")))
+        except HTTPException as error:
+            outcomes.append(error.status_code)
+    assert outcomes == [False, False, False, 429]
 
 
 def test_counts_take_no_more_room_than_they_may() -> None:

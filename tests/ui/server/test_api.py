@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+import httpx
 import numpy as np
 import pytest
 from gradio_client import Client
@@ -101,7 +102,10 @@ def test_classify_labels_a_text(page: Page) -> None:
         (("/fill_mask", "the [MASK]", "", 10**9), "top_k"),
         (("/fill_mask", "the [MASK]", "", "five"), "top_k"),
         (("/fill_mask", "the [MASK]", "/no/such/model"), "There is no model"),
-        (("/fill_mask", {"not": "text"}), "Type a sentence"),
+        (("/fill_mask", "the [MASK]", "", 0), "top_k must be a whole number from 1 to 1000"),
+        (("/fill_mask", "the [MASK]", 7), "model must be a string"),
+        (("/fill_mask", {"not": "text"}), "text must be a string"),
+        (("/tokenize", 7), "text_a must be a string"),
         (("/next_sentence", A, ""), "both"),
         (("/tokenize", ""), "Type a sentence"),
         (("/attention", "x" * 100_000), "shorten"),
@@ -115,6 +119,15 @@ def test_bad_input_is_an_error_of_one_sentence(
     with pytest.raises(AppError, match=words):
         page[0].predict(*arguments, api_name=name)
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_model_may_be_none_and_half_a_character_is_refused(page: Page) -> None:
+    client, _ = page
+    assert client.predict(A, "", None, api_name="/tokenize")["tokens"]
+    url = f"{client.src}gradio_api/call/tokenize"
+    event = httpx.post(url, content=b'{"data": ["a \\ud800", "", ""]}', headers={"Content-Type": "application/json"})
+    answer = httpx.get(f"{url}/{event.json()['event_id']}").text
+    assert "half of a character" in answer
 
 
 def test_texts_of_every_kind_come_back_unharmed(page: Page) -> None:

@@ -220,6 +220,10 @@ def test_wrong_keys_wait_longer_and_longer(tmp_path: Path) -> None:
         assert answers[-1][0] == 429
         assert "Wait" in answers[-1][1]
         assert "wrong" not in "".join(text for _, text, _ in answers)
+        right = f"/leader?key={KEY.replace(' ', '%20')}"
+        for site in ("cross-site", "same-site"):
+            assert server.ask(right, {"Sec-Fetch-Site": site})[0] == 403
+        assert server.ask(right, {"Sec-Fetch-Site": "none"})[0] == 303
 
 
 def test_without_a_workshop_there_is_no_room(tmp_path: Path) -> None:
