@@ -69,7 +69,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
             raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
         if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
-            raise InputError(f"{folder} holds a model already, which would be lost; name another folder.")
+            raise InputError(f"{folder} holds a model already, which would be overwritten; name another folder.")
         require_no_other_files(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -53,9 +53,9 @@ def _one_group(values: Body) -> Body:
 
 def _disentangled(values: Body) -> Body:
     if values.get("conv_kernel_size", 0):
-        raise InputError("This DeBERTa has a convolution beside its first layer, which the lab does not read.")
+        raise InputError("This DeBERTa has a convolution next to its first layer, which the lab does not support.")
     if not values.pop("relative_attention", False):
-        raise InputError("This DeBERTa has no relative positions, which the lab does not read.")
+        raise InputError("This DeBERTa has no relative positions, which the lab does not support.")
     if (
         values.pop("attention_head_size", 0)
         or (values["embedding_size"] or values["hidden_size"]) != (values["hidden_size"])
@@ -97,7 +97,7 @@ def _modern(values: Body) -> Body:
     full, local = (ropes.get(kind) or {} for kind in ("full_attention", "sliding_attention"))
     scaled = {rope.get("rope_type", "default") for rope in (full, local)} != {"default"} or values.get("rope_scaling")
     if scaled:
-        raise InputError("This ModernBERT stretches its rotary positions (rope_scaling), which the lab does not read.")
+        raise InputError("This ModernBERT scales its rotary positions (rope_scaling), which the lab does not support.")
     return values | {
         "layer_types": tuple(types),
         "rope_theta": full.get("rope_theta", values.get("global_rope_theta", 160_000.0)),

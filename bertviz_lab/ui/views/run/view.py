@@ -113,7 +113,7 @@ def follow(
 def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
     """The settings of a run; nobody else is told what its owner's files are like."""
     if run_id in state.models.shipped():
-        raise InputError("The recipe of a shipped model stands on its model card.")
+        raise InputError("The recipe of a shipped model is on its model card.")
     config = state.runs.config(run_id)
     untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
     shown_fields = [field for field in dataclasses.fields(config) if field.name not in untold]
