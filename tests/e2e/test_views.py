@@ -15,6 +15,7 @@ from tests.browser import at_rest, eventually
 from tests.e2e.charts import data_table
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.state.test_models import RUN, make_run
 
 __all__ = ["event_loops"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -396,6 +397,18 @@ def test_what_was_asked_last_is_what_is_shown(page: Page, served: Served) -> Non
 
 
 # ---- Everywhere
+
+
+def test_copying_the_link_to_a_run_says_what_its_model_reveals(page: Page, served: Served) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    make_run(served[1])
+    for model, warned in (("little", False), (RUN, True)):
+        visit(page, served, model=model)
+        page.locator("#copy-link").click()
+        status = page.locator("#copy-link + [role=status]")
+        expect(status).to_contain_text("Link copied")
+        assert ("can reveal parts of its training text" in (status.text_content() or "")) is warned
+    served[1].runs.delete(RUN)
 
 
 def test_the_address_restores_input_settings_and_folds(page: Page, served: Served) -> None:

@@ -23,6 +23,10 @@ export function makeField(kind, label, value, onChange, { options = [], min, max
   return { node, input, set, get value() { return read(); } };
 }
 
+const RUN_ID = /[?&][^=&]+=[a-z]+-[a-z]+-[0-9a-f]{16}(&|$)/;
+const REVEALS = 'Anyone with this link can query the model of this run: '
+  + 'its vocabulary and predictions can reveal parts of its training text.';
+
 /**
  * A button that copies the address of what is shown, which is written out where the browser does not let a page copy.
  * `before()` is called first: something may have been typed that nobody has asked for yet.
@@ -31,11 +35,12 @@ export function makeLinkButton(id, before = () => {}) {
   const status = h('span', { class: 'quiet', role: 'status' });
   async function copy() {
     before();
+    const warning = RUN_ID.test(new URL(page.address()).search) ? REVEALS : '';
     try {
       await navigator.clipboard.writeText(page.address());
-      status.textContent = 'Link copied';
+      status.textContent = ['Link copied', warning].filter(Boolean).join('. ');
     } catch {
-      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }));
+      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
     }
   }
   return h('span', { class: 'copy-link' }, h('button', { type: 'button', class: 'plain', id, onclick: copy }, 'Copy link'), status);
