@@ -74,9 +74,7 @@ class Attack:
             await self.send(
                 "texts", text[:30], lambda a=asked: self._ask("predictions", "mlm", a | {"top_k": 5, "word": ""})
             )
-            await self.send(
-                "texts", text[:30], lambda a=asked: self.visitor.ask_for_arrays("attention", "attention", **a)
-            )
+            await self.send("texts", text[:30], lambda a=asked: self.visitor.ask("attention", "attention", **a))
 
     async def questions(self) -> None:
         for view, name, given, attacked in QUESTIONS:
@@ -200,7 +198,7 @@ async def attack(server: Server, groups: tuple[str, ...], browser: bool) -> dict
         attacker, neighbour = Attack(hostile), Neighbour(good)
         for model in ("wiki-tiny", "tiny-town", "wiki-mini"):  # what the server needs for its models
             sent = {"model": model, "text_a": "a " * 400, "text_b": ""}
-            await hostile.ask_for_arrays("attention", "attention", **sent)
+            await hostile.ask("attention", "attention", **sent)
         warm = server.memory()
 
         async def watch() -> None:

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import json
 import random
-import secrets
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -127,7 +126,7 @@ class Participant:
     async def _attention(self) -> None:
         asked = {"model": random.choice(_MODELS), "text_a": self.text(), "text_b": ""}
         async with self.record.timed("attention"):
-            answer = await self.visitor.ask_for_arrays("attention", "attention", **asked)
+            answer = await self.visitor.ask("attention", "attention", **asked)
             self._check_tokens(answer["tokens"])
 
     async def _attribution(self) -> None:
@@ -184,7 +183,7 @@ class Participant:
         while True:
             now: dict[str, Any] | None = {"status": "unknown"}
             async with self.record.timed("run strip"):
-                now = await self.visitor.call("run-strip", "glance", run_id)
+                now = await self.visitor.ask("runs", "glance", run_id=run_id)
             if now is None:
                 self.record.runs_lost += 1
                 return
@@ -201,10 +200,7 @@ class Participant:
 
     async def _change(self, run_id: str, action: str) -> None:
         async with self.record.timed("change of a run"):
-            wire = self.visitor.component("wire")["id"]
-            event = next(e for e in self.visitor.config["dependencies"] if [wire, "change_run"] in e["targets"])
-            change = {"ticket": secrets.token_hex(4), "action": action, "run_id": run_id}
-            await self.visitor.trigger(event, event_data=change)
+            await self.visitor.ask("runs", "change", action=action, run_id=run_id)
 
 
 def pair_of(name: str) -> dict[str, str]:

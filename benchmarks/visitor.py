@@ -56,33 +56,21 @@ class Visitor:
         if match is None:
             raise PageError("The page has no configuration.")
         self.config = json.loads(match[1])
-        for script in re.findall(r'src="(lab-static/[^"]+)"', page.text):
+        for script in re.findall(r'href="(lab-static/[^"]+)"', page.text):
             (await self.client.get(script)).raise_for_status()
         load = next(event for event in self.config["dependencies"] if "load" in [name for _, name in event["targets"]])
         await self.trigger(load)
 
     async def ask(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
-        """The answer to a question of a view. Raises `PageError` with the sentence where there is none."""
-        sent = [secrets.token_hex(6), view, question, arguments]
-        body = json.loads(await self.call("wire", "answer", sent, timeout))
+        """Return the answer to a question of a view; large arrays are left out. Raises `PageError` with a sentence."""
+        sent = {"ticket": secrets.token_hex(6), "view": view, "question": question, "arguments": arguments}
+        answer = await self._post("lab/ask", json=sent, timeout=timeout)
+        if answer.headers["Content-Type"] != "application/json":
+            return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])
+        body = answer.json()
         if "error" in body:
             raise PageError(body["error"])
         return body["answer"]
-
-    async def ask_for_arrays(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
-        """The same of a question whose answer has large arrays; these are left out."""
-        sent = [secrets.token_hex(6), view, question, arguments]
-        answer = await self._post("lab-arrays", json=sent, timeout=timeout)
-        if answer.headers["Content-Type"] == "application/json":
-            raise PageError(answer.json()["error"])
-        return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])
-
-    async def call(self, elem_id: str, function: str, sent: Any, timeout: float | None = None) -> Any:
-        """What a server function of a component answers."""
-        body = {"session_hash": self.session, "component_id": self.component(elem_id)["id"]}
-        body |= {"fn_name": function, "data": sent}
-        answer = await self._post("gradio_api/component_server", json=body, timeout=timeout)
-        return answer.json()
 
     async def upload(self, path: Path) -> dict[str, Any]:
         """Send a file; returns what an event takes as the value of a file component."""

@@ -73,7 +73,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     _make_folder(settings.runs_dir)
     cleaned = (_CLEAN_EVERY, int(settings.limits.upload_seconds) + 1)
     with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=cleaned) as page:
-        wire = Questions(session, VIEWS).island(_start(session))
+        wire = part("wire", value=_start(session), label="Status", events=("go",), elem_id="wire")
         strip = create_header(session)
         part("lesson-bar", value=_start(session), label="Lesson", elem_id="lesson-bar")
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
@@ -107,8 +107,7 @@ def _start(state: AppState) -> Payload:
 def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
-    questions = Questions(state, VIEWS)
-    routes = [assets.route(), questions.route(), questions.ask_route(), upload_route(state)]
+    routes = [assets.route(), Questions(state, VIEWS).route(), upload_route(state)]
     routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]
     if state.settings.metrics:
         routes.append(

@@ -1,13 +1,10 @@
 """The top of the page: its name, the run under way, and the line to Python."""
 
-from typing import Any
-
 import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.components.parts import part
-from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
 
@@ -36,17 +33,11 @@ def _title(*, logout: bool) -> str:
 def create_header(session: AppState) -> gr.HTML:
     """Draw the top of the page; returns the strip that follows a training run."""
 
-    # Gradio hands over all arguments of a call from the page as one list.
-    def glance(arguments: Any, request: gr.Request) -> dict[str, Any] | None:
-        run_id = str(arguments[0] if isinstance(arguments, list) else arguments)
-        return session.glance(run_id, visitor_of(request))
-
     return part(
         "run",
         label="Training run",
         above=_title(logout=bool(session.settings.users)),
         events=("run_changed", "model_saved"),
-        server_functions=[glance],
         elem_id="run-strip",
     )
 

@@ -1,8 +1,4 @@
-"""The path of a visitor across the workspaces: what changes something that others see goes by Gradio's events.
-
-A form starts a run, and a run is stopped, resumed, annotated or deleted. All else the page's scripts ask for
-themselves.
-"""
+"""The events of Gradio that join its forms with the rest of the page; modules ask for all else themselves."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,11 +13,9 @@ from bertviz_lab.ui.forms.training_view import TrainingView
 from bertviz_lab.ui.header import strip_of
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.lru_cache import LruCache
-from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")
 _DOUBLE_PRESS = 2.0  # seconds in which the same form, sent again, is the same run
@@ -44,9 +38,6 @@ class PageEvents:
         starts = [bench.start for bench in self.benches]
         page.load(self.arrive, None, [self.strip, *starts, self.tabs], **QUIET)
         self.wire.go(self.go, None, [self.tabs, self.forms], **TYPING)
-        several = QUIET | {"trigger_mode": "multiple"}  # a push to the hub holds up no other change
-        self.wire.change_run(self.change_run, None, [self.wire, self.strip, *starts], **several)
-        self.wire.train_ablations(self.train_ablations, None, [self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):
             news(self.refresh_starts, None, starts, **QUIET)
         for bench in self.benches:
@@ -102,31 +93,6 @@ class PageEvents:
 
         return start
 
-    def change_run(self, data: gr.EventData, request: gr.Request) -> tuple[Any, ...]:
-        """A run is stopped, resumed, annotated or deleted; the answer goes with the next value of the wire."""
-        visitor = visitor_of(request)
-        sent = {name: getattr(data, name, None) for name in CHANGE_RUN.arguments}
-        message = error = ""
-        try:
-            arguments = {name: value for name, value in sent.items() if value is not None}
-            message = CHANGE_RUN.ask(self.session, arguments, visitor)
-        except Exception as problem:
-            error = sentence_of(problem, shared=self.session.settings.shared)
-        resumed = sent["action"] == "resume" and not error
-        strip = strip_of(self.session, sent["run_id"], mark=f"{time.time():.3f}") if resumed else gr.skip()
-        return wire_payload(answer=_answer(data, message, error)), strip, *self._starts(visitor)
-
-    def train_ablations(self, data: gr.EventData, request: gr.Request) -> tuple[Any, ...]:
-        """Queue what was ticked in the ablation study: (wire, strip)."""
-        names, steps, seed = (getattr(data, name, None) for name in ("names", "steps", "seed"))
-        started, error = [], ""
-        try:
-            started = study.queue(self.session, visitor_of(request), names, steps, seed)
-        except Exception as problem:
-            error = sentence_of(problem, shared=self.session.settings.shared)
-        strip = strip_of(self.session, started[0]) if started else gr.skip()
-        return wire_payload(answer=_answer(data, "", error)), strip
-
     def refresh_starts(self, request: gr.Request) -> list[Any]:
         """A run has reached another state, or has saved a model: it may be one to start from."""
         return self._starts(visitor_of(request))
@@ -137,11 +103,5 @@ class PageEvents:
 
 
 def wire_payload(**news: Any) -> str:
-    """What scripts are told of runs: `awaited` is the one whose first model is to be opened, `answer` what came of a
-    change.
-    """
+    """Return what scripts learn of runs: `awaited` is the one whose first model is to be opened."""
     return to_json(news)
-
-
-def _answer(data: gr.EventData, message: str, error: str) -> dict[str, str]:
-    return {"ticket": str(getattr(data, "ticket", ""))[:40], "message": message, "error": error}

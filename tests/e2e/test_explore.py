@@ -129,12 +129,12 @@ def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(
 
     def hold_the_first(route: Route) -> None:
         asked = json.loads(route.request.post_data or "{}")
-        if not held and asked["fn_name"] == "answer" and asked["data"][1:3] == ["predictions", "task"]:
+        if not held and (asked["view"], asked["question"]) == ("predictions", "task"):
             held.append(route)
         else:
             route.continue_()
 
-    page.route("**/component_server/**", hold_the_first)
+    page.route("**/lab/ask", hold_the_first)
     page.goto(f"{served[0]}?model=answers-town")
     eventually(page, lambda: bool(held), FIRST / 1000)
     question = "Where is the ball of Leo?"

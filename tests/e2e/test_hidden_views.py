@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
-from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import at_rest, eventually
 from tests.little import little_folder
@@ -50,12 +49,8 @@ def asked(page: Page) -> list[str]:
     views: list[str] = []
 
     def note(request: Request) -> None:
-        if "/component_server" in request.url:
-            body = json.loads(request.post_data or "{}")
-            if body.get("fn_name") == "answer":
-                views.append(body["data"][1])
-        elif request.url.endswith(ARRAYS_ROUTE):
-            views.append(json.loads(request.post_data or "[]")[1])
+        if request.url.endswith("/lab/ask"):
+            views.append(json.loads(request.post_data or "{}")["view"])
 
     page.on("request", note)
     return views
@@ -69,7 +64,11 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     expect(page.locator("#panel-attention canvas").first).to_be_visible()
     at_rest(page)
-    assert {"explore", "predictions", "attention"} == set(asked) - {"run"}  # the strip looks for a run under way
+    assert {"explore", "predictions", "attention"} == set(asked) - {
+        "run",
+        "runs",
+        "server",
+    }
 
     for view in ("predictions", "attention"):
         page.locator(f"#panel-{view} .panel-head").click()
@@ -77,7 +76,7 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     page.locator("#model-picker").select_option("other")
     expect(page.locator("#model-facts")).to_contain_text("Layers")
     at_rest(page)
-    assert set(asked) == {"explore"}
+    assert set(asked) - {"runs", "server"} == {"explore"}
 
     page.locator("#panel-predictions .panel-head").click()
     eventually(page, lambda: "predictions" in asked)
@@ -100,7 +99,12 @@ def test_a_link_to_another_workspace_asks_nothing_for_explore(
 
 def test_what_is_being_computed_says_so(page: Page, served: tuple[str, AppState]) -> None:
     held: list[Route] = []
-    page.route(f"**/{ARRAYS_ROUTE}", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        is_grid = json.loads(route.request.post_data or "{}")["view"] == "attention"
+        held.append(route) if is_grid else route.continue_()
+
+    page.route("**/lab/ask", hold)
     page.goto(served[0])
     grid = page.locator("#attention-grid")
     expect(grid.locator(".empty")).to_have_text("Computing …")

@@ -56,14 +56,24 @@ export function unpack(buffer) {
   return body;
 }
 
-/** Post a question; the answer is JSON, or packed arrays. */
-export async function post(address, body) {
-  const answer = await fetch(address, posted(body)).catch(() => { throw new Error(LOST); });
-  if (answer.headers.get('Content-Type') === 'application/octet-stream') {
-    return { answer: unpack(await answer.arrayBuffer()) };
-  }
-  return answer.json().catch(() => ({ error: LOST })); // a proxy may answer with a page of its own
-}
+/** The server: posts each question to `lab/ask`; the answer is JSON, or packed arrays. */
+export const serverAnswerer = {
+  async answer(ticket, view, question, args) {
+    const body = posted({ ticket, view, question, arguments: args });
+    const answer = await fetch('lab/ask', body).catch(() => { throw new Error(LOST); });
+    if (answer.headers.get('Content-Type') === 'application/octet-stream') {
+      return { answer: unpack(await answer.arrayBuffer()) };
+    }
+    return answer.json().catch(() => ({ error: LOST })); // a proxy may answer with a page of its own
+  },
+  /** Report how far a question is: {share, before, seconds}, some of them. */
+  async progress(ticket) {
+    return (await this.answer('', 'server', 'progress', { ticket }).catch(() => null))?.answer ?? {};
+  },
+  cancel(ticket) {
+    return this.answer('', 'server', 'cancel', { ticket }).catch(() => null);
+  },
+};
 
 /**
  * Wait between two questions, and on while nobody looks: a page in the background asks nothing, and with `node` neither

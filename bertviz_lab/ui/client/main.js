@@ -47,10 +47,11 @@ const PARTS = {
   progress: mountProgress,
   lessons: mountLessons,
   'lesson-bar': mountLessonBar,
-  async run(root, { events, server, label, value, watch }) {
+  run(root, { events, label, value, watch }) {
     mountSpacePicker(root.parentElement.querySelector('header'));
-    const update = runStrip(root, value(), { events, server, label });
+    const update = runStrip(root, value(), { events, label });
     watch(() => update(value()));
+    page.on('changed', () => events.run_changed({})); // Gradio's forms list models to start from
   },
 };
 

@@ -1,9 +1,9 @@
 // What all parts of the page share: questions to Python, the input of Explore, the selected token, and the address. One
 // object, `page`, for the whole document.
 
-import { LOST, askWith, post } from 'lab/client/ask.js';
+import { askWith, serverAnswerer } from 'lab/client/ask.js';
 import { LANGUAGE } from 'lab/client/language.js';
-import { ARRAYS, VIEWS } from 'lab/site.js';
+import { VIEWS } from 'lab/site.js';
 
 export const page = (() => {
   const listeners = new Map(); // a topic -> functions
@@ -14,20 +14,8 @@ export const page = (() => {
   };
   const emit = (topic, ...what) => [...(listeners.get(topic) ?? [])].forEach((act) => act(...what));
 
-  // ---- questions
-
-  let connect;
-  const connected = new Promise((resolve) => { connect = resolve; });
-  const answerer = {
-    async answer(...sent) {
-      if (ARRAYS.includes(`${sent[1]}.${sent[2]}`)) return post('lab-arrays', sent);
-      const text = await (await connected)(...sent);
-      if (text === undefined) throw new Error(LOST); // Gradio's word for a call that failed
-      return JSON.parse(text);
-    },
-    cancel: (ticket) => page.drop(ticket),
-  };
-  const ask = askWith(answerer, emit);
+  const ask = askWith(serverAnswerer, emit);
+  let changes = 0; // none of them takes the place of another
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
@@ -96,15 +84,24 @@ export const page = (() => {
     /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
     /**
-     * Stop, resume, rename or delete a run: {action, run_id, ...}, see `ui/server/run_changes.py`. Gives what a person is told
-     * of it; throws an error whose message is for people.
+     * Stop, resume, rename, push or delete a run: {action, run_id, ...}, see `ui/server/run_changes.py`. Resolves to a
+     * message; throws an error whose message is for people.
      */
-    changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there
+    async changeRun(change) {
+      const { action, run_id } = change;
+      const message = await page.ask('runs', action === 'push' ? 'push' : 'change', change, `change ${changes += 1}`);
+      if (action === 'resume') emit('follow', run_id);
+      emit('start');
+      emit('changed');
+      return message;
+    },
     /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
-    trainAblations: async () => { throw new Error(LOST); },
-    /** Tell the server that a question need not be answered. */
-    drop: () => {}, // until the line to Python is there
-    on, emit, ask, connect, SPACES, input, set, keep, select, TEXTS,
+    async trainAblations(plan) {
+      const started = await page.ask('ablation', 'train', plan, `change ${changes += 1}`);
+      if (started.length) emit('follow', started[0]);
+      emit('start');
+    },
+    on, emit, ask, SPACES, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },

@@ -55,7 +55,6 @@ def _site() -> str:
     ]
     values = {
         "VIEWS": views,
-        "ARRAYS": [f"{v.id}.{name}" for v in VIEWS for name, asked in v.questions.items() if asked.arrays],
         "DRAWINGS": {kind: drawing.module for kind, drawing in DRAWINGS.items()},
         "LANGUAGES": dict(languages()),
         "TEXTS": {code: dict(texts) for code, texts in script_texts().items()},

@@ -1,18 +1,13 @@
-"""The line between the page's scripts and Python: every question of every view goes through one function.
+"""The one route of the page: every question of every view is posted to it.
 
-Such calls pass by Gradio's queue and by its checks of values. So each argument is checked here against the types that
-its question declares, and none is ever a file or a path of an upload. What changes something that others see (an
-upload, the start of a training) goes by Gradio's own events.
-
-Most answers are JSON and go by `server_functions`. Those with large arrays (attention weights) go as bytes by a route
-of their own, which takes 21 ms for 786 KB where base64 in JSON takes 79.
+Each argument is checked here against the types that its question declares, and none is a file or a path. Answers with
+large arrays (attention weights) are sent as bytes, which takes 21 ms for 786 KB where base64 in JSON takes 79.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import gradio as gr
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +15,6 @@ from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, little_endian, to_json
-from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
@@ -28,7 +22,6 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
 
 ROUTE = "lab/ask"
-ARRAYS_ROUTE = "lab-arrays"
 _MOST_SENT = 1_000_000  # bytes of a question
 _UNKNOWN = "Unknown request. Reload the page."
 
@@ -42,35 +35,7 @@ class Questions:
         self._state = state
         self._questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
 
-    def island(self, value: Payload) -> gr.HTML:
-        """The end of the line in the page; `value` is what scripts are told as the page opens."""
-        functions: list[Callable[..., Any]] = [self._answer_function(), self._progress_function()]
-        functions.append(self._drop_function())
-        return part(
-            "wire", value=value, label="What the server is doing", server_functions=functions, elem_id="wire",
-            events=("change_run", "train_ablations", "go"),
-        )  # fmt: skip
-
     def route(self) -> Route:
-        """At `lab-arrays` [ticket, view, question, arguments] is posted; bytes come back, or {"error": a sentence}."""
-
-        async def answer(request: Request) -> Response:
-            if not await is_logged_in(request):
-                return _refusal("Log in first.", 401)
-            try:
-                ticket, asked, name, arguments = self._read(await _body_of(request))
-                visitor = visitor_of(request)
-                with self._state.monitor.question(name):
-                    content = await self._answer(
-                        lambda: to_bytes(asked.ask(self._state, arguments, visitor)), asked, name, ticket, request
-                    )
-            except Exception as error:  # whatever happens, the page must live on
-                return _refusal(sentence_of(error, shared=self._state.settings.shared))
-            return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
-
-        return Route(f"/{ARRAYS_ROUTE}", answer, methods=["POST"])
-
-    def ask_route(self) -> Route:
         """Return the route of all questions: {"ticket", "view", "question", "arguments"} is posted to `lab/ask`.
 
         The answer is {"answer": ...} or {"error": a sentence}, or packed arrays (`to_bytes`) where it holds large ones.
@@ -80,7 +45,7 @@ class Questions:
             if not await is_logged_in(request):
                 return _refusal("Log in first.", 401)
             try:
-                return await self._reply(await request.body(), request)
+                return await self._reply(await _body_of(request), request)
             except Exception as error:  # An error here must not take down the page.
                 return _refusal(sentence_of(error, shared=self._state.settings.shared))
 
@@ -121,42 +86,6 @@ class Questions:
             return self._state.scheduler.cancel_ticket(ticket, place_of(request))
         raise InputError(_UNKNOWN)
 
-    def _read(self, body: bytes) -> tuple[str, Question, str, dict[str, Any]]:
-        """The ticket, a question for arrays, its name and its arguments. Raises as `_find`."""
-        try:
-            ticket, view, name, arguments = json.loads(body)
-        except (ValueError, TypeError, RecursionError):
-            raise InputError(_UNKNOWN) from None
-        return ticket, self._find(view, name, arguments, arrays=True), f"{view}.{name}", arguments
-
-    def _find(self, view: Any, name: Any, arguments: Any, *, arrays: bool) -> Question:
-        """The question. Raises `InputError` where there is none of that name, or where it is asked another way."""
-        known = self._questions.get((view, name)) if isinstance(view, str) and isinstance(name, str) else None
-        if known is None or known.arrays != arrays:
-            raise InputError(_UNKNOWN)
-        if not isinstance(arguments, dict):
-            raise InputError("The page asked without arguments; reload it.")
-        return known
-
-    # Gradio hands a server function its arguments as one list, a single one as it is, and the request to a parameter
-    # of that type.
-
-    def _answer_function(self) -> Callable[..., Awaitable[str]]:
-        async def answer(sent: list[Any], request: gr.Request) -> str:
-            """`sent` is [ticket, view, question, arguments]; the answer is {"answer": ...} or {"error": a sentence}."""
-            try:
-                ticket, view, name, arguments = sent
-                asked, visitor = self._find(view, name, arguments, arrays=False), visitor_of(request)
-                with self._state.monitor.question(f"{view}.{name}"):
-                    result = await self._answer(
-                        lambda: asked.ask(self._state, arguments, visitor), asked, f"{view}.{name}", ticket, request
-                    )
-                return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
-            except Exception as error:  # whatever happens, the page must live on
-                return to_json({"error": sentence_of(error, shared=self._state.settings.shared)})
-
-        return answer
-
     async def _answer(
         self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
     ) -> ResultT:
@@ -164,20 +93,6 @@ class Questions:
         return await self._state.scheduler.answer(
             compute, place_of(request), name, slow=asked.slow, ticket=str(ticket)[:40], request=request
         )
-
-    def _progress_function(self) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-        async def progress(ticket: Any) -> dict[str, Any]:
-            """How far a question is; see `WaitingLine.progress`."""
-            return self._state.scheduler.progress(str(ticket))
-
-        return progress
-
-    def _drop_function(self) -> Callable[..., Awaitable[None]]:
-        async def drop(ticket: Any, request: gr.Request) -> None:
-            """The page wants to know something else: its visitor's question need not be answered."""
-            self._state.scheduler.cancel_ticket(str(ticket), place_of(request))
-
-        return drop
 
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,6 @@
 """What a visitor does to a run besides starting it: stop, resume, rename, tag, note, push to the hub, delete.
 
-It changes what others see, so it goes by an event of Gradio's, with its queue.
+The view `runs` asks it.
 """
 
 from typing import Annotated, Literal

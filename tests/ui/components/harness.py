@@ -403,7 +403,7 @@ def serve(desk: Desk) -> Iterator[str]:
 
 
 @contextmanager
-def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
+def running(make: Callable[[], gr.Blocks], *routes: Route) -> Iterator[str]:
     """The address of a page while it runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -418,7 +418,10 @@ def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
             quiet=True,
             run_history=False,
             enable_monitoring=False,
-            app_kwargs={"routes": [assets.route()], "middleware": [Middleware(assets.PageHead, language="en")]},
+            app_kwargs={
+                "routes": [assets.route(), *routes],
+                "middleware": [Middleware(assets.PageHead, language="en")],
+            },
         )
         return blocks
 

@@ -72,12 +72,12 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
-            Questions(state, [View("lessons", "Lessons", "", None, asked)]).island(to_json({"views": []}))
+            part("wire", value=to_json({}), label="Status", events=("go",))
             part("lesson-bar", label="Lesson", elem_id="bar")
             part("lessons", label="Lessons", elem_id="lessons")
         return blocks
 
-    with running(build) as address:
+    with running(build, Questions(state, [View("lessons", "Lessons", "", None, asked)]).route()) as address:
         yield address
 
 

@@ -1,17 +1,20 @@
 """The line that follows a run, whatever happens to one of its questions."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-import gradio as gr
 import pytest
+import uvicorn
 from playwright.sync_api import Page, expect
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
 
-from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.parts import part
+from bertviz_lab.ui.server import assets
 from tests.browser import PageLog, eventually
-from tests.ui.components.harness import running
 
 # A page can be told that nobody looks at it: `look(false)`.
 HIDDEN = """() => {
@@ -24,34 +27,54 @@ HIDDEN = """() => {
 }"""
 
 
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>strip</title>%s
+<link rel="icon" href="data:,"></head><body><div id="strip" class="lab-island"><section class="lab"></section></div>
+<script type="module">
+import runStrip from 'lab/components/runs/run_strip.js';
+runStrip(document.querySelector('#strip .lab'), { run_id: 'toy' });
+</script></body></html>"""
+
+
 @dataclass
 class Desk:
     step: int = 0
     asked: int = 0
     failures: int = 0
 
-    def glance(self, run_id: str, request: gr.Request) -> dict[str, Any] | None:
+    async def ask(self, request: Request) -> Response:
         self.asked += 1
         if self.failures:
             self.failures -= 1
-            raise RuntimeError("this answer is lost")
+            return Response("this answer is lost", 500)
         self.step += 1
-        return {
-            "name": run_id, "status": "training", "message": "", "step": self.step, "total_steps": 1000, "seconds": 1.0,
+        now = {
+            "name": "toy", "status": "training", "message": "", "step": self.step, "total_steps": 1000, "seconds": 1.0,
             "eta_seconds": 60.0, "saved": "", "path": "",
         }  # fmt: skip
+        return JSONResponse({"answer": now})
 
 
-@pytest.fixture(scope="module", autouse=True)  # before the browser, whose event loop forbids another
+@contextmanager
+def running(desk: Desk) -> Iterator[str]:
+    async def page(_: Request) -> Response:
+        return HTMLResponse(PAGE % assets.head())
+
+    routes = [Route("/", page), Route("/lab/ask", desk.ask, methods=["POST"]), assets.route()]
+    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), host="127.0.0.1", port=0, log_level="critical"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
 def served() -> Iterator[tuple[str, Desk]]:
     desk = Desk()
-
-    def build() -> gr.Blocks:
-        with gr.Blocks() as blocks:
-            part("run", value=to_json({"run_id": "toy"}), label="Run", server_functions=[desk.glance], elem_id="strip")
-        return blocks
-
-    with running(build) as address:
+    with running(desk) as address:
         yield address, desk
 
 

@@ -1,6 +1,5 @@
 """What a running server takes in: sizes counted while they arrive, room for uploads, time, and sessions."""
 
-import json
 import os
 import socket
 import time
@@ -58,7 +57,7 @@ def upload(server: Server, size: int) -> tuple[int, str]:
 
 def test_a_large_request_is_refused_before_it_is_read(server: Server) -> None:
     announced = {"Content-Type": "application/json", "Content-Length": str(10**9)}
-    for path in ("/gradio_api/queue/join", "/gradio_api/component_server", "/lab-arrays", "/login"):
+    for path in ("/gradio_api/queue/join", "/gradio_api/component_server", "/lab/ask", "/login"):
         kind = announced | ({"Content-Type": "application/x-www-form-urlencoded"} if path == "/login" else {})
         status, sentence, _ = server.ask(path, kind, "POST", b"")
         assert (status, "100 kB" in sentence) == (413, True)
@@ -135,13 +134,10 @@ def test_who_is_answered_and_goes_on_sending_is_hung_up_on(server: Server, monke
 
 
 def test_two_hundred_sessions_are_not_kept(server: Server) -> None:
-    config = json.loads(server.ask("/config")[1])
-    wire = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "wire")
-    sent = {"component_id": wire, "fn_name": "progress", "data": ["x"]}
-
     def ask(names: range) -> None:
         for number in names:
-            assert server.send("/gradio_api/component_server", sent | {"session_hash": f"session {number}"})[0] == 200
+            sent = {"ticket": f"session {number}", "view": "server", "question": "progress"}
+            assert server.send("/lab/ask", sent)[0] == 200
 
     ask(range(30))
     before = psutil.Process().memory_info().rss

@@ -29,16 +29,8 @@ def panic(*_: Any, **__: Any) -> None:
 
 def ask(server: Server, name: str, **arguments: Any) -> dict[str, Any]:
     """The page's own way to a question, as its script takes it."""
-    components = json.loads(server.ask("/config")[1])["components"]
-    wire = next(c for c in components if c["props"].get("elem_id") == "wire")
     view, _, question = name.partition(".")
-    sent = {
-        "component_id": wire["id"],
-        "fn_name": "answer",
-        "session_hash": "x",
-        "data": ["1", view, question, arguments],
-    }
-    return json.loads(json.loads(server.send("/gradio_api/component_server", sent)[1]))
+    return json.loads(server.send("/lab/ask", {"view": view, "question": question, "arguments": arguments})[1])
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -23,7 +23,7 @@ ROUTES = [
     "/gradio_api/queue/join",
     "/gradio_api/call/fill_mask", "/gradio_api/call/v2/fill_mask", "/gradio_api/run/fill_mask",
     "/gradio_api/api/fill_mask", "/gradio_api/component_server", "/gradio_api/cancel", "/gradio_api/reset",
-    "/gradio_api/call/nothing", "/gradio_api/call/v2/nothing", "/gradio_api/run/nothing", "/login", "/lab-arrays",
+    "/gradio_api/call/nothing", "/gradio_api/call/v2/nothing", "/gradio_api/run/nothing", "/login", "/lab/ask",
 ]  # fmt: skip
 BODIES: list[object] = [
     None, 7, "text", [], [[]], {}, {"data": None}, {"data": 7}, {"data": {}}, {"data": []},
@@ -102,7 +102,7 @@ def test_addresses_that_lead_nowhere_are_no_failure(
     ("path", "kind"),
     [
         ("/gradio_api/queue/join", "text/plain"), ("/gradio_api/component_server", "multipart/form-data; boundary=x"),
-        ("/lab-arrays", "text/plain"), ("/gradio_api/upload", "application/json"), ("/login", "application/json"),
+        ("/lab/ask", "text/plain"), ("/gradio_api/upload", "application/json"), ("/login", "application/json"),
         ("/gradio_api/component_server", "application/x-www-form-urlencoded"), ("/gradio_api/cancel", ""),
     ],
 )  # fmt: skip

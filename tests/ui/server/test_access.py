@@ -13,13 +13,11 @@ from bertviz_lab import PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.notes import RunNotes, write_notes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.server.visitors import COOKIE, owner_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from tests.ui.finetuned import RUN as TUNED
 from tests.ui.finetuned import tuned
-from tests.ui.form_client import queued
 from tests.ui.pages import serve
 from tests.ui.snapshots import STEPS, little_history
 
@@ -39,39 +37,24 @@ class Browser:
         self.url, self.client = url, httpx.Client(base_url=url, timeout=60)
         self.client.get(url)
         self.key = self.client.cookies[COOKIE]
-        config = self.client.get(f"{url}config").json()
-        self._ids = {part["props"].get("elem_id"): part["id"] for part in config["components"]}
-        self._events = {target[1]: event["id"] for event in config["dependencies"] for target in event["targets"]}
 
     def ask(self, view: str, question: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the page's script is answered."""
-        data = ["ticket", view, question, arguments]
-        if _QUESTIONS[view, question].arrays:
-            said = self.client.post(f"{self.url}{ARRAYS_ROUTE}", json=data)
-            is_answer = said.headers["content-type"] == "application/octet-stream"
-            return {"answer": said.content.decode("latin-1")} if is_answer else said.json()
-        body = {"session_hash": "x", "component_id": self._ids["wire"], "fn_name": "answer"}
-        answer: dict[str, Any] = json.loads(self.client.post(self._server, json=body | {"data": data}).json())
-        return answer
+        sent = {"ticket": "t", "view": view, "question": question, "arguments": arguments}
+        said = self.client.post(f"{self.url}lab/ask", json=sent)
+        is_packed = said.headers["content-type"] == "application/octet-stream"
+        return {"answer": said.content.decode("latin-1")} if is_packed else said.json()
 
     def glance(self, run_id: str) -> str:
-        """What the strip at the top of the page is told."""
-        body = {"session_hash": "x", "component_id": self._ids["run-strip"], "fn_name": "glance", "data": [run_id]}
-        return self.client.post(self._server, json=body).text
+        """What the line that follows a run is told."""
+        return json.dumps(self.ask("runs", "glance", {"run_id": run_id}))
 
     def change(self, **sent: Any) -> dict[str, Any]:
         """The answer to a change of a run."""
-        event = {"data": [], "fn_index": self._events["change_run"], "event_data": sent}
-        wire = queued(self.client, event)["data"][0]
-        answer: dict[str, Any] = json.loads(wire)["answer"]
-        return answer
+        return self.ask("runs", "change", sent)
 
     def download(self, run_id: str) -> httpx.Response:
         return self.client.get(f"{self.url}lab-model/{run_id}.zip")
-
-    @property
-    def _server(self) -> str:
-        return f"{self.url}gradio_api/component_server"
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +92,7 @@ def everything_about(browser: Browser, run: str) -> Iterator[tuple[str, str]]:
         "contrast": "", "ablated": [], "causal": False, "against": "model", "other_text": "", "example": 0,
     }  # fmt: skip
     for (view, name), question in _QUESTIONS.items():
-        if question.arguments <= known.keys() | {"row", "column"}:
+        if name not in ("change", "push", "train") and question.arguments <= known.keys() | {"row", "column"}:
             arguments = {key: known[key] for key in question.arguments - {"row", "column"}}
             yield f"{view}.{name}", json.dumps(browser.ask(view, name, arguments))
 
@@ -155,12 +138,12 @@ def test_a_stranger_is_offered_no_run_of_the_owner(browsers: tuple[Browser, Brow
 def test_a_stranger_neither_changes_a_run_nor_downloads_its_model(browsers: tuple[Browser, Browser]) -> None:
     owner, stranger = browsers
     for action in ("stop", "resume", "annotate", "delete"):
-        assert "another browser" in stranger.change(ticket="t", action=action, run_id=PRETRAINED)["error"]
+        assert "another browser" in stranger.change(action=action, run_id=PRETRAINED)["error"]
     refused = stranger.download(PRETRAINED)
     assert (refused.status_code, "another browser" in refused.text) == (404, True)
     assert owner.download(PRETRAINED).status_code == 200
     assert stranger.download("little").status_code == 200
-    assert owner.change(ticket="t", action="annotate", run_id=PRETRAINED, note="a private note")["error"] == ""
+    assert owner.change(action="annotate", run_id=PRETRAINED, note="a private note")["error"] == ""
 
 
 def test_the_folder_of_runs_gives_no_key_away(browsers: tuple[Browser, Browser], tuned: AppState) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
@@ -70,17 +69,13 @@ def config_of(url: str) -> dict[str, Any]:
 
 def test_questions_of_the_views_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
     url, _ = page
-    (wire,) = [c["id"] for c in config_of(url)["components"] if c["props"].get("elem_id") == "wire"]
     asked = 0
     for view in VIEWS:
         for name, question in view.questions.items():
             for value in (str(secret), [str(secret)], {"path": str(secret), "meta": {"_type": "gradio.FileData"}}):
                 for changed in question.arguments or [""]:
                     arguments = dict.fromkeys(question.arguments, "") | ({changed: value} if changed else {})
-                    body = {"session_hash": "x", "component_id": wire, "fn_name": "answer"}
-                    data = ["ticket", view.id, name, arguments]
-                    said = post(f"{url}gradio_api/component_server", body | {"data": data})
-                    said += post(f"{url}{ARRAYS_ROUTE}", data)
+                    said = post(f"{url}lab/ask", {"view": view.id, "question": name, "arguments": arguments})
                     assert SECRET not in said
                     asked += 1
     assert asked > 50

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from bertviz_lab.config import ABLATIONS, ablated
@@ -13,12 +12,11 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.ablation.view import ABLATION
-from tests.ui.pages import OWNER, STRANGER, little_settings, request_of
+from tests.ui.pages import OWNER, STRANGER, little_settings
 
 
 @pytest.fixture
@@ -86,8 +84,6 @@ def test_a_visitor_of_a_shared_page_has_so_many_runs_at_a_time_and_sees_their_ow
     own = study.queue(session, OWNER, ["one-head", "one-layer"], 100, 0)
     assert study.runs_of(session, STRANGER, 100, 0) == {}
     assert set(study.runs_of(session, OWNER, 100, 0).values()) == set(own)
-    with pytest.raises(InputError, match="between 20 and 20,000"):
-        study.queue(session, OWNER, ["one-head"], 25_000, 0)
     cards = ask(session, "cards", OWNER, steps=100, seed=0)
     assert cards["training"]
     assert "3 runs of a visitor" in cards["limits"]
@@ -123,26 +119,27 @@ def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
         ask(session, "cards", steps=3, seed=0)
 
 
-def queue(session: AppState, **sent: Any) -> tuple[Any, ...]:
-    """What the page's handler of the event answers: (wire, strip)."""
-    events = PageEvents(session, *[None] * 4, benches=())  # type: ignore[arg-type]
-    wire, strip = events.train_ablations(gr.EventData(None, sent), request_of())
-    return json.loads(wire), strip
+def train(session: AppState, **sent: Any) -> list[str]:
+    return ABLATION.questions["train"].ask(session, sent, OWNER)
 
 
 def test_what_was_queued_is_the_visitors(session):
-    wire, strip = queue(session, names=["one-head"], steps=100, seed=0, ticket="7")
-    runs = session.runs.ids()
-    assert len(runs) == 2
-    assert wire == {"answer": {"ticket": "7", "message": "", "error": ""}}
-    assert json.loads(strip)["run_id"] in runs
-    assert ask(session, "cards", steps=None, seed=None)["whole"] in runs
-    assert {session.runs.owner(run_id) for run_id in runs} == {OWNER.owner}
+    started = train(session, names=["one-head"], steps=100, seed=0)
+    assert set(started) == set(session.runs.ids())
+    assert len(started) == 2
+    assert ask(session, "cards", steps=None, seed=None)["whole"] in started
+    assert {session.runs.owner(run_id) for run_id in started} == {OWNER.owner}
 
 
-@pytest.mark.parametrize("sent", [{}, {"names": []}, {"names": ["one-head"]}, {"names": ["one-head"], "steps": "x"}])
-def test_a_plan_that_cannot_be_trained_is_answered_in_a_sentence(session, sent):
-    wire, strip = queue(session, **sent)
-    assert strip == gr.skip()
-    assert "must lie" in wire["answer"]["error"] or "Select at least" in wire["answer"]["error"]
+@pytest.mark.parametrize(
+    ("sent", "sentence"),
+    [
+        ({"names": [], "steps": 100, "seed": 0}, "Select at least"),
+        ({"names": ["one-head"], "steps": None, "seed": 0}, "must lie"),
+        ({"names": ["one-head"], "steps": "x", "seed": 0}, "steps"),
+    ],
+)
+def test_a_plan_that_cannot_be_trained_is_answered_in_a_sentence(session, sent, sentence):
+    with pytest.raises(InputError, match=sentence):
+        train(session, **sent)
     assert session.runs.ids() == ()

@@ -5,7 +5,7 @@ import { h } from 'lab/client/dom.js';
 import { ACTIVE, duration, plural, whole } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
-export default function runStrip(root, first, { label, events = {}, server } = {}) {
+export default function runStrip(root, first, { label, events = {} } = {}) {
   const PAUSE = 2000;
   root.classList.add('card');
   root.setAttribute('role', 'group');
@@ -33,16 +33,17 @@ export default function runStrip(root, first, { label, events = {}, server } = {
     [root.hidden, closed] = [true, false];
     if (!body?.run_id) return start;
     runId = body.run_id;
-    known = { status: body.status, saved: body.saved };
+    known = 'status' in body ? { status: body.status, saved: body.saved } : null; // else as it is found
     follow(follower);
     return start;
   }
 
   function follow(mine) {
-    poll(() => server.glance(runId), (now) => {
+    poll(() => page.ask('runs', 'glance', { run_id: runId }, 'glance'), (now) => {
       root.hidden = closed || now === null; // the run was deleted
       if (now === null) return null;
       show(now);
+      known ??= { status: now.status, saved: now.saved };
       if (now.saved && now.saved !== known.saved) {
         if (page.start.awaited === runId) page.set({ model: runId }); // the first model of a run that was started here
         else page.emit('model', runId);
@@ -84,9 +85,10 @@ export default function runStrip(root, first, { label, events = {}, server } = {
     return `failed · ${now.message}`;
   }
 
+  page.on('follow', (run_id) => start({ run_id })); // it was started or resumed by a panel
   page.on('start', async () => { // it may have another name now, or be gone
     if (root.hidden || !runId) return;
-    const now = await server.glance(runId);
+    const now = await page.ask('runs', 'glance', { run_id: runId }, 'glance again').catch(() => undefined);
     if (now) show(now);
     else if (now === null) root.hidden = true;
   });

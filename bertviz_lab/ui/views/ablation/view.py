@@ -27,6 +27,13 @@ def progress(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, Any]:
     return study.progress(state, visitor, runs)
 
 
+def train(
+    state: AppState, visitor: Visitor, names: Annotated[list[Word], Field(max_length=50)], steps: Planned, seed: Planned
+) -> list[str]:
+    """Queue the full recipe and the named ablations; returns the ids of the new runs."""
+    return study.queue(state, visitor, names, steps, seed)
+
+
 def reveal(state: AppState, name: Word, whole: Word, run: Word, predicted: Predicted) -> dict[str, Any]:
     """What came of an ablation, beside what was predicted."""
     return study.reveal(state, name, whole, run, predicted)
@@ -37,5 +44,5 @@ ABLATION = View(
     "Ablation study",
     "What does each part of BERT's recipe contribute? Remove one, predict the effect, and test it.",
     "runs",
-    {"cards": question(cards), "progress": question(progress), "reveal": question(reveal)},
+    {"cards": question(cards), "progress": question(progress), "reveal": question(reveal), "train": question(train)},
 )

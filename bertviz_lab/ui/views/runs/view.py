@@ -9,10 +9,11 @@ from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
+from bertviz_lab.ui.server.run_changes import CHANGE_RUN, change_run
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.model_facts import card_score
-from bertviz_lab.ui.view import View, question
+from bertviz_lab.ui.view import View, Word, question
 
 
 def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
@@ -22,6 +23,11 @@ def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
         with contextlib.suppress(InputError, OSError):  # it has just been deleted
             rows.append(_row_of_run(state, visitor, run_id))
     return rows + [_row_of_shipped(state, name) for name in state.models.shipped()]
+
+
+def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | None:
+    """Return the state of a run for the line that follows it; None for an unknown run."""
+    return state.glance(run_id, visitor)
 
 
 def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any]:
@@ -83,5 +89,10 @@ RUNS = View(
     "Runs",
     "Your training runs and the shipped models; choose one to see its curves and results.",
     "runs",
-    {"table": question(table)},
+    {
+        "table": question(table),
+        "glance": question(glance),
+        "change": CHANGE_RUN,
+        "push": question(change_run, slow=True),
+    },
 )
