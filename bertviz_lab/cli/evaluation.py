@@ -16,6 +16,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES, format_score
 
 if TYPE_CHECKING:
+    from bertviz_lab.data.formats.reading import Reading
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -89,7 +90,9 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         return _evaluate_minimal_pairs(model, options, notes_of(*remarks))
     elif options.task in TASKS:
         reading = given_options(options, READING)
-        scores = evaluate_task(model, options.data, options.task, max_length=length, on_note=remarks.append, **reading)
+        scores = evaluate_task(
+            model, options.data, options.task, max_length=length, on_note=remarks.append, on_reading=_show, **reading
+        )
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
     else:
@@ -100,6 +103,12 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     width = max(map(len, names.values()))
     lines = [f"{names[name]:{width}} {format_score(name, value)}" for name, value in scores.items()]
     return Result(scores, "\n".join(lines), notes=notes_of(*remarks))
+
+
+def _show(reading: "Reading") -> None:
+    """Print how labeled files were read before anything is computed."""
+    for line in reading.lines():
+        notice(line)
 
 
 def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:
@@ -169,6 +178,7 @@ def suite_rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str, str, st
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
+    from bertviz_lab.data.examples import texts_of_example
     from bertviz_lab.data.formats.raw import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -177,6 +187,7 @@ def predict_command(options: argparse.Namespace) -> Result:
     model, report = load_checkpoint(options.model), DropReport()
     reading = given_options(options, READING_TEXTS)
     examples = read_inputs(options.data, predict.prediction_task(model), **reading, report=report)
+    notice(f"Read {len(examples):,} inputs. The first: {' | '.join(filter(None, texts_of_example(examples[0])))[:200]}")
     notes = notes_of(predict.truncation_warning(model, examples), *report.remarks)
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}

@@ -205,6 +205,8 @@ class TaskData:
         files: how each file was read.
         dropped: the rows that were left out, by reason.
         notes: what was repaired or looks odd, a sentence each.
+        repaired: what was repaired, with how often and where first; a sentence on each is in the notes.
+        doubts: the notes on what a person should confirm.
     """
 
     task: Task
@@ -213,6 +215,8 @@ class TaskData:
     files: tuple[FileInfo, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    repaired: tuple[Dropped, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:

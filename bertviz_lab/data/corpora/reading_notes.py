@@ -19,7 +19,7 @@ class FileNotes:
         blank_after_sentence: True where a blank line follows nearly every sentence.
         blank_ends_document: True where a single blank line ends a document.
         replaced: characters that could not be decoded, now U+FFFD.
-        nulls: null characters that were removed.
+        nulls, marks: null characters and byte-order marks that were removed.
         skipped_rows: rows or records without text.
         ragged_rows: rows of a table with more or fewer cells than the others.
     """
@@ -31,6 +31,7 @@ class FileNotes:
     blank_ends_document: bool = False
     replaced: int = 0
     nulls: int = 0
+    marks: int = 0
     skipped_rows: int = 0
     ragged_rows: int = 0
 

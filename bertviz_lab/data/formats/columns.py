@@ -4,15 +4,16 @@ Common names decide (`sentence1`, `hypothesis`, `label` ...). Without them the c
 one of a few short values, and a column of row numbers or of one constant value is neither.
 """
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.formats.labels import is_missing, number_of
 from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
-from bertviz_lab.data.formats.raw import RawTable, column_index, quoted_list
+from bertviz_lab.data.formats.raw import DropReport, RawTable, column_index, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Names of the two texts of a pair, in lower case like all names here.
@@ -22,6 +23,10 @@ PAIR_NAMES = (
     ("question", "passage"), ("question", "sentence"), ("question", "context"), ("query", "passage"),
     ("query", "document"), ("claim", "evidence"), ("text_a", "text_b"), ("text1", "text2"), ("text_1", "text_2"),
     ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("string1", "string2"), ("s1", "s2"),
+    ("context", "response"), ("query", "title"), ("query", "product"), ("text", "reply"), ("text", "response"),
+    ("comment", "reply"), ("post", "reply"), ("parent", "reply"), ("post", "comment"), ("source", "paraphrase"),
+    ("text", "paraphrase"), ("claim", "text"), ("headline", "body"), ("text", "hypothesis"), ("text", "aspect"),
+    ("sentence", "aspect"), ("context", "question"), ("prompt", "response"), ("question", "response"),
 )  # fmt: skip
 #: Names of the columns of texts that belong together, for embeddings.
 RELATED_NAMES = (
@@ -40,6 +45,11 @@ LABEL_NAMES = (
 #: Names of columns that are neither text nor label.
 METADATA_NAMES = frozenset(
     {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
+)
+_DATE = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+    r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}(?:st|nd|rd|th)?|[\s,./:+-])+",
+    re.IGNORECASE,
 )
 _MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
 _PROFILE_ROWS = 2_000
@@ -65,7 +75,7 @@ class Profile:
         spaced: fraction of values with a space inside.
         words: mean number of words.
         filled: fraction of values that are not missing.
-        numbers, decimals: fractions of the values that are not missing.
+        numbers, decimals, dates: fractions of the values that are not missing.
     """
 
     rows: int
@@ -76,6 +86,7 @@ class Profile:
     filled: float
     numbers: float
     decimals: float
+    dates: float = 0.0
 
     @classmethod
     def of(cls, values: list[str]) -> "Profile":
@@ -93,7 +104,13 @@ class Profile:
             filled=len(filled) / count,
             numbers=len(numbers) / max(1, len(filled)),
             decimals=sum("." in value for value in numbers) / max(1, len(filled)),
+            dates=sum(map(is_date, filled)) / max(1, len(filled)),
         )
+
+    @property
+    def is_text(self) -> bool:
+        """Neither constant, nor numbers, dates or names of rows."""
+        return not (self.is_constant or self.is_id or self.numbers > 0.9 or self.dates > 0.9)
 
     @property
     def is_constant(self) -> bool:
@@ -115,15 +132,33 @@ class Profile:
         return self.distinct <= max(2, self.rows // 5)
 
 
-def split_header(table: RawTable, options: ReadOptions) -> None:
-    """Take the names of the columns from the first row of a table, if it is a header."""
+def is_date(value: str) -> bool:
+    """Return whether a cell is a date or a time: digits and signs, with names of months, days and zones."""
+    value = value.strip()
+    looks = 6 <= len(value) <= 40 and re.search(r"\d", value) and re.search(r"[^\d.]", value[1:])
+    return bool(looks) and _DATE.fullmatch(value) is not None
+
+
+def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> None:
+    """Take the names of the columns from the first row of a table, if it is a header; repetitions are left out."""
     if table.names is not None or not table.rows or not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
-    table.rows, table.numbers = table.rows[1:], table.numbers[1:]
+    below = list(zip(table.numbers, table.rows, strict=True))[1:]
+    repeated = {number for number, row in below if _repeats(row, names)}
+    for number in sorted(repeated):
+        report.repair("row repeats the header and was left out", "rows repeat the header and were left out",
+                          table.file_name, table.unit, number)  # fmt: skip
+    below = [(number, row) for number, row in below if number not in repeated]
+    table.rows, table.numbers = [row for _, row in below], [number for number, _ in below]
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
     table.names = names[: table.width]
+
+
+def _repeats(row: list[str], names: list[str]) -> bool:
+    """Return whether a row is the header again."""
+    return row[0].strip() == names[0] and [cell.strip() for cell in row] == names
 
 
 def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
@@ -131,6 +166,7 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     if options.header != "auto":
         return options.header == "yes"
     titles = [cell.strip() for cell in rows[0]]
+    rows = [rows[0], *(row for row in rows[1:] if not _repeats(row, titles))]
     lower = [title.lower() for title in titles]
     if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
         return False
@@ -165,7 +201,12 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     return profiles[text].length > 2 * len(title) or (frequent and " " not in title and title[-1].isalnum())
 
 
-def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None = None) -> Columns:
+def choose_columns(
+    table: RawTable,
+    options: ReadOptions,
+    like: tuple[RawTable, Columns] | None = None,
+    report: DropReport | None = None,
+) -> Columns:
     """The columns of a table after `split_header`; those of `like`, a table read before, if both are built alike.
 
     Raises:
@@ -189,10 +230,11 @@ def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, 
         )
     profiles = [Profile.of(column) for column in table.columns]
     taken = set(given.values())
-    label = given["label"] if "label" in given else _label_column(table, profiles, taken)
+    report = report or DropReport()
+    label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
-        text_a, pair = text_columns(table, profiles, taken | {label})
+        text_a, pair = text_columns(table, profiles, taken | {label}, report)
         text_b = pair if text_b is None else text_b
     elif text_b is None:
         pair = _partner(table, text_a)
@@ -206,7 +248,7 @@ def _by_name(table: RawTable, taken: set[int]) -> dict[str, int]:
     return {name.lower(): column for column, name in names if column not in taken}
 
 
-def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int:
+def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport) -> int:
     named = _by_name(table, taken)
     for name in LABEL_NAMES:
         if name in named:
@@ -216,7 +258,14 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
     labels = [c for c in free if profiles[c].is_label and c not in metadata]
     if labels:
         # Of several, the one with the fewest values, complete ones first; at a tie, the last.
-        return min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
+        best = min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
+        others = [table.describe_column(c) for c in labels if c != best and profiles[c].distinct <= 50]
+        if others and table.width > 2:
+            report.doubt(
+                f"The {table.describe_column(best)} of {quoted(table.file_name)} was taken for the label, and "
+                f"{', '.join(others[:3])} may be it as well: name it with --label."
+            )
+        return best
     if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
@@ -227,17 +276,27 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
     )
 
 
-def text_columns(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> tuple[int, int | None]:
+def text_columns(
+    table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport
+) -> tuple[int, int | None]:
     """The column of the text, and that of the second text of a pair, among those that are not taken."""
     named = _by_name(table, taken)
-    for first, second in PAIR_NAMES:
-        if first in named and second in named:
-            return named[first], named[second]
-    for name in SINGLE_TEXT_NAMES:
-        if name in named and not profiles[named[name]].is_constant:
-            return named[name], None
+    pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
+    if pair:
+        return pair
     free = [c for c in range(table.width) if c not in taken]
-    texts = [c for c in free if not (profiles[c].is_constant or profiles[c].is_id or profiles[c].numbers > 0.9)]
+    metadata = {column for name, column in named.items() if name in METADATA_NAMES}
+    for name in SINGLE_TEXT_NAMES:
+        if name in named and profiles[named[name]].is_text:
+            others = [c for c in free if c != named[name] and profiles[c].is_text and c not in metadata]
+            rivals = [c for c in others if _is_second(profiles[c], profiles[named[name]])]
+            if rivals:
+                report.doubt(
+                    f"The {table.describe_column(rivals[0])} of {quoted(table.file_name)} holds text too and "
+                    "is not read: name it with --text-b to read pairs."
+                )
+            return named[name], None
+    texts = [c for c in free if profiles[c].is_text and c not in metadata]
     texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
     if not texts:
         raise InputError(f"{quoted(table.file_name)} has no column left for the text; name other columns.")
@@ -246,6 +305,9 @@ def text_columns(table: RawTable, profiles: Sequence[Profile], taken: set[int]) 
     if not seconds:
         return longest, None
     second_longest = max(seconds, key=lambda c: profiles[c].length)
+    if table.names is not None:
+        both = " and ".join(table.describe_column(c) for c in sorted((longest, second_longest)))
+        report.doubt(f"The {both} were read as a pair of texts: give --text-b none for single texts.")
     return min(longest, second_longest), max(longest, second_longest)
 
 
@@ -262,4 +324,30 @@ def _is_second(profile: Profile, longest: Profile) -> bool:
 def _partner(table: RawTable, text_a: int) -> int | None:
     """The second column of a pair whose first is given."""
     named = _by_name(table, set())
-    return next((named[b] for a, b in PAIR_NAMES if named.get(a) == text_a and b in named), None)
+    pair = pair_by_name({name: column for name, column in named.items() if column >= text_a}, set(range(table.width)))
+    return pair[1] if pair and pair[0] == text_a else None
+
+
+def pair_by_name(named: Mapping[str, int], texts: Set[int]) -> tuple[int, int] | None:
+    """Return the columns of a pair of texts by their names; None where no two names belong together.
+
+    Besides the `PAIR_NAMES`, names of `texts` that differ only in 1 and 2, a and b, first and second, or of which one
+    has such an addition: "Sentence 1" and "Sentence 2", "text" and "text_pair".
+    """
+    plain = {re.sub(r"[^a-z0-9#]", "", name.lower()): column for name, column in reversed(list(named.items()))}
+    for first, second in PAIR_NAMES:
+        keys = re.sub(r"[^a-z0-9#]", "", first), re.sub(r"[^a-z0-9#]", "", second)
+        if keys[0] in plain and keys[1] in plain:
+            return plain[keys[0]], plain[keys[1]]
+    plain = {name: column for name, column in plain.items() if column in texts}
+    for one, two in (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"), ("0", "1"), ("x", "y")):
+        for name, column in plain.items():
+            for stem, other in ((name.removesuffix(one), "{}" + two), (name.removeprefix(one), two + "{}")):
+                partner = plain.get(other.format(stem))
+                if stem != name and partner is not None and (stem or len(one) > 1):
+                    return column, partner
+    for name, column in plain.items():
+        for second in (f"{name}2", f"{name}b", f"{name}pair", f"target{name}", f"second{name}", f"other{name}"):
+            if second in plain:
+                return column, plain[second]
+    return None

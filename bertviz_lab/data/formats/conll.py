@@ -1,8 +1,8 @@
 """One word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U; and the BIO schemes.
 
-The word is the first column and the label the last, unless other columns are given. Sources: the shared tasks of
-CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and empty nodes
-such as 1.1 are not words of their own).
+`word_and_label_columns` says which columns are the word and the label, unless they are given. Sources: the shared
+tasks of CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and
+empty nodes such as 1.1 are not words of their own).
 
 Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
 
@@ -14,9 +14,10 @@ Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
 Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Ratinov & Roth 2009 (BILOU).
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
@@ -54,15 +55,16 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     width, count = Counter(map(len, rows)).most_common(1)[0]
     if width < 2 or count < 0.9 * len(rows):
         return False
-    words = [row[0] for row in rows if len(row) == width]
-    labels = [row[-1].strip() for row in rows if len(row) == width]
+    rows = [row for row in rows if len(row) == width]
+    word_column, label_column = word_and_label_columns(rows)
+    words, labels = [row[word_column] for row in rows], [row[label_column].strip() for row in rows]
     if any(" " in label for label in labels):
         return False
     is_label_set = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
     return is_label_set and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
-def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawSentences:
+def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
     """Sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is given.
 
     Sentences with a line of another width, or with a word without a label, are dropped.
@@ -80,8 +82,9 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
             f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
         )
     columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
-    word = column_index(options.text_a or ("form" if is_conllu else columns[0]), columns, file.name)
-    label = column_index(options.label or ("upos" if is_conllu else columns[-1]), columns, file.name)
+    likely = (1, 3) if is_conllu else word_and_label_columns([row for row in sample_rows if len(row) == width])
+    word = column_index(options.text_a or columns[likely[0]], columns, file.name)
+    label = column_index(options.label or columns[likely[1]], columns, file.name)
     labels = {row[label] for row in sample_rows if len(row) == len(columns)}
     missing = {"", "_"} if is_conllu else {""}
 
@@ -127,6 +130,78 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
     return RawSentences(info, "line", sentences)
 
 
+def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return the column of the words and that of the labels, by what the columns of token lines hold.
+
+    Columns that number the words or name the document come before the words. The labels are in the last column with
+    spans; in the one before it where the last marks spans inside those (GermEval); else in the last column.
+    """
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
+    width = len(columns)
+    word = next((n for n in range(width - 1) if not _is_reference(columns[n])), 0)
+    spans = [n for n in range(word + 1, width) if bio_scheme([canonical_labels(columns[n])]) != PLAIN]
+    if not spans:
+        return word, width - 1
+    label, types = spans[-1], [{name[1:] for name in canonical_labels(columns[n])} - {""} for n in spans]
+    if len(spans) > 1 and spans[-2] == label - 1 and types[-1] <= types[-2]:
+        label = max(spans[-2:], key=lambda n: (sum(name != OUTSIDE for name in columns[n]), -n))
+    return word, label
+
+
+def _is_reference(cells: Sequence[str]) -> bool:
+    """Return whether a column numbers the words, or names a document or part: no words of a text."""
+    if all(re.fullmatch(r"\d+([-.]\d+)?", cell) for cell in cells):
+        return True
+    runs = 1 + sum(a != b for a, b in pairwise(cells))
+    return len(cells) >= 8 and (runs <= len(cells) // 4 or all(re.search(r"[/_\d]", cell) for cell in cells))
+
+
+def canonical_labels(labels: Iterable[str]) -> list[str]:
+    """Return labels with the spelling of BIO where nearly all of them mark spans in it; see `spelling_repairs`."""
+    labels = list(labels)
+    repairs = spelling_repairs(Counter(labels))
+    return [repairs.get(label, label) for label in labels]
+
+
+def spelling_repairs(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return the labels that are spelled unlike BIO, with what they mean; none for labels that do not mark spans.
+
+    `B_PER`, `PER-B` and `b-PER` are B-PER, a type in another case is the frequent one, and `o` and `0` are O. A label
+    that is nothing of the kind, and rare, is read as O.
+    """
+    outside = {label for label in counts if label in ("O", "o", "0", "OUT", "-O-")}
+    parts = {label: _span_parts(label) for label in counts if label not in outside}
+    marks = sum(counts[label] for label, part in parts.items() if part)
+    others = [label for label, part in parts.items() if not part]
+    strays = sum(counts[label] for label in others)
+    prefixes, types = ({part[n] for part in parts.values() if part} for n in (0, 1))
+    if not prefixes & {"B", "I"} or not types - {""} or strays > max(1, 0.02 * marks) or (strays and not outside):
+        return {}
+    spelled: Counter[str] = Counter()  # how often each spelling of a type occurs, those of BIO labels first
+    for label, part in parts.items():
+        if part:
+            spelled[part[1]] += counts[label] if label == f"{part[0]}-{part[1]}" else 0
+    usual: dict[str, str] = {}
+    for name, _ in sorted(spelled.items(), key=lambda item: (-item[1], item[0])):
+        usual.setdefault(name.lower(), name)
+    repairs = {label: OUTSIDE for label in [*outside, *others] if label != OUTSIDE}
+    for label, part in parts.items():
+        if part:
+            meant = f"{part[0]}-{usual[part[1].lower()]}" if part[1] else part[0]
+            if meant != label:
+                repairs[label] = meant
+    return repairs
+
+
+def _span_parts(label: str) -> tuple[str, str] | None:
+    """Return the prefix and the type of a label that marks a span; None for another."""
+    if match := re.fullmatch(r"([BIESLUM])(?:[-_](.+))?", label, re.IGNORECASE):
+        return match[1].upper(), match[2] or ""
+    if match := re.fullmatch(r"(.+)[-_]([BIESLU])", label):
+        return match[2], match[1]
+    return None
+
+
 def _token_lines(lines: Sequence[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines if line.strip() and not line.startswith(("#", _DOCUMENT_START))]
 
@@ -154,8 +229,8 @@ def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[
 
 def _cells(line: str, delimiter: str) -> list[str]:
     if not delimiter:
-        return line.split()
-    return [cell.strip() for cell in line.rstrip().split(delimiter)]
+        return re.split(r"[ \t]+", line.strip(" \t\r\n"))  # other blanks may be part of a word
+    return [cell.strip(" \r\n") for cell in line.rstrip("\r\n").split(delimiter)]
 
 
 def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:

@@ -43,6 +43,15 @@ def indicator_columns(tables: Sequence[RawTable]) -> tuple[str, ...]:
     return names if len(names) >= 2 and all(set(names) <= set(table.column_names) for table in tables) else ()
 
 
+def are_exclusive(tables: Sequence[RawTable], names: Sequence[str]) -> bool:
+    """Return whether every row has 1 in exactly one of these columns of 0 and 1."""
+    for table in tables:
+        columns = [column_index(name, table.column_names, table.file_name) for name in names]
+        if any(sum(_is_one(row[c]) for c in columns) != 1 for row in table.rows if len(row) == table.width):
+            return False
+    return True
+
+
 def join_indicator_columns(table: RawTable, names: Sequence[str]) -> None:
     """Replace columns of 0 and 1 by one that lists the names of those with 1. Raises `InputError` for a missing one."""
     indicators = [column_index(name, table.column_names, table.file_name) for name in names]

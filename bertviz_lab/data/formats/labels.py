@@ -11,7 +11,7 @@ from bertviz_lab.data.formats.raw import quoted_list
 from bertviz_lab.errors import InputError
 
 #: What tables have in cells without a value.
-MISSING = frozenset({"", "nan", "<na>", "#n/a", "null"})
+MISSING = frozenset({"", "nan", "<na>", "#n/a", "null", "\\n"})
 #: A column with more different values is not taken for classes.
 MAX_CLASSES = 1_000
 _MAX_INTEGER_CLASSES = 30  # different integers that are classes

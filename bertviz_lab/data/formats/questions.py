@@ -4,6 +4,9 @@ An answer that is not at its stated offset is taken from its nearest occurrence 
 Source: Rajpurkar et al. 2016 and 2018.
 """
 
+import ast
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,16 +15,32 @@ from typing import Any
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Answer, Example, FileInfo, Question
 from bertviz_lab.data.formats.options import ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, RawQuestions, preview
+from bertviz_lab.data.formats.raw import DropReport, RawQuestions, RawTable, preview
 from bertviz_lab.errors import InputError
 
 _UNIT = "question"
+#: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack).
+_QUESTIONS = ("question", "query_text", "query", "question_text")
+_PASSAGES = ("context", "passage", "context_text", "paragraph", "document")
+_ANSWERS = ("detected_answers", "answers", "answer", "answer_text", "gold_answers")
+_STARTS = ("answer_start", "answerStart", "answer_begin", "char_answer_begin", "start", "begin", "start_char",
+           "answer_offset", "offset", "char_start", "char_spans", "answer_starts")  # fmt: skip
+_TEXTS = ("text", "answer_text", "answer", "span", "value")
+_LONGEST_LITERAL = 100_000  # characters
+_CONVERTED = (
+    "offset counts bytes or UTF-16 units and was converted to characters",
+    "offsets count bytes or UTF-16 units and were converted to characters",
+)
 #: Characters before and after the stated offset in which a misplaced answer is searched for. Without a limit a file of
 #: one long passage and many misplaced answers takes time quadratic in its size.
 _SEARCH_RADIUS = 50_000
 _MOVED = (
     "answer was not at its stated offset and was taken from its nearest occurrence",
     "answers were not at their stated offsets and were taken from their nearest occurrences",
+)
+_UNPLACED = (
+    "answer has no offset and was taken from its first occurrence",
+    "answers have no offset and were taken from their first occurrences",
 )
 _RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
 
@@ -32,9 +51,54 @@ def is_squad(record: Any) -> bool:
         return False
     return (
         isinstance(record.get("paragraphs"), list)
-        or (isinstance(record.get("qas"), list) and "context" in record)
-        or ("question" in record and "context" in record and "answers" in record)
+        or (isinstance(record.get("qas"), list) and _field(record, _PASSAGES) is not None)
+        or _is_question(record)
     )
+
+
+def _is_question(record: Mapping[str, Any]) -> bool:
+    """Return whether a record is a question with a passage and answers; yes, no and classes are not such answers."""
+    question, passage, answers = (_field(record, names) for names in (_QUESTIONS, _PASSAGES, _ANSWERS))
+    if not isinstance(question, str) or not isinstance(passage, str):
+        return False
+    if isinstance(answers, str) and answers and _field(record, _STARTS) is None:
+        return answers in passage
+    return isinstance(answers, (str, list, dict))
+
+
+def is_table_of_questions(table: RawTable) -> bool:
+    """Return whether a table has columns for question, passage and answer, with answers found in their passages."""
+    names = table.column_names
+    if not all(set(names) & set(wanted) for wanted in (_QUESTIONS, _PASSAGES)):
+        return False
+    sample = [dict(zip(names, map(_literal, row), strict=False)) for row in table.rows[:50]]
+    return bool(sample) and 2 * sum(map(is_squad, sample)) >= len(sample)
+
+
+def questions_of_table(table: RawTable, options: ReadOptions, report: DropReport) -> RawQuestions:
+    """Return the questions of a table with columns for question, passage and answer; an answer may be a list in text.
+
+    Raises `InputError` as `read_squad`.
+    """
+    names = table.column_names
+    records = [dict(zip(names, map(_literal, row), strict=False)) for row in table.rows]
+    return read_squad(records, table.info, options, report)
+
+
+def _literal(cell: str) -> Any:
+    """Return the list or object that a cell spells in JSON or in Python, or the cell."""
+    if cell[:1] in ("[", "{") and len(cell) <= _LONGEST_LITERAL:
+        for parse in (json.loads, ast.literal_eval):
+            try:
+                return parse(re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", cell))
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                continue
+    return cell
+
+
+def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value of the first of these fields that a record has; None where it has none."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
@@ -86,56 +150,89 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
         if not isinstance(record, dict):
             continue
         title = str(record.get("title") or "")
-        if "question" in record:
-            yield record, record.get("context"), title
+        if _field(record, _QUESTIONS) is not None and "qas" not in record:
+            yield record, _field(record, _PASSAGES), title
             continue
         for paragraph in record["paragraphs"] if isinstance(record.get("paragraphs"), list) else [record]:
             entries = paragraph.get("qas") if isinstance(paragraph, dict) else None
             for entry in entries if isinstance(entries, list) else []:
                 if isinstance(entry, dict):
-                    yield entry, paragraph.get("context"), title
+                    yield entry, _field(paragraph, _PASSAGES), title
 
 
 def _question(
     entry: Mapping[str, Any], passage: Any, title: str, number: int, file_name: str, report: DropReport
 ) -> Question | str:
     """The question, or the reason why it is dropped."""
-    text = entry.get("question")
+    text = _field(entry, _QUESTIONS)
     if not isinstance(passage, str) or not passage.strip():
         return "its passage is empty"
     if not isinstance(text, str) or not text.strip():
         return "the question is empty"
-    stated = _answers(entry.get("answers"))
-    if entry.get("is_impossible") is True:
+    stated = _answers(_field(entry, _ANSWERS), _field(entry, _STARTS))
+    if str(entry.get("is_impossible")).lower() == "true":
         stated = []
     elif stated is None:
-        return "it has no answers and does not say that there are none"
+        return "it has no answers in a known shape and does not say that there are none"
     answers = []
     for answer_text, start in stated:
-        answer = _find_answer(answer_text, start, passage)
+        exact = _offset_of(answer_text, start, passage)
+        if exact != start:
+            report.repair(*_CONVERTED, file_name, _UNIT, number)
+        answer = _find_answer(answer_text, exact, passage)
         if answer is None:
             continue
-        if answer.start != start + len(answer_text) - len(answer_text.lstrip()):
+        if start >= 0 and answer.start != exact + len(answer_text) - len(answer_text.lstrip()):
             report.repair(*_MOVED, file_name, _UNIT, number)
+        elif start < 0:
+            report.repair(*_UNPLACED, file_name, _UNIT, number)
         answers.append(answer)
     if stated and not answers:
         return "none of its answers is in the passage"
-    return Question(str(entry.get("id") or number), text, passage, tuple(answers), number, title)
+    name = _field(entry, ("id", "qid", "query_id", "question_id"))
+    return Question(str(number if name is None else name), text, passage, tuple(answers), number, title)
 
 
-def _answers(value: Any) -> list[tuple[str, int]] | None:
-    """Texts and offsets, of a list of objects or of two lists (as on the hub); None where it is neither."""
+def _answers(value: Any, start: Any = None) -> list[tuple[str, int]] | None:
+    """Return texts and offsets (-1 for none) of answers in any nesting of lists, objects and text; None for others.
+
+    Texts and offsets may be lists side by side, as on the hub.
+    """
+    if isinstance(value, str):
+        return [(value, _offset(start))] if value.strip() else []
     if isinstance(value, dict):
-        texts, starts = value.get("text"), value.get("answer_start")
-        if not isinstance(texts, list):
+        texts, starts = _field(value, _TEXTS), _field(value, _STARTS)
+        if texts is None and not value.keys() & {*_TEXTS, *_STARTS}:
             return None
-        starts = starts if isinstance(starts, list) and len(starts) == len(texts) else [-1] * len(texts)
-        pairs = list(zip(texts, starts, strict=True))
-    elif isinstance(value, list):
-        pairs = [(a.get("text"), a.get("answer_start")) for a in value if isinstance(a, dict)]
-    else:
+        return _answers([] if texts is None else texts, starts)
+    if not isinstance(value, list):
         return None
-    return [(text, start if isinstance(start, int) else -1) for text, start in pairs if isinstance(text, str)]
+    if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], (int, float)):
+        return [(value[0], _offset(value[1]))]
+    starts = start if isinstance(start, list) and len(start) == len(value) else [start] * len(value)
+    parts = [_answers(part, at) for part, at in zip(value, starts, strict=True)]
+    return None if any(part is None for part in parts) else [answer for part in parts for answer in part or ()]
+
+
+def _offset(value: Any) -> int:
+    """Return an offset that is a number, a number in text, or the first of a list; -1 where it is none."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return -1
+
+
+def _offset_of(text: str, start: int, passage: str) -> int:
+    """Return the offset in characters of an answer whose offset may count UTF-16 units or bytes."""
+    if start <= 0 or passage.isascii() or passage.startswith(text, start):
+        return start
+    for encoding, width in (("utf-16-le", 2), ("utf-8", 1)):
+        before = passage.encode(encoding, "surrogatepass")[: start * width].decode(encoding, "ignore")
+        if passage.startswith(text, len(before)) and passage.startswith(before):
+            return len(before)
+    return start
 
 
 def _find_answer(text: str, start: int, passage: str) -> Answer | None:

@@ -118,8 +118,9 @@ class DropReport:
 
     def __init__(self) -> None:
         self._notes: dict[str, None] = {}
-        self._repairs: Counter[tuple[str, str, str]] = Counter()  # by what was repaired and the first place of it
-        self._first_places: dict[tuple[str, str], str] = {}
+        self._doubts: dict[str, None] = {}
+        self._repairs: Counter[tuple[str, str, str]] = Counter()  # by what was repaired, and the file
+        self._repaired_at: dict[tuple[str, str, str], list[str]] = {}
         self._counts: Counter[str] = Counter()
         self._locations: dict[str, list[str]] = {}
 
@@ -134,17 +135,36 @@ class DropReport:
         """Add a sentence, unless it is there already."""
         self._notes[sentence] = None
 
+    def doubt(self, sentence: str) -> None:
+        """Add a note on a reading that a person should confirm."""
+        self._doubts[sentence] = None
+        self.note(sentence)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The notes on what a person should confirm."""
+        return tuple(self._doubts)
+
     def repair(self, singular: str, plural: str, file_name: str, unit: str, row: int, count: int = 1) -> None:
         """Count what was repaired in a row; the note on it names the first row of the file."""
-        first = self._first_places.setdefault((singular, file_name), row_location(file_name, unit, row))
-        self._repairs[singular, plural, first] += count
+        what = singular, plural, file_name
+        self._repairs[what] += count
+        places = self._repaired_at.setdefault(what, [])
+        if len(places) < _MAX_LOCATIONS:
+            places.append(row_location(file_name, unit, row))
+
+    @property
+    def repaired(self) -> tuple[Dropped, ...]:
+        """What was repaired, with how often and where first."""
+        return tuple(
+            Dropped(what[0] if n == 1 else what[1], n, tuple(self._repaired_at[what]))
+            for what, n in self._repairs.items()
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """All notes, those on repairs last."""
-        counts = self._repairs.items()
-        repairs = [f"{pluralized(n, singular, plural)} (first: {first})." for (singular, plural, first), n in counts]
-        return (*self._notes, *repairs)
+        return (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in self.repaired))
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:

@@ -22,13 +22,14 @@ from bertviz_lab.data.examples import (
     TaskData,
     labels_of_example,
 )
-from bertviz_lab.data.formats.columns import Columns, choose_columns, split_header
-from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, to_bio
+from bertviz_lab.data.formats.columns import LABEL_NAMES, Columns, choose_columns, split_header
+from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, spelling_repairs, to_bio
 from bertviz_lab.data.formats.held_out import check_held_out, label_set
 from bertviz_lab.data.formats.label_sets import (
     JOINED_COLUMN,
     NAMES_FILE,
     LabelCells,
+    are_exclusive,
     are_label_sets,
     check_label_sets,
     indicator_columns,
@@ -42,7 +43,7 @@ from bertviz_lab.data.formats.labels import (
     sorted_labels,
 )
 from bertviz_lab.data.formats.options import ReadOptions
-from bertviz_lab.data.formats.questions import with_unique_ids
+from bertviz_lab.data.formats.questions import is_table_of_questions, questions_of_table, with_unique_ids
 from bertviz_lab.data.formats.raw import (
     DropReport,
     RawData,
@@ -55,6 +56,7 @@ from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
 from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts
 from bertviz_lab.data.formats.text_files import wrong_encoding_told
+from bertviz_lab.data.formats.word_tables import sentences_of_table
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
@@ -144,6 +146,11 @@ def _read(
                 f"{first_name} holds {_DESCRIPTIONS[kind]}, {quoted(file.info.name)} {_DESCRIPTIONS[type(file)]}; "
                 "give files of one kind."
             )
+    if kind is RawTable:
+        converted = [_converted(files, options, report) for files, report in splits]
+        if any(type(file) is not RawTable for files in converted for file in files):
+            splits = [(files, report) for files, (_, report) in zip(converted, splits, strict=True)]
+            kind = type(converted[0][0])
     if options.task not in ("auto", *_TASKS[kind]):
         raise InputError(
             f"{first_name} holds {_DESCRIPTIONS[kind]}, which is {', '.join(_TASKS[kind])}, not {options.task}; "
@@ -159,6 +166,20 @@ def _read(
     ]
 
 
+def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -> list[RawData]:
+    """Return the questions or the labeled words of tables that hold them, such as SQuAD and NER in CSV."""
+    converted: list[RawData] = []
+    for table in cast(list[RawTable], files):
+        split_header(table, options, report)
+        if options.task in ("auto", "qa") and is_table_of_questions(table):
+            converted.append(questions_of_table(table, options, report))
+        elif options.task in ("auto", "tokens") and (sentences := sentences_of_table(table, options, report)):
+            converted.append(sentences)
+        else:
+            converted.append(table)
+    return converted
+
+
 def _listed(paths: Paths) -> Sequence[str | Path]:
     return [paths] if isinstance(paths, (str, Path)) else paths
 
@@ -169,28 +190,37 @@ def _read_tables(
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
     all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
     deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
-    for table in all_tables:
-        split_header(table, options)
     named = {name.lower() for name in all_tables[0].names or ()}
     if options.task == "embeddings" or (options.task == "auto" and named >= {"anchor", "positive"}):
         return [
             _task_data("embeddings", examples, infos, report)
             for examples, infos, report in read_related(cast(list[tuple[list[RawTable], DropReport]], splits), options)
         ]
-    if options.task == "multilabel" and not options.label and (indicators := indicator_columns(deciding_tables)):
+    indicators = indicator_columns(deciding_tables) if options.task in ("auto", "multilabel", "classification") else ()
+    if options.label or (options.task != "multilabel" and named & {*LABEL_NAMES}):
+        indicators = ()
+    if indicators:
+        exclusive = options.task != "multilabel" and are_exclusive(deciding_tables, indicators)
+        if options.task == "classification" and not exclusive:
+            raise InputError(
+                f"Rows of {quoted(all_tables[0].file_name)} have several of {quoted_list(indicators)}; choose "
+                "--task multilabel, or name one column with --label."
+            )
         for table in all_tables:
             join_indicator_columns(table, indicators)
-        options = replace(options, label=JOINED_COLUMN)
+        task = "classification" if exclusive else "multilabel"
+        splits[0][1].note(f"The columns of 0 and 1 ({quoted_list(indicators)}) were read as the labels of {task}.")
+        options = replace(options, label=JOINED_COLUMN, task=task)
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
     first_table: tuple[RawTable, Columns] | None = None
-    for files, _ in splits:
+    for files, report in splits:
         tables.append([])
         for table in cast(list[RawTable], files):
             if not table.rows:
                 raise InputError(
                     f"{quoted(table.file_name)} has no rows below its header; choose a file with examples."
                 )
-            columns = choose_columns(table, options, first_table)
+            columns = choose_columns(table, options, first_table, report)
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
     counts = label_counts(chain.from_iterable(tables[:deciding]))
@@ -243,13 +273,21 @@ def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str]
 
 def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]) -> list[TaskData]:
     deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
-    scheme = bio_scheme([sentence.labels for file in deciding_files for sentence in file.sentences])
+    counts = Counter(chain.from_iterable(sentence.labels for file in deciding_files for sentence in file.sentences))
+    repairs = spelling_repairs(counts)
+    respelled = [[repairs.get(label, label) for label in s.labels] for file in deciding_files for s in file.sentences]
+    scheme = bio_scheme(respelled)
     results = []
     for files, report in splits:
         examples: list[Example] = []
         for file in cast(list[RawSentences], files):
             for sentence in file.sentences:
-                labels, repaired = to_bio(sentence.labels, scheme)
+                meant = [repairs.get(label, label) for label in sentence.labels]
+                for place, (label, name) in enumerate(zip(sentence.labels, meant, strict=True)):
+                    if label != name:
+                        row = sentence.row + (place if file.unit == "line" else 0)
+                        report.repair(*_respelled(label, name), file.info.name, file.unit, row)
+                labels, repaired = to_bio(meant, scheme)
                 if repaired:
                     report.repair(*_CONTINUED, file.info.name, file.unit, sentence.row, repaired)
                 examples.append(replace(sentence, labels=labels))
@@ -275,6 +313,10 @@ def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]
     return results
 
 
+def _respelled(label: str, name: str) -> tuple[str, str]:
+    return f"label {quoted(label)} was read as {name}", f"labels {quoted(label)} were read as {name}"
+
+
 def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:
     if not examples:
         reasons = "; ".join(f"{d.count:,} times: {d.reason}, first {d.where[0]}" for d in report.dropped[:3])
@@ -282,4 +324,4 @@ def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...],
             f"{quoted(files[0].name)} gives no example{f' ({reasons})' if reasons else ''}; check which columns hold "
             "text and label."
         )
-    return TaskData(task, tuple(examples), (), files, report.dropped, report.notes)
+    return TaskData(task, tuple(examples), (), files, report.dropped, report.notes, report.repaired, report.doubts)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,10 @@ from bertviz_lab.data.formats.raw import (
     RawSentences,
     RawTable,
     preview,
+    quoted_list,
     row_location,
 )
+from bertviz_lab.data.formats.spans import plain_record, sentences_of_spans, span_fields
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import replace_surrogates
@@ -36,17 +39,17 @@ _BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
 _TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
-def read_json(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawData:
+def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawData:
     """A .json or .jsonl file. Raises `InputError` where it is not JSON, or as `raw_data_of_records`."""
     info = FileInfo(file.name, format_name, file.encoding)
     with file.text(None) as stream:
-        records = json_lines(stream, file.name) if format_name == "jsonl" else _json_records(file, stream)
+        records = json_lines(stream, file.name) if format_name == "jsonl" else _json_records(file, stream, report)
         raw = raw_data_of_records(records, {}, info, "record", options, report)
     file.note_losses(report)
     return raw
 
 
-def _json_records(file: TextFile, stream: Any) -> Iterator[Any]:
+def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[Any]:
     """The items of a list at the top, one by one; of an object at the top, those of its longest list."""
     with file.text(None, metered=False) as head:
         start = head.read(1 << 12).lstrip("\ufeff \t\r\n")
@@ -67,13 +70,53 @@ def _json_records(file: TextFile, stream: Any) -> Iterator[Any]:
         with file.text(None, metered=False) as again:
             yield from json_lines(again, file.name)
         return
-    lists = [v for v in value.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
-    if lists:
-        yield from max(lists, key=len)
-    elif value and all(isinstance(v, list) for v in value.values()):  # a list for each column
+    yield from _records_of(value, file.name, report)
+
+
+def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterator[Any]:
+    """Yield the records of an object at the top of a file, in whichever layout it holds them."""
+    if set(value) == {"rasa_nlu_data"}:
+        value = value["rasa_nlu_data"]
+    lists = {key: v for key, v in value.items() if isinstance(v, list) and v}
+    objects = [v for v in value.values() if isinstance(v, dict)]
+    columns, data = value.get("columns"), value.get("data")
+    if isinstance(columns, list) and isinstance(data, list):  # orient="split" of pandas
+        yield from (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
+    elif (
+        len(objects) == len(value) > 0
+        and all(objects)
+        and not any(isinstance(v, (dict, list)) for o in objects for v in o.values())
+    ):
+        keys = list(objects[0])
+        by_column = len(keys) > len(objects) or (len(keys) == len(objects) and all(key.isdigit() for key in keys))
+        if by_column:  # orient="columns" of pandas, else "index"
+            yield from ({column: cells.get(key) for column, cells in value.items()} for key in keys)
+        else:
+            yield from objects
+    elif lists and any(_is_split(key) for key in lists) and all(_is_split(key) for key in lists):
+        chosen = next((key for key in lists if key.lower() == "train"), next(iter(lists)))
+        others = [key for key in lists if key != chosen]
+        if others:
+            report.note(f"Of the splits of {quoted(name)} only {quoted(chosen)} is read, not {quoted_list(others)}.")
+        yield from lists[chosen]
+    elif lists and all(isinstance(r, dict) and isinstance(r.get("data"), list) for v in lists.values() for r in v):
+        for intent, records in lists.items():  # SNIPS
+            for record in records:
+                yield {"text": "".join(str(part.get("text", "")) for part in record["data"]), "label": intent}
+    elif records := [v for v in lists.values() if isinstance(v[0], (dict, list))]:
+        yield from max(records, key=len)
+    elif value and len(lists) == len(value) and len({len(v) for v in lists.values()}) == 1:  # a list for each column
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
         yield value
+
+
+def _is_flat(record: dict[str, Any]) -> bool:
+    return not any(isinstance(value, (dict, list)) for value in record.values())
+
+
+def _is_split(key: str) -> bool:
+    return re.fullmatch(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?", key.lower()) is not None
 
 
 def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> RawData:
@@ -140,7 +183,7 @@ def raw_data_of_records(
     read: list[Any] = []
     fields: set[Any] = set()
     characters = 0
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(map(plain_record, records), 1):
         if not isinstance(record, (dict, list)):
             raise InputError(
                 f"{row_location(info.name, unit, number)} is neither an object nor a list; "
@@ -159,10 +202,15 @@ def raw_data_of_records(
         options.check_count(len(read), info.name)
     if not read:
         raise InputError(f"{quoted(info.name)} holds no records; give records with a text and a label each.")
-    if options.task in ("auto", "qa") and is_squad(read[0]):
+    if options.task in ("auto", "qa") and 2 * sum(map(is_squad, read[:_TAGGED_SAMPLE])) >= len(read[:_TAGGED_SAMPLE]):
         return read_squad(read, info, options, report)
     rows = [record if isinstance(record, dict) else {str(n): v for n, v in enumerate(record, 1)} for record in read]
     columns = list(dict.fromkeys(key for row in rows for key in row))
+    fields_of_spans = span_fields(rows, options.text_a) if options.task in ("auto", "tokens") else None
+    if fields_of_spans:
+        text, spans = fields_of_spans
+        columns_of = replace(info, columns=tuple(map(str, columns)))
+        return sentences_of_spans(rows, text, spans, columns_of, unit, report)
     tagged_fields = _tagged_fields(rows, columns, options)
     if tagged_fields:
         word, tag = tagged_fields

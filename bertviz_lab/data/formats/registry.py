@@ -1,8 +1,10 @@
-"""Paths and names of data sets to raw data: finds every file, detects its format and reads it.
+"""Paths and names of data sets to raw data: finds every file and asks each reader whether the file is its own.
 
-CoNLL files have blank lines between sentences and the same few columns in every other line. Label-text lines begin
-with one of a few words. A file with the same delimiters in every line is a table. The ending decides where the first
-lines do not.
+A reader claims a file by positive signs. CoNLL files have blank lines between sentences and the same few columns in
+every other line. Label-text lines begin with one of a few words. A file with the same delimiters in every line is a
+table. Two equal claims, or none, are a question to the person.
+
+Of a folder or zip with a training file, test, validation and submission files are left out and named.
 """
 
 import os
@@ -10,7 +12,9 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
@@ -23,8 +27,14 @@ from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
 from bertviz_lab.data.formats.options import ReadOptions
 from bertviz_lab.data.formats.raw import DropReport, RawData
 from bertviz_lab.data.formats.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
-from bertviz_lab.data.formats.tables import DELIMITERS, FASTTEXT_PREFIX, read_label_lines, read_table
-from bertviz_lab.data.formats.text_files import open_text
+from bertviz_lab.data.formats.tables import (
+    DELIMITERS,
+    FASTTEXT_PREFIX,
+    has_long_delimiter,
+    read_label_lines,
+    read_table,
+)
+from bertviz_lab.data.formats.text_files import TextFile, open_text
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.
@@ -35,8 +45,16 @@ _ENDINGS = (
 _READABLE = "a .csv, .tsv, .txt, .jsonl, .json, .parquet, .conll or .conllu file, or a .zip of these"
 _TASK_FILES = Kinds(dict.fromkeys(_ENDINGS, "labelled"), _READABLE)
 _CONLL_ENDINGS = (".conll", ".conll03", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".ner", ".pos", ".annotated")
+_JSON_LINES = (".jsonl", ".ndjson")
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
+_ROLES = {
+    "submission": {"submission", "submissions", "submit"},
+    "about": {"readme", "license", "licence", "labels", "classes", "categories", "description"},
+    "train": {"train", "training"},
+    "test": {"test", "testing", "tests"},
+    "validation": {"dev", "val", "valid", "validation", "eval"},
+}
 _MAX_LINE_LABELS = 200  # different words that label-text lines may begin with
 
 
@@ -44,6 +62,7 @@ def load_raw_data(
     paths: Sequence[str | Path] | str | Path,
     options: ReadOptions,
     report: DropReport,
+    wanted: str = "train",
 ) -> list[RawData]:
     """What the files, folders, zips, patterns and data sets hold, in the order given, each once.
 
@@ -67,7 +86,8 @@ def load_raw_data(
                     inputs.append(dataset)
                 continue
             sources_of_entry = find_sources(entry, notes, options.max_bytes, _TASK_FILES)
-            new = each_once([*sources, *sources_of_entry], notes)[len(sources) :]
+            chosen = _of_role(sources_of_entry, wanted, report)
+            new = each_once([*sources, *chosen], notes)[len(sources) :]
             sources += new
             inputs += new
         total = sum(source.size for source in sources)
@@ -84,6 +104,38 @@ def load_raw_data(
         return raw_files
     finally:
         close_archives(sources)
+
+
+def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Source]:
+    """Return the sources of a folder or zip that are for training, or for tests where those are wanted.
+
+    What their names say decides; where no name says so, all are returned but submissions.
+    """
+    roles = [_role(source) for source in sources]
+    if wanted not in roles:
+        wanted = "" if "" in roles else roles[0] if roles else ""
+        kept = [source for source, role in zip(sources, roles, strict=True) if role not in ("submission", "about")]
+        chosen = kept or sources
+    else:
+        chosen = [source for source, role in zip(sources, roles, strict=True) if role == wanted]
+    left_out = [source for source in sources if source not in chosen]
+    if left_out:
+        close_archives([s for s in left_out if s.archive not in [c.archive for c in chosen]])
+        names = ", ".join(quoted(source.name) for source in left_out[:5])
+        more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+        report.note(
+            f"{', '.join(quoted(source.name) for source in chosen[:3])} was read; {names}{more} "
+            f"{'was' if len(left_out) == 1 else 'were'} left out by name: give a file itself to read it."
+        )
+    return chosen
+
+
+def _role(source: Source) -> str:
+    """Return what a file of a folder or zip is for, by its name; "" where the name does not say."""
+    if source.named:
+        return ""
+    words = set(re.split(r"[^a-z]+", PurePath(source.name).stem.lower()))
+    return next((role for role, names in _ROLES.items() if words & names), "")
 
 
 def _read_all(
@@ -118,55 +170,129 @@ def _read_source(source: Source, meter: Meter, options: ReadOptions, report: Dro
         if stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
             return read_parquet(source, options, report)
     file = open_text(source, meter, options)
-    file_format = detect_format(source.name, file.sample(), options)
-    if file_format in ("json", "jsonl"):
-        return read_json(file, file_format, options, report)
-    if file_format in ("conll", "conllu"):
-        return read_conll(file, file_format, options, report)
-    if file_format == "label-text":
-        return read_label_lines(file, options, report)
-    return read_table(file, options, report)
+    return recognize(source.name, file.sample(), options).read(file, options, report)
 
 
-def detect_format(file_name: str, lines: Sequence[str], options: ReadOptions) -> str:
-    """ "table", "label-text", "jsonl", "json", "conll" or "conllu", by the ending and the first lines of a file.
+@dataclass(frozen=True)
+class Reader:
+    """The reader of a format.
+
+    Attributes:
+        name: of the format, for people.
+        claim: how sure the reader is that a file of this name with these first lines is its own: 0 (not), 1 (it can
+            be read so), 2 (it looks so) or 3 (it is).
+        read: the file as raw data.
+        decided_by: the option that says that a file is of this format.
+    """
+
+    name: str
+    claim: Callable[[str, Sequence[str], ReadOptions], int]
+    read: Callable[[TextFile, ReadOptions, DropReport], RawData]
+    decided_by: str
+
+
+def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Reader:
+    """Return the reader that is surest of a file with these first lines.
 
     Raises:
-        InputError: the lines show no labels.
+        InputError: no reader claims the file, or two are equally sure of it.
     """
-    ending = PurePath(file_name).suffix.lower()
-    if not (filled := [line for line in lines if line.strip()]):
+    if not any(line.strip() for line in lines):
         raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
-    if ending in (".json", ".jsonl", ".ndjson"):
-        return "json" if ending == ".json" else "jsonl"
-    tokens = [line for line in filled if line[0] != "#"]
-    is_conllu = [bool(_CONLLU_LINE.match(line)) for line in tokens]
+    claims = [(reader.claim(file_name, lines, options), reader) for reader in READERS]
+    most = max(claim for claim, _ in claims)
+    surest = [reader for claim, reader in claims if claim == most]
+    if most == 0:
+        raise InputError(
+            f"{quoted(file_name)} shows no labels: its lines neither begin with one of a few labels nor have columns; "
+            "give a table (.csv, .tsv), lines such as “spam You have won”, or a word and its label a line."
+        )
+    if len(surest) > 1:
+        choices = ", or ".join(f"as {reader.name} with {reader.decided_by}" for reader in surest)
+        raise InputError(f"{quoted(file_name)} can be read in {len(surest)} ways: read it {choices}.")
+    return surest[0]
+
+
+def _claim_json(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    ending, first = PurePath(file_name).suffix.lower(), _filled(lines)[0]
+    begins = first.lstrip("\ufeff ").startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)
+    is_record = first.rstrip().endswith("}")
+    return 3 if ending == ".json" else 2 if begins and not is_record and ending not in _JSON_LINES else 0
+
+
+def _claim_json_lines(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    ending, first = PurePath(file_name).suffix.lower(), _filled(lines)[0]
+    begins = first.lstrip("\ufeff ").startswith("{") and '"' in first and first.rstrip().endswith("}")
+    return 3 if ending in _JSON_LINES else 2 if begins and ending != ".json" else 0
+
+
+def _claim_conllu(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    tokens = [line for line in _filled(lines) if line[0] != "#"]
+    matches = [bool(_CONLLU_LINE.match(line)) for line in tokens]
     # A table of ten columns may have a number in the first, too, as GLUE's STS-B has, but it begins with its header.
-    if ending == ".conllu" or (is_conllu[:1] == [True] and sum(is_conllu) > 0.9 * len(tokens)):
-        return "conllu"
-    if options.task in ("auto", "tokens") and (ending in _CONLL_ENDINGS or looks_like_conll(lines)):
-        return "conll"
-    if options.task == "tokens" and ending not in _TABLE_ENDINGS:
-        return "conll"
-    if all(line.lstrip().startswith(FASTTEXT_PREFIX) for line in filled) or options.delimiter == " ":
-        return "label-text"
+    is_conllu = matches[:1] == [True] and sum(matches) > 0.9 * len(tokens)
+    return 4 if is_conllu or PurePath(file_name).suffix.lower() == ".conllu" else 0
+
+
+def _claim_conll(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    ending = PurePath(file_name).suffix.lower()
+    if options.task not in ("auto", "tokens") or ending in (".json", *_JSON_LINES):
+        return 0
+    if ending in _CONLL_ENDINGS or looks_like_conll(lines):
+        return 3
+    return 3 if options.task == "tokens" and ending not in _TABLE_ENDINGS and not _is_marked(lines) else 0
+
+
+def _claim_label_lines(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    filled = _filled(lines)
+    if options.delimiter == " " or all(line.lstrip().startswith(FASTTEXT_PREFIX) for line in filled):
+        return 3
+    if options.delimiter or options.task == "tokens" or not _begin_with_labels(filled):
+        return 0
+    if PurePath(file_name).suffix.lower() in _TABLE_ENDINGS:
+        return 3 if guess_dialect(filled, DELIMITERS).cells == 1 else 0
+    return 1 if _has_tabs(filled) or has_long_delimiter(filled) else 2
+
+
+def _claim_table(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+    filled, ending = _filled(lines), PurePath(file_name).suffix.lower()
+    if ending in (".json", *_JSON_LINES) or options.delimiter == " ":
+        return 0
     if options.delimiter:
-        return "table"
+        return 2
     if ending in _TABLE_ENDINGS:
         is_column = guess_dialect(filled, DELIMITERS).cells == 1
-        return "label-text" if is_column and _begin_with_labels(filled) else "table"
-    if filled[0].lstrip().startswith(("{", "[")) and '"' in filled[0]:
-        return "jsonl" if filled[0].rstrip().endswith("}") else "json"
-    if sum("\t" in line for line in filled) > 0.9 * len(filled):
-        return "table"
-    if _begin_with_labels(filled):
-        return "label-text"
-    if guess_dialect(filled, DELIMITERS).cells > 1:
-        return "table"
-    raise InputError(
-        f"{quoted(file_name)} shows no labels: its lines neither begin with one of a few labels nor have columns; "
-        "give a table (.csv, .tsv), lines such as “spam You have won”, or a word and its label a line."
-    )
+        return 1 if is_column and _begin_with_labels(filled) else 2
+    if _is_marked(lines):
+        return 0
+    if _has_tabs(filled) or has_long_delimiter(filled):
+        return 2
+    return 1 if guess_dialect(filled, DELIMITERS).cells > 1 and not _begin_with_labels(filled) else 0
+
+
+def _filled(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line.strip()]
+
+
+def _has_tabs(lines: Sequence[str]) -> bool:
+    return sum("\t" in line for line in lines) > 0.9 * len(lines)
+
+
+def _is_marked(lines: Sequence[str]) -> bool:
+    """Return whether a text begins as JSON does."""
+    first = _filled(lines)[0].lstrip("\ufeff ")
+    return first.startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)
+
+
+#: One reader per format of text; Parquet is known by its first bytes.
+READERS = (
+    Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
+    Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),
+    Reader("CoNLL-U", _claim_conllu, partial(read_conll, format_name="conllu"), "the ending .conllu"),
+    Reader("words with a label each", _claim_conll, partial(read_conll, format_name="conll"), "--task tokens"),
+    Reader("lines that begin with a label", _claim_label_lines, read_label_lines, "--delimiter blank"),
+    Reader("a table", _claim_table, read_table, "--delimiter and the character between its cells"),
+)
 
 
 def _begin_with_labels(lines: Sequence[str]) -> bool:

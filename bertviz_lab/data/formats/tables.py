@@ -1,8 +1,9 @@
 """Tables (.csv, .tsv and the like) and lines that begin with a label: files to rows of cells, rows to examples."""
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
@@ -25,6 +26,9 @@ from bertviz_lab.errors import InputError
 
 #: Delimiters that are tried.
 DELIMITERS = (",", "\t", ";", "|")
+#: Delimiters of several characters, which become a tab.
+LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
+_TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
 #: With a larger fraction of rows of another width, the delimiter or the quoting was inferred wrongly.
@@ -39,7 +43,12 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     sample = file.sample_with_quotes()
-    dialect = _dialect(file.name, sample, options)
+    said = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None  # a line of Excel's
+    if said and not options.delimiter:
+        options = replace(options, delimiter=said[1])
+    long = "" if options.delimiter else next((d for d in LONG_DELIMITERS if _divides(sample, d)), "")
+    sample = [line.replace(long, "\t") for line in sample[bool(said) :]] if long else sample[bool(said) :]
+    dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
     # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
     universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
     rows: list[list[str]] = []
@@ -47,7 +56,10 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     number = 0
     with file.lines("" if universal_newlines else "\n") as lines:
         try:
-            for number, row in enumerate(dialect.rows(lines), 1):
+            if said:
+                next(lines)
+            whole = (line.replace(long, "\t") for line in lines) if long else lines
+            for number, row in enumerate(dialect.rows(whole), 1 + bool(said)):
                 if any(row):
                     if len(row) > MAX_COLUMNS:
                         location = row_location(file.name, "row", number)
@@ -64,8 +76,68 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
             ) from None
     file.note_losses(report)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    info = FileInfo(file.name, "table", file.encoding, dialect.delimiter if width > 1 else "", quoting=dialect.quoting)
-    return RawTable(info, "row", rows, numbers, width, delimiter=dialect.delimiter)
+    shown = (long or dialect.delimiter) if width > 1 else ""
+    info = FileInfo(file.name, "table", file.encoding, shown, quoting=dialect.quoting)
+    table = RawTable(info, "row", rows, numbers, width, delimiter=long or dialect.delimiter)
+    _leave_out_titles(table, report)
+    _leave_out_empty_columns(table, report)
+    return table
+
+
+def has_long_delimiter(lines: Sequence[str]) -> bool:
+    """Return whether a delimiter of several characters divides the lines."""
+    return any(_divides(lines, delimiter) for delimiter in LONG_DELIMITERS)
+
+
+def _divides(lines: Sequence[str], delimiter: str) -> bool:
+    """Return whether nearly all lines hold a long delimiter, and equally often."""
+    counts = Counter(line.count(delimiter) for line in lines if line.strip())
+    (most, times), *_ = counts.most_common(1) or [(0, 0)]
+    tidy = delimiter != "\t\t" or not any("\t" in line.replace(delimiter, "") for line in lines)
+    return most > 0 and times > 0.9 * counts.total() > 1 and tidy
+
+
+def _leave_out_titles(table: RawTable, report: DropReport) -> None:
+    """Leave out a title above the header, which has one cell with text, and a row of totals at the end."""
+    if table.width < 2 or len(table.rows) < 4:
+        return
+    titles = 0
+    while (
+        titles < 3
+        and sum(map(bool, map(str.strip, table.rows[titles]))) == 1
+        and len(table.rows[titles]) <= table.width
+    ):
+        titles += 1
+    if titles and all(cell.strip() for cell in table.rows[titles]):
+        for number in table.numbers[:titles]:
+            report.repair("title above the header was left out", "titles above the header were left out",
+                          table.file_name, table.unit, number)  # fmt: skip
+        table.rows, table.numbers = table.rows[titles:], table.numbers[titles:]
+    if table.rows[-1][0].strip().lower().rstrip(":") in _TOTALS and table.rows[-2][0].strip().lower() not in _TOTALS:
+        report.repair("row of totals was left out", "rows of totals were left out",
+                      table.file_name, table.unit, table.numbers[-1])  # fmt: skip
+        table.rows, table.numbers = table.rows[:-1], table.numbers[:-1]
+
+
+def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
+    """Leave out columns without a name in which hardly a row has anything, as spreadsheets write them."""
+    if not table.rows or all(map(str.strip, table.rows[0])):
+        return
+    complete = [row for row in table.rows if len(row) == table.width]
+    empty = [
+        column
+        for column in range(1, table.width)
+        if complete
+        and not complete[0][column].strip()
+        and sum(bool(row[column].strip()) for row in complete) <= 0.02 * len(complete)
+    ]
+    if not empty or table.width - len(empty) < 2:
+        return
+    kept = [column for column in range(table.width) if column not in empty]
+    columns = pluralized(len(empty), "empty column", "empty columns")
+    report.note(f"{columns} of {quoted(table.file_name)} {'was' if len(empty) == 1 else 'were'} left out.")
+    table.rows = [[row[c] for c in kept] if len(row) == table.width else row for row in table.rows]
+    table.width = len(kept)
 
 
 def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:

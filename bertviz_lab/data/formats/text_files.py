@@ -71,11 +71,12 @@ class TextFile:
         """The first lines and, where none has a quotation mark, some from the first one that has."""
         with self.lines(metered=False) as lines:
             sample = sample_lines(lines)
-            if not any('"' in line for line in sample):
-                for line in islice(lines, _QUOTE_SEARCH_LINES):
-                    if '"' in line:
-                        sample += [line, *sample_lines(lines)]
-                        break
+            for mark in ('"', '\\"'):  # a quotation mark, and one that is escaped
+                if not any(mark in line for line in sample):
+                    for line in islice(lines, _QUOTE_SEARCH_LINES):
+                        if mark in line:
+                            sample += [line, *sample_lines(lines)]
+                            break
         return sample
 
     def note_losses(self, report: DropReport) -> None:
@@ -83,6 +84,9 @@ class TextFile:
         if self.notes.nulls:
             nulls = pluralized(self.notes.nulls, "null character was", "null characters were")
             report.note(f"{nulls} taken out of {quoted(self.name)}.")
+        if self.notes.marks:
+            marks = pluralized(self.notes.marks, "byte-order mark was", "byte-order marks were")
+            report.note(f"{marks} taken out of {quoted(self.name)}.")
         if self.notes.replaced:
             report.note(
                 f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "

@@ -69,7 +69,7 @@ def read_inputs(
         if Path(path).suffix.lower() in (".txt", ".text") and not _has_columns(options):
             read = [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
         else:
-            raw_files = load_raw_data([path], options, report)
+            raw_files = load_raw_data([path], options, report, wanted="test")
             read = [example for raw in raw_files for example in _examples(raw, options, report)]
     if len(read) > max_inputs:
         raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
@@ -132,14 +132,14 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequenc
         return raw.questions
     if isinstance(raw, RawSentences):
         return raw.sentences
-    split_header(raw, options)
+    split_header(raw, options, report)
     columns = raw.columns
     profiles = [Profile.of(column) for column in columns]
     second: int | None = None
     if options.text_a:
         first = column_index(options.text_a, raw.column_names, raw.file_name)
     else:
-        first, second = text_columns(raw, profiles, set())
+        first, second = text_columns(raw, profiles, set(), report)
     if options.text_b:
         second = None if options.text_b == NO_TEXT else column_index(options.text_b, raw.column_names, raw.file_name)
     labels = {

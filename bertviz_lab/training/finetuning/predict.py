@@ -23,6 +23,7 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.held_out import check_known
 from bertviz_lab.data.formats.read import read_for_model
+from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.features import Limits, encode_examples
 from bertviz_lab.errors import InputError
@@ -125,13 +126,15 @@ def evaluate_task(
     max_length: int | None = None,
     threads: int = 0,
     on_note: Callable[[str], None] | None = None,
+    on_reading: Callable[[Reading], None] | None = None,
     **reading: Any,
 ) -> dict[str, float]:
     """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
 
     In 32 bits, with as many threads and tokens as in its run, the run's own scores come out to the last digit.
     A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. `on_note` is called with
-    sentences on rows that were repaired or left out, and on labels that the model does not know. Raises `InputError`
+    sentences on rows that were repaired or left out, and on labels that the model does not know; `on_reading`, where it
+    is given, with the reading of the files before anything is computed. Raises `InputError`
     where the model or the files are of another task, or most of their labels are none of the model's.
     """
     model_task = task_of(checkpoint)
@@ -150,6 +153,9 @@ def evaluate_task(
     else:
         data = read_for_model(files, model_task, labels, **reading)
         examples, notes = _named(data.examples, labels), data.remarks
+        if on_reading:
+            on_reading(Reading.of(data))
+            notes = ()  # which the reading has
     for note in (*notes, *check_known(model_task, examples, labels)):
         if on_note:
             on_note(note)

@@ -24,6 +24,7 @@ from bertviz_lab.data.examples import (
     write_examples,
 )
 from bertviz_lab.data.formats.read import read_splits
+from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
@@ -56,18 +57,20 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
     tested = others.pop() if config.test else None
     train: Sequence[Example]
     held: Sequence[Example]
+    understood = Reading.of(data)
     if others:
         train, held = data.examples, others[0].examples
-        notes = [*data.remarks, *others[0].remarks]
+        notes = [*others[0].remarks]
     else:
         train, held = split_examples(data, config.eval_share, config.seed)
-        notes = [*data.remarks, f"{len(held):,} of {len(data.examples):,} examples are held out for validation."]
+        notes = [f"{len(held):,} of {len(data.examples):,} examples are held out for validation."]
     if config.max_train_examples and config.max_train_examples < len(train):
         chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
         notes.append(f"Of {len(train):,} examples {config.max_train_examples:,} are trained on, drawn at random.")
         train = [train[index] for index in sorted(chosen)]
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")
+    notes = [*understood.summary(), *dict.fromkeys([*data.remarks, *understood.notes]), *notes]
     test = tested.examples if tested else ()
     notes += tested.remarks if tested else ()
     return data, TaskSplits(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
@@ -75,7 +78,7 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
 
 def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
-    _, splits = load_task_splits(config)
+    data, splits = load_task_splits(config)
     target = folder / "examples"
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
@@ -83,7 +86,8 @@ def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
     write_examples(target / "train.jsonl", splits.train)
     write_examples(target / "held_out.jsonl", splits.held_out)
     write_examples(target / "test.jsonl", splits.test)
-    write_json(target / "about.json", {"task": splits.task, "labels": splits.labels, "notes": splits.notes})
+    about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": Reading.of(data).to_dict()}
+    write_json(target / "about.json", about)
 
 
 def read_task_splits(folder: Path) -> TaskSplits:

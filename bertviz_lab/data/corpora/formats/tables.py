@@ -5,6 +5,7 @@ the first rows, and the one with the most even table is kept.
 """
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -31,18 +32,29 @@ class Dialect:
         quoting: False where a quotation mark is an ordinary character.
         cells: number of cells in most rows.
         spaced: a space may follow the delimiter before a quotation mark.
+        escaped: a backslash before a quotation mark, or without quoting before a delimiter, makes it part of the cell.
+        quote: the quotation mark.
     """
 
     delimiter: str
     quoting: bool
     cells: int = 1
     spaced: bool = False
+    escaped: bool = False
+    quote: str = '"'
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """The cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
         if not self.quoting:
-            return (line.split(self.delimiter) if line else [] for line in (line.rstrip("\r\n") for line in lines))
-        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced)
+            plain = (line.rstrip("\r\n") for line in lines)
+            if not self.escaped:
+                return (line.split(self.delimiter) if line else [] for line in plain)
+            mark, end = f"\\{self.delimiter}", re.compile(rf"(?<!\\){re.escape(self.delimiter)}")
+            return ([cell.replace(mark, self.delimiter) for cell in end.split(line)] if line else [] for line in plain)
+        escape = "\\" if self.escaped else None
+        return csv.reader(
+            lines, delimiter=self.delimiter, quotechar=self.quote, escapechar=escape, skipinitialspace=self.spaced
+        )
 
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
@@ -99,9 +111,15 @@ def _unreadable(name: str, row: int, error: csv.Error) -> InputError:
 def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
     """The delimiter and quoting with the most even rows; in a tie, the first."""
     best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
+    text = "".join(lines)
     for delimiter in delimiters:
+        quote = "'" if has_single_quotes(lines, delimiter) else '"'
+        escaped = escapes_quotes(text, delimiter, quote)
         for quoting in (False, True) if delimiter in "\t|" else (True, False):
-            attempt = Dialect(delimiter, quoting, spaced=quoting and f'{delimiter} "' in "".join(lines))
+            spaced = quoting and f"{delimiter} {quote}" in text
+            attempt = Dialect(delimiter, quoting, spaced=spaced, escaped=quoting and escaped, quote=quote)
+            if not quoting and f"\\{delimiter}" in text:
+                attempt = replace(attempt, escaped=True)
             try:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
@@ -118,6 +136,25 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
     if best_score < 0.5:  # no delimiter makes an even table: one column
         return Dialect(_NO_SEPARATOR, any(line.startswith('"') for line in lines), 1)
     return best
+
+
+def escapes_quotes(text: str, delimiter: str, quote: str = '"') -> bool:
+    """Return whether quotation marks inside cells have a backslash before them; `delimiter` may follow a cell's last.
+
+    A backslash before the mark that ends a cell (`"C:\\",`) or before a doubled mark is a character of the cell.
+    """
+    ends = re.escape(delimiter)
+    inside = re.search(rf"\\{quote}(?![{quote}{ends}\r\n]|$)", text)
+    return inside is not None and re.search(rf"(?:^|{ends} ?|[\r\n]){quote}", text) is not None
+
+
+def has_single_quotes(lines: Iterable[str], delimiter: str) -> bool:
+    """Return whether cells are enclosed in single quotation marks: in nearly all lines, and no double ones are."""
+    end = re.escape(delimiter)
+    quoted_cell = re.compile(rf"(?:^|{end} ?)'(?:[^']|''|\\')*'(?={end}|\s*$)")
+    filled = [line for line in lines if line.strip()][1:]
+    found = sum(quoted_cell.search(line) is not None for line in filled)
+    return found > 0.8 * len(filled) > 0 and not any(f'{delimiter}"' in line or line.startswith('"') for line in filled)
 
 
 def _missed_quoting(rows: list[list[str]]) -> float:
@@ -190,4 +227,8 @@ def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> It
             if notes:
                 notes.nulls += line.count("\0")
             line = line.replace("\0", "")
+        if line[0] == "\ufeff":  # joined files have byte-order marks in the middle
+            if notes:
+                notes.marks += number > 1
+            line = line.lstrip("\ufeff")
         yield line

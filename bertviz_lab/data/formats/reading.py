@@ -1,0 +1,166 @@
+"""What was understood of labeled files, as a value: for the command line, the page and reports in the same words."""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.examples import (
+    Dropped,
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    TaskData,
+    labels_of_example,
+    texts_of_example,
+)
+from bertviz_lab.data.formats.columns import is_date
+from bertviz_lab.data.formats.labels import number_of
+from bertviz_lab.data.formats.raw import pluralized, quoted_list
+
+_FIRST = 3
+_SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
+_SAMPLE = 1_000  # texts that are looked at
+_NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "unlabeled", "unlabelled", "?", "-"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How labeled files were read.
+
+    Attributes:
+        format: of the first file; see `FileInfo`.
+        task: of the examples.
+        columns: the columns that are used, by their roles: "text_a", "text_b", "label".
+        labels: each label with the number of its examples (for tokens: words), in their order.
+        scheme: of labels that mark spans.
+        examples: their number.
+        first: the first three, each as an object.
+        dropped, repaired: rows, by reason.
+        notes: what else a person should know, a sentence each.
+        sure: False where a person should confirm the reading; the notes say why.
+    """
+
+    format: str
+    task: str
+    columns: dict[str, str]
+    labels: tuple[tuple[str, int], ...]
+    scheme: str
+    examples: int
+    first: tuple[dict[str, Any], ...]
+    dropped: tuple[Dropped, ...]
+    repaired: tuple[Dropped, ...]
+    notes: tuple[str, ...]
+    sure: bool
+
+    @classmethod
+    def of(cls, data: TaskData) -> "Reading":
+        """Return the reading of examples that `read_task` has read."""
+        info = data.files[0]
+        counts = Counter(chain.from_iterable(map(labels_of_example, data.examples)))
+        roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label}
+        suspicions = list(_suspicions(data, counts))
+        repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
+        return cls(
+            format=info.format,
+            task=data.task,
+            columns={role: name for role, name in roles.items() if name},
+            labels=tuple((name, counts[name]) for name in data.labels or sorted(counts)),
+            scheme=info.scheme,
+            examples=len(data.examples),
+            first=tuple(map(_shown, data.examples[:_FIRST])),
+            dropped=data.dropped,
+            repaired=data.repaired,
+            notes=(*(note for note in data.notes if note not in repairs), *suspicions),
+            sure=not (data.doubts or suspicions),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reading ready for JSON."""
+        return {
+            "format": self.format,
+            "task": self.task,
+            "columns": self.columns,
+            "labels": [{"label": label, "count": count} for label, count in self.labels],
+            "scheme": self.scheme,
+            "examples": self.examples,
+            "first": list(self.first),
+            "dropped": [{"reason": d.reason, "count": d.count, "where": list(d.where)} for d in self.dropped],
+            "repaired": [{"reason": r.reason, "count": r.count, "where": list(r.where)} for r in self.repaired],
+            "notes": list(self.notes),
+            "sure": self.sure,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the reading as lines for people."""
+        yield from self.summary()
+        yield from (dropped.sentence for dropped in self.dropped)
+        yield from (f"{r.count:,} {r.reason}: {', '.join(r.where)}." for r in self.repaired)
+        yield from self.notes
+        if not self.sure:
+            yield "This reading is not sure: confirm it, or name the columns (--text-a, --text-b, --label) and --task."
+
+    def summary(self) -> Iterator[str]:
+        """Yield the format, the columns, the labels and the first examples as lines for people."""
+        columns = ", ".join(f"{role} = {quoted(name)}" for role, name in self.columns.items())
+        scheme = f", {self.scheme} labels" if self.scheme not in ("", "plain") else ""
+        yield f"Read as {self.format} for {self.task}: {self.examples:,} examples; columns {columns}{scheme}."
+        if self.labels:
+            more = len(self.labels) - _SHOWN_LABELS
+            names = ", ".join(f"{quoted(label)} {count:,}" for label, count in self.labels[:_SHOWN_LABELS])
+            rest = f" and {more:,} more" if more > 0 else ""
+            yield f"{pluralized(len(self.labels), 'label', 'labels')}: {names}{rest}."
+        for example in self.first:
+            yield "Example: " + " | ".join(f"{name}: {_cut(value)}" for name, value in example.items() if value != "")
+
+
+def _cut(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+
+
+def _shown(example: Example) -> dict[str, Any]:
+    if isinstance(example, LabelledWords):
+        return {"words": list(example.words), "labels": list(example.labels)}
+    if isinstance(example, Question):
+        answers = [{"text": answer.text, "start": answer.start} for answer in example.answers]
+        return {"question": example.question, "context": example.passage, "answers": answers}
+    text_a, text_b = texts_of_example(example)
+    label = example.label if isinstance(example, LabelledText) else example.score
+    shown = {"text_a": text_a, "text_b": text_b, "label": list(label) if isinstance(label, tuple) else label}
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[str]:
+    """Yield what looks like a wrong reading or like labels of bad quality."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in counts:
+        if data.task != "qa":
+            alike[_plain(label)].append(label)
+    for names in alike.values():
+        if len(names) > 1:
+            yield f"The labels {quoted_list(sorted(names))} look alike: make them one if they mean the same."
+    missing = sorted(label for label in counts if label.strip().lower() in _NO_LABELS)
+    negative = {"-1"} if {"0", "1"} & counts.keys() or len(counts) > 3 else set()
+    if missing := [name for name in missing if name not in ("-1",) or name in negative]:
+        times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
+        yield f"{times} the label {quoted_list(missing)}, which looks like a missing one."
+    if data.task in ("classification", "multilabel") and len(counts) > max(20, len(data.examples) // 5):
+        yield f"There are {len(counts):,} labels for {len(data.examples):,} examples: check that --label names labels."
+    texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
+    if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
+        yield "Most texts are numbers or dates: name the column of the text with --text-a."
+    if data.task != "tokens" and sum(bool(re.fullmatch(r"\S+", text)) for text in texts) > 0.9 * len(texts) > 9:
+        yield "Most texts are single words: check that --text-a names the text."
+
+
+def _plain(label: str) -> str:
+    """Return a label without case, blanks, signs and zero-width characters, in one normal form."""
+    text = unicodedata.normalize("NFKC", label).casefold()
+    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cf", "Mn")).strip("._-")

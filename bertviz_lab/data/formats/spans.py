@@ -1,0 +1,132 @@
+"""Entities as character spans, of doccano, spaCy, Prodigy, Label Studio, Argilla and the like, to labels of words.
+
+A record holds a text and a list of spans, `[0, 11, "PER"]` or `{"start": 0, "end": 11, "label": "PER"}` under many
+names. The text is split into words and punctuation marks; a word that a span covers in part gets its label whole.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from bertviz_lab.data.examples import FileInfo, LabelledWords
+from bertviz_lab.data.formats.raw import DropReport, RawSentences, preview
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utterance")
+_START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
+_END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
+_LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
+_SAMPLE = 200  # records in which spans are looked for
+_CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
+_OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
+
+
+class Span(NamedTuple):
+    """An entity: offsets of its first character and after its last, and its label."""
+
+    start: int
+    end: int
+    label: str
+
+
+def plain_record(record: Any) -> Any:
+    """Return a record of an annotation tool as a flat object; any other record as it is.
+
+    These are spaCy's `[text, {"entities": ...}]`, and Label Studio's tasks, whose spans become `entities` and whose
+    choices become `label`.
+    """
+    if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str) and isinstance(record[1], dict):
+        return {"text": record[0], **record[1]}
+    if not isinstance(record, dict):
+        return record
+    if isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list):
+        results = [r for a in record["annotations"] if isinstance(a, dict) for r in a.get("result") or ()]
+        values = [r["value"] for r in results if isinstance(r, dict) and isinstance(r.get("value"), dict)]
+        choices = [choice for value in values for choice in value.get("choices") or ()]
+        texts = {key: value for key, value in record["data"].items() if isinstance(value, str)}
+        return texts | ({"label": choices} if choices else {"entities": [v for v in values if "start" in v]})
+    if isinstance(record.get("cats"), dict) and isinstance(record.get("text"), str):
+        return {"text": record["text"], "label": [name for name, share in record["cats"].items() if share >= 0.5]}
+    messages = record.get("messages") or record.get("conversations")
+    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        said: dict[str, Any] = {
+            str(m.get("role") or m.get("from")): m.get("content") or m.get("value") for m in messages
+        }
+        question, answer = said.get("user") or said.get("human"), said.get("assistant") or said.get("gpt")
+        if question and answer:
+            return {"text": question, "label": answer}
+    return record
+
+
+def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:
+    """Return the fields with the text and with its spans; None where the records hold no spans."""
+    sample = rows[:_SAMPLE]
+    names = list(dict.fromkeys(name for row in sample for name in row))
+    texts = [name for name in (text, *_TEXT_NAMES, *names) if any(isinstance(row.get(name), str) for row in sample)]
+    for name in names:
+        lists = [row[name] for row in sample if isinstance(row.get(name), list)]
+        if any(lists) and all(_span(item) for items in lists for item in items):
+            return (texts[0], name) if texts else None
+    return None
+
+
+def sentences_of_spans(
+    rows: Iterable[Mapping[str, Any]], text: str, spans: str, info: FileInfo, unit: str, report: DropReport
+) -> RawSentences:
+    """Return the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
+    raw = RawSentences(info, unit)
+    shown = []
+    for number, row in enumerate(rows, 1):
+        value = row.get(text)
+        if not isinstance(value, str) or not value.strip():
+            report.drop(f"field {text} is empty", info.name, unit, number)
+            continue
+        if row.get("answer") in ("reject", "ignore"):
+            report.drop("it was rejected or ignored in Prodigy", info.name, unit, number)
+            continue
+        given = [span for item in row.get(spans) or () if (span := _span(item))]
+        if any(not 0 <= span.start < span.end <= len(value) for span in given):
+            report.drop("a span lies outside its text", info.name, unit, number)
+            continue
+        words, labels = _labeled_words(value, given, partial(_repair, report, info.name, unit, number))
+        raw.sentences.append(LabelledWords(words, labels, number))
+        shown.append([value, str(row.get(spans))])
+    raw.info = replace(info, text_a=text, label=spans, rows=preview(shown[:8]))
+    return raw
+
+
+def _span(item: Any) -> Span | None:
+    if isinstance(item, (list, tuple)) and len(item) == 3:
+        numbers = [value for value in item if isinstance(value, (int, float)) and not isinstance(value, bool)]
+        label = next((value for value in item if isinstance(value, str)), None)
+        return Span(int(numbers[0]), int(numbers[1]), label) if len(numbers) == 2 and label else None
+    if not isinstance(item, dict):
+        return None
+    lower = {str(key).lower(): value for key, value in item.items()}
+    start, end = (next((lower[name] for name in names if name in lower), None) for names in (_START, _END))
+    label = next((lower[name] for name in _LABEL if lower.get(name)), None)
+    label = label[0] if isinstance(label, list) and label else label
+    if not isinstance(start, (int, float)) or not isinstance(end, (int, float)) or not isinstance(label, (str, int)):
+        return None
+    return Span(int(start), int(end), str(label))
+
+
+def _repair(report: DropReport, file_name: str, unit: str, row: int, what: tuple[str, str]) -> None:
+    report.repair(*what, file_name, unit, row)
+
+
+def _labeled_words(text: str, spans: Sequence[Span], repaired: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    words = [match.span() for match in _WORD.finditer(text)]
+    labels = ["O"] * len(words)
+    for span in sorted(spans, key=lambda span: (span.start, span.start - span.end)):
+        inside = [n for n, (start, end) in enumerate(words) if start < span.end and end > span.start]
+        if any(labels[n] != "O" for n in inside):
+            repaired(_OVERLAPPING)
+            continue
+        for place, n in enumerate(inside):
+            labels[n] = f"{'I' if place else 'B'}-{span.label}"
+            if words[n][0] < span.start or words[n][1] > span.end:
+                repaired(_CUT)
+    return tuple(text[start:end] for start, end in words), tuple(labels)

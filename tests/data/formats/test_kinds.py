@@ -1,0 +1,414 @@
+"""Files as the usual tools write them are read right, and what was repaired is counted."""
+
+import json
+import zipfile
+from collections import Counter
+
+import pytest
+
+from bertviz_lab.data.examples import Answer, LabelledWords, labels_of_example
+from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.formats.reading import Reading
+from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+from bertviz_lab.errors import InputError
+from tests.data.formats.support import rows_of
+from tests.data.support import written
+
+TEXTS = [(f"the {name} pump, number {n}, works", ("bad", "good")[n % 2]) for n, name in enumerate("abcdefghij" * 3)]
+BACKSLASHED = chr(92) + chr(34)
+PLAIN = [(text, None, label) for text, label in TEXTS]
+
+
+def csv_of(rows, header="text,label", cell=lambda text: f'"{text}"') -> str:
+    return "\n".join([header, *(f"{cell(text)},{label}" for text, label in rows)]) + "\n"
+
+
+def repaired(data) -> list[tuple[str, int]]:
+    return [(repair.reason, repair.count) for repair in data.repaired]
+
+
+# Tables
+
+
+@pytest.mark.parametrize(("ending", "delimiter"), [(".csv", ","), (".tsv", "\t")])
+@pytest.mark.parametrize("every", [1, 7, 30])
+def test_a_backslash_before_a_quotation_mark_makes_it_part_of_the_cell(ending, delimiter, every, tmp_path):
+    rows = [(f'he said "yes, {n}" twice' if n % every == 0 else f"plain, {n}", "ab"[n % 2]) for n in range(60)]
+    lines = ['"{}"{}{}'.format(text.replace('"', BACKSLASHED), delimiter, label) for text, label in rows]
+    data = read_task(written(tmp_path, f"a{ending}", "\n".join([f"text{delimiter}label", *lines])))
+    assert rows_of(data) == [(text, None, label) for text, label in rows]
+    assert not data.dropped
+
+
+def test_a_backslash_at_the_end_of_a_cell_is_a_character(tmp_path):
+    rows = [(f"in C:\\dir{n}\\", label) for n, (_, label) in enumerate(TEXTS)]
+    assert rows_of(read_task(written(tmp_path, "a.csv", csv_of(rows)))) == [(t, None, label) for t, label in rows]
+
+
+def test_escaped_tabs_are_part_of_a_cell(tmp_path):
+    lines = [f"{n}\tthe part\\\t number {n}\t{'ab'[n % 2]}\n" if n % 9 == 0 else f"{n}\tpart {n}\t{'ab'[n % 2]}\n"
+             for n in range(40)]  # fmt: skip
+    data = read_task(written(tmp_path, "a.tsv", "".join(lines)))
+    assert data.examples[9].text_a == "the part\t number 9"
+    assert not data.notes
+
+
+@pytest.mark.parametrize("header", ["text,label", "id,text,label", "sentence,score"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_repeated_headers_are_left_out_and_counted(header, times, tmp_path):
+    lines = [
+        f"{n},the text number {n},{n % 2}" if "id" in header else f"the text number {n},{n % 2}" for n in range(40)
+    ]
+    for place in range(times):
+        lines.insert(10 * (place + 1), header)
+    data = read_task(written(tmp_path, "a.csv", "\n".join([header, *lines])))
+    assert (len(data.examples), data.labels) == (40, ("0", "1"))
+    reason = "row repeats the header and was left out" if times == 1 else "rows repeat the header and were left out"
+    assert repaired(data) == [(reason, times)]
+
+
+def test_byte_order_marks_of_joined_files_are_no_part_of_a_label(tmp_path):
+    lines = [f'{label},"{text}"' for text, label in TEXTS]
+    data = read_task(written(tmp_path, "a.csv", "\ufeff" + "\n".join([*lines[:15], "\ufeff" + lines[15], *lines[16:]])))
+    assert data.labels == ("bad", "good")
+    assert data.notes == ('1 byte-order mark was taken out of "a.csv".',)
+
+
+def test_empty_columns_of_a_spreadsheet_are_left_out(tmp_path):
+    lines = [f'{label},"{text}",,,' for text, label in TEXTS]
+    data = read_task(written(tmp_path, "a.csv", "\r\n".join(["v1,v2,,,", *lines])))
+    assert rows_of(data) == PLAIN
+    assert data.files[0].columns == ("v1", "v2")
+
+
+@pytest.mark.parametrize("delimiter", ["|||", "::"])
+def test_delimiters_of_several_characters_are_found(delimiter, tmp_path):
+    path = written(tmp_path, "a.txt", "".join(f"{label}{delimiter}{text}\n" for text, label in TEXTS))
+    assert rows_of(read_task(path)) == PLAIN
+
+
+def test_the_line_that_names_the_separator_is_no_row(tmp_path):
+    path = written(tmp_path, "a.csv", "sep=;\ntext;label\n" + "".join(f"{text};{label}\n" for text, label in TEXTS))
+    assert rows_of(read_task(path)) == PLAIN
+
+
+def test_single_quotation_marks_enclose_cells(tmp_path):
+    assert rows_of(read_task(written(tmp_path, "a.csv", csv_of(TEXTS, cell=lambda t: f"'{t}'")))) == PLAIN
+
+
+def test_a_title_above_the_header_and_a_row_of_totals_are_left_out(tmp_path):
+    lines = [
+        "Survey 2024,,",
+        "id,text,label",
+        *(f'{n},"{t}",{label}' for n, (t, label) in enumerate(TEXTS)),
+        "Total,,30",
+    ]
+    data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
+    assert rows_of(data) == PLAIN
+    assert repaired(data) == [("title above the header was left out", 1), ("row of totals was left out", 1)]
+
+
+def test_dates_constants_and_ids_are_not_the_text(tmp_path):
+    lines = [f'"{4 * (n % 2)}","{n + 10**9}","Mon Apr 06 22:{n:02}:45 PDT 2009","NO_QUERY","user{n}","go {n} now"'
+             for n in range(40)]  # fmt: skip
+    data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
+    assert rows_of(data)[1] == ("go 1 now", None, "4")
+    assert data.labels == ("0", "4")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["text,text_pair", "Sentence 1,Sentence 2", "sent_a,sent_b", "first text,second text", "comment,reply",
+     "context,response", "premise,hypothesis", "sentence,sentence2"],
+)  # fmt: skip
+def test_names_that_belong_together_are_a_pair(header, tmp_path):
+    rows = "".join(f"one side of {n},other side of {n},{'ab'[n % 2]}\n" for n in range(20))
+    data = read_task(written(tmp_path, "a.csv", f"{header},label\n{rows}"))
+    assert rows_of(data)[3] == ("one side of 3", "other side of 3", "b")
+    assert Reading.of(data).sure
+
+
+def test_a_second_column_of_text_is_doubtful_unless_its_name_says_so(tmp_path):
+    rows = "".join(f"one side of {n} here,the other side of {n},{'ab'[n % 2]}\n" for n in range(20))
+    path = written(tmp_path, "a.csv", f"text,remark,label\n{rows}")
+    reading = Reading.of(read_task(path))
+    assert not reading.sure
+    assert "name it with --text-b" in reading.notes[0]
+    assert Reading.of(read_task(path, text_a="text", text_b="remark", label="label")).sure
+
+
+def test_columns_of_0_and_1_are_the_labels_of_one_task(tmp_path):
+    several = "".join(f'{n}x,"the text, {n}",{n % 2},{n % 3 // 2},{n % 5 // 4}\n' for n in range(30))
+    data = read_task(written(tmp_path, "a.csv", f"id,comment_text,toxic,threat,insult\n{several}"))
+    assert (data.task, data.labels) == ("multilabel", ("insult", "threat", "toxic"))
+    assert data.examples[29].label == ("insult", "threat", "toxic")
+    one = "".join(f"the text {n},{int(n % 3 == 0)},{int(n % 3 == 1)},{int(n % 3 == 2)}\n" for n in range(30))
+    data = read_task(written(tmp_path, "b.csv", f"text,sport,business,arts\n{one}"))
+    assert (data.task, data.labels, data.examples[1].label) == (
+        "classification",
+        ("arts", "business", "sport"),
+        "business",
+    )
+
+
+# JSON
+
+
+ORIENTS = {
+    "records": [{"text": t, "label": label} for t, label in TEXTS],
+    "values": [[t, label] for t, label in TEXTS],
+    "split": {"columns": ["text", "label"], "index": [*range(30)], "data": [[t, label] for t, label in TEXTS]},
+    "index": {str(n): {"text": t, "label": label} for n, (t, label) in enumerate(TEXTS)},
+    "columns": {name: {str(n): row[c] for n, row in enumerate(TEXTS)} for c, name in enumerate(("text", "label"))},
+    "lists": {"text": [t for t, _ in TEXTS], "label": [label for _, label in TEXTS]},
+    "table": {"schema": {"fields": []}, "data": [{"index": 0, "text": t, "label": label} for t, label in TEXTS]},
+    "splits": {"train": [list(row) for row in TEXTS], "val": [["no", "bad"]], "oos_test": [["no", "oos"]]},
+    "chat": [{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": lb}]} for t, lb in TEXTS],
+    "label studio": [{"id": n, "data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [label]}}]}]}
+                     for n, (t, label) in enumerate(TEXTS)],
+    "cats": [{"text": t, "cats": {"good": float(label == "good"), "bad": float(label == "bad")}} for t, label in TEXTS],
+    "rasa": {"rasa_nlu_data": {"common_examples": [{"text": t, "intent": lb, "entities": []} for t, lb in TEXTS]}},
+    "snips": {lb: [{"data": [{"text": t[:4]}, {"text": t[4:], "entity": "x"}]} for t, label in TEXTS if label == lb]
+              for lb in ("bad", "good")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("orient", ORIENTS)
+def test_every_layout_of_json_gives_the_same_examples(orient, tmp_path):
+    data = read_task(written(tmp_path, "a.json", json.dumps(ORIENTS[orient])))
+    assert data.task == "classification"
+    assert sorted(rows_of(data)) == sorted(PLAIN)
+
+
+# Words with labels
+
+
+SENTENCE, SPANS = "Ana Ruiz left Oslo. Bad!", [[0, 8, "PER"], [14, 18, "LOC"]]
+WORDS = LabelledWords(
+    ("Ana", "Ruiz", "left", "Oslo", ".", "Bad", "!"), ("B-PER", "I-PER", "O", "B-LOC", "O", "O", "O"), 1
+)
+NAMED = [{"start": a, "end": b, "label": c} for a, b, c in SPANS]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": 1, "text": SENTENCE, "label": SPANS},
+        {"text": SENTENCE, "entities": SPANS},
+        {"text": SENTENCE, "spans": NAMED, "answer": "accept"},
+        {
+            "text": SENTENCE,
+            "entities": [{"id": 1, "start_offset": a, "end_offset": b, "label": c} for a, b, c in SPANS],
+        },
+        {"text": SENTENCE, "annotation": [[c, a, b] for a, b, c in SPANS]},
+        [SENTENCE, {"entities": SPANS}],
+        {
+            "data": {"text": SENTENCE},
+            "annotations": [{"result": [{"value": s} for s in NAMED]}],
+        },
+    ],
+    ids=["doccano", "spacy", "prodigy", "doccano objects", "argilla", "spacy pairs", "label studio"],
+)
+def test_character_spans_become_labels_of_words(record, tmp_path):
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join([json.dumps(record)] * 3)))
+    assert (data.task, data.files[0].scheme) == ("tokens", "BIO")
+    assert data.examples[0] == WORDS
+
+
+def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
+    record = {"text": SENTENCE, "label": [[0, 6, "PER"], [5, 8, "PER"], [14, 18, "LOC"]]}
+    data = read_task(written(tmp_path, "a.jsonl", json.dumps(record)))
+    assert data.examples[0] == WORDS
+    assert repaired(data) == [
+        ("word was cut by a span and labeled whole", 1), ("span overlapped another and was left out", 1)
+    ]  # fmt: skip
+
+
+def test_sentences_in_csv_are_words_with_labels(tmp_path):
+    rows = [
+        f"{f'Sentence: {n}' if w == 'Ana' else ''},{w},{t}"
+        for n in range(9)
+        for w, t in (("Ana", "B-PER"), ("ran", "O"))
+    ]
+    data = read_task(written(tmp_path, "a.csv", "\n".join(["Sentence #,Word,Tag", *rows])))
+    assert [example.words for example in data.examples] == [("Ana", "ran")] * 9
+    data = read_task(written(tmp_path, "b.csv", "sentence,word_labels\n" + 'Ana ran,"B-PER,O"\n' * 9))
+    assert data.examples[0].labels == ("B-PER", "O")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["{n}\t{w}\t{t}", "{n} {w} {t}", "doc/1\t0\t{n}\t{w}\tNN\t*\t-\t{t}", "{n}\t{w}\t{t}\tO", "{w}\tNN\tB-NP\t{t}",
+     "{w} {t}"],
+)  # fmt: skip
+def test_columns_of_numbers_and_documents_are_not_the_words(columns, tmp_path):
+    words = [("Ana", "B-PER"), ("Ruiz", "I-PER"), ("left", "O"), ("Oslo", "B-LOC"), ("early", "O")]
+    block = "\n".join(columns.format(n=n, w=w, t=t) for n, (w, t) in enumerate(words, 1))
+    data = read_task(written(tmp_path, "a.conll", f"#begin document\n{block}\n\n" * 9))
+    assert data.examples[0].words == tuple(w for w, _ in words)
+    assert data.examples[0].labels == tuple(t for _, t in words)
+
+
+@pytest.mark.parametrize(
+    ("spell", "count"),
+    [
+        (lambda label, n: "0" if label == "O" else label, 18),
+        (lambda label, n: "o" if label == "O" else label, 18),
+        (lambda label, n: label.replace("-", "_"), 27),
+        (lambda label, n: "-".join(reversed(label.split("-"))), 27),
+        (lambda label, n: label[0].lower() + label[1:], 45),
+        (lambda label, n: "0O" if n == 2 else label, 1),
+        (lambda label, n: "b-per" if n == 0 else label, 1),
+    ],
+)
+def test_odd_spellings_of_a_scheme_are_repaired_and_counted(spell, count, tmp_path):
+    labels = ["B-PER", "I-PER", "O", "B-LOC", "O"] * 9
+    lines = [f"w{n}\t{spell(label, n)}\n" + ("\n" if n % 5 == 4 else "") for n, label in enumerate(labels)]
+    data = read_task(written(tmp_path, "a.conll", "".join(lines)))
+    assert data.files[0].scheme == "BIO"
+    assert [label for example in data.examples for label in example.labels] == labels
+    assert sum(repair.count for repair in data.repaired) == count
+
+
+def test_words_keep_blanks_that_divide_no_columns(tmp_path):
+    data = read_task(written(tmp_path, "a.conll", "10\u00a0000 B-NUM\na\u2028b O\n\n" * 9))
+    assert data.examples[0].words == ("10\u00a0000", "a\u2028b")
+
+
+# Questions
+
+
+PASSAGE = "The mill closed in 1931. In 1931 the café reopened, and in 1960 the mill fell."
+SECOND = PASSAGE.index("1931", 25)
+
+
+def questions(answers, name="answers", **more) -> str:
+    qas = [{"id": str(n), "question": f"When, {n}?", name: answers, **more} for n in range(5)]
+    return json.dumps({"data": [{"title": "t", "paragraphs": [{"context": PASSAGE, "qas": qas}]}]})
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [{"text": "1931", "answer_start": SECOND}],
+        [{"text": "1931", "answer_start": float(SECOND)}],
+        [{"text": "1931", "answer_start": str(SECOND)}],
+        [{"text": ["1931"], "answer_start": [SECOND]}],
+        [[{"text": "1931", "answer_start": SECOND}]],
+        [{"text": "1931", "answerStart": SECOND}],
+        [{"answer_text": "1931", "char_answer_begin": SECOND}],
+        {"text": ["1931"], "answer_start": [SECOND]},
+        {"text": "1931", "answer_start": SECOND},
+        [["1931", SECOND]],
+        [{"text": "1931", "char_spans": [[SECOND, SECOND + 3]]}],
+    ],
+)
+def test_an_answer_is_at_its_offset_in_every_shape(answers, tmp_path):
+    data = read_task(written(tmp_path, "a.json", questions(answers)))
+    assert {example.answers for example in data.examples} == {(Answer("1931", SECOND),)}
+    assert not data.notes
+
+
+@pytest.mark.parametrize(("text", "count"), [("1960", None), ("1960", "utf-8"), ("1960", "utf-16-le")])
+def test_offsets_in_bytes_or_utf16_units_become_characters(text, count, tmp_path):
+    passage = PASSAGE.replace("café", "caf\U0001f600")
+    start = passage.index(text)
+    stated = start if count is None else len(passage[:start].encode(count)) // (2 if count == "utf-16-le" else 1)
+    body = questions([{"text": text, "answer_start": stated}]).replace(json.dumps(PASSAGE), json.dumps(passage))
+    data = read_task(written(tmp_path, "a.json", body))
+    assert data.examples[0].answers == (Answer(text, start),)
+    assert bool(data.notes) == (count is not None)
+
+
+def test_answers_without_offsets_are_answers(tmp_path):
+    records = [{"question": f"When {n}?", "context": PASSAGE, "answers": ["1960"]} for n in range(5)]
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records))))
+    assert data.examples[0].answers == (Answer("1960", PASSAGE.index("1960")),)
+    assert data.repaired[0].reason.startswith("answers have no offset")
+
+
+def test_answers_of_an_unknown_shape_are_not_unanswerable(tmp_path):
+    with pytest.raises(InputError, match="it has no answers in a known shape"):
+        read_task(written(tmp_path, "a.json", questions([{"response": "1960"}])))
+
+
+def test_questions_in_csv_are_questions(tmp_path):
+    rows = "".join(f"q{n},When {n}?,\"{PASSAGE}\",\"{{'text': ['1960'], 'answer_start': [59]}}\"\n" for n in range(5))
+    data = read_task(written(tmp_path, "a.csv", f"id,question,context,answers\n{rows}"))
+    assert (data.task, data.examples[0].answers[0].text) == ("qa", "1960")
+
+
+def test_yes_and_no_are_classes_of_a_question_and_a_passage(tmp_path):
+    records = [{"question": f"is it {n}", "passage": PASSAGE, "answer": n % 2 == 0} for n in range(20)]
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records))))
+    assert (data.task, data.labels) == ("classification", ("False", "True"))
+
+
+# Folders and zips
+
+
+def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(tmp_path):
+    test = "id,text\n" + "".join(f"{n},unseen text {n}\n" for n in range(9))
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("train.csv", csv_of(TEXTS))
+        archive.writestr("test.csv", test)
+        archive.writestr("sample_submission.csv", "id,label\n1,good\n2,bad\n")
+    data = read_task(tmp_path / "c.zip")
+    assert rows_of(data) == PLAIN
+    assert '"c.zip/sample_submission.csv", "c.zip/test.csv" were left out by name' in data.notes[0]
+    assert read_inputs(tmp_path / "c.zip", "classification")[0].text_a == "unseen text 0"
+
+
+# What was understood
+
+
+def test_a_reading_has_what_was_understood(tmp_path):
+    lines = csv_of(TEXTS).splitlines()
+    data = read_task(written(tmp_path, "a.csv", "\n".join([*lines[:9], lines[0], *lines[9:], '"a text",'])))
+    body = Reading.of(data).to_dict()
+    assert (body["format"], body["task"], body["examples"], body["sure"]) == ("table", "classification", 30, True)
+    assert body["columns"] == {"text_a": "text", "label": "label"}
+    assert body["labels"] == [{"label": "bad", "count": 15}, {"label": "good", "count": 15}]
+    assert body["first"][0] == {"text_a": TEXTS[0][0], "label": "bad"}
+    assert body["repaired"] == [
+        {"reason": "row repeats the header and was left out", "count": 1, "where": ['"a.csv" row 10']}
+    ]
+    assert body["dropped"][0]["where"] == ['"a.csv" row 33']
+    assert next(Reading.of(data).lines()).startswith("Read as table for classification: 30 examples")
+
+
+@pytest.mark.parametrize(
+    ("labels", "note"),
+    [
+        (("good", "Good "), "look alike"),
+        (("caf\u00e9", "cafe\u0301"), "look alike"),
+        (("spam", "ham", "N/A"), "looks like a missing one"),
+        (("0", "1", "-1"), "looks like a missing one"),
+    ],
+)
+def test_labels_that_look_wrong_make_a_reading_unsure(labels, note, tmp_path):
+    rows = [(f"the text {n}", labels[n % len(labels)]) for n in range(30)]
+    reading = Reading.of(read_task(written(tmp_path, "a.jsonl", "\n".join(
+        json.dumps({"text": text, "label": label}) for text, label in rows))))  # fmt: skip
+    assert not reading.sure
+    assert any(note in sentence for sentence in reading.notes)
+
+
+def test_the_cases_of_public_reports_are_read_right(shared_data):
+    cases = shared_data.parent / "cases" / "labelled"
+    if not cases.is_dir():
+        pytest.skip("the cases are not here")
+    tasks = {"c01": "tokens", "c07": "tokens", "c18": "tokens", "c10": "qa", "c31": "qa"}
+    special = {"c12_jigsaw.csv": "multilabel", "c19_header_rep_reg.csv": "regression", "c11_": "classification"}
+    for path in sorted(cases.iterdir()):
+        data = read_task(path)
+        assert data.task == special.get(path.name, tasks.get(path.name[:3], "classification")), path.name
+        assert not data.dropped, path.name
+        counts = Counter(label for example in data.examples for label in labels_of_example(example))
+        assert data.task == "regression" or 1 < len(counts) < 8 or data.task == "qa", path.name
+        if data.task == "tokens":
+            assert data.files[0].scheme == "BIO", path.name
+        if path.name.startswith("c04"):
+            assert not any("\\" in example.text_a for example in data.examples), path.name
+        if "pair" in path.name:
+            assert all(example.text_b for example in data.examples), path.name
