@@ -120,7 +120,9 @@ def test_a_folder_with_files_of_another_kind_is_not_overwritten(
     for run in runs:
         with pytest.raises(InputError, match="would be overwritten"):
             list(run)
-    assert "would be overwritten" in refusal(capsys, "pretrain", "--corpus", text, "--out", str(folder), "--steps", "1", *TINY)
+    assert "would be overwritten" in refusal(
+        capsys, "pretrain", "--corpus", text, "--out", str(folder), "--steps", "1", *TINY
+    )
     assert [path for path in folder.rglob("*") if path.is_file()] == [mine]
     assert mine.read_text(encoding="utf-8") == '{"mine": 1}'
 
