@@ -143,7 +143,7 @@ def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette],
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        install_guard(app, state.settings, state.monitor, routes)
+        install_guard(app, state.settings, state.monitor, routes, state.uploads)
         sweeping = asyncio.create_task(sweep_regularly(state))
         yield
         sweeping.cancel()

@@ -9,23 +9,20 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException
 from starlette.types import Message, Receive
 
-from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.retention import bytes_below
 
 _PAUSE = 30.0  # seconds without a byte
 _BODY_SECONDS = 60.0  # of a whole body that is no upload
 _SLOWEST = 20_000  # bytes a second of an upload, on average
-OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
+_OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
 _LINGERING = 30.0  # seconds that the rest of an answered body is taken in and dropped; this and the next as in nginx
 _LINGERING_PAUSE = 5.0  # seconds of them without a byte
-_SCANNED_FOR = 5.0  # seconds that a count of the upload folder is believed
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
@@ -97,57 +94,16 @@ async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[byt
     return bytes(read), replay
 
 
-class Uploads:
-    """Counts what visitors upload: each request, and all files together."""
-
-    def __init__(self, folder: Path, limits: Limits) -> None:
-        self._folder, self._most, self._space = folder, limits.upload_bytes, limits.upload_space
-        self._expected = 0  # bytes of the uploads under way
-        self._scanned = (-_SCANNED_FOR, 0)  # when the folder was counted, and what lay there
-
-    async def admit(self, headers: Headers) -> int:
-        """The bytes that an upload may take; `release` gives them back. Raises `Refused` where there is no room."""
-        announced = announced_length(headers)
-        if announced > self._most + OVERHEAD:
-            raise Refused(413, self._too_large())
-        expected = announced or self._most
-        if await self._used() + self._expected + expected > self._space:
-            raise Refused(
-                507, "There is no room for more files on this server at the moment; try again later.", retry_after=600
-            )
-        self._expected += expected
-        return expected
-
-    def release(self, admitted: int) -> None:
-        """The upload is over."""
-        self._expected -= admitted
-        self._scanned = (-_SCANNED_FOR, 0)
-
-    def counted(self, body: RequestBody) -> "CountedBody":
-        """What hands the body of an upload on."""
-        return CountedBody(body, self._most + OVERHEAD, self._too_large())
-
-    def _too_large(self) -> str:
-        return f"Files of {words_of('bytes', self._most)} at most can be uploaded at a time."
-
-    async def _used(self) -> int:
-        scanned, used = self._scanned
-        if time.monotonic() - scanned > _SCANNED_FOR:
-            used = await asyncio.to_thread(bytes_below, self._folder)
-            self._scanned = (time.monotonic(), used)
-        return used
-
-
 class CountedBody:
-    """Hands on the body of an upload. What is wrong with it is left in `refused`.
+    """Hands on the body of an upload of a file with `most` bytes; `take` raises `InputError` where there is no space.
 
-    Gradio is told by the exception for a broken form: the only one after which it removes what it has written so far.
+    What is wrong with it is left in `refused`. Who reads it gets the exception for a broken form: the only one after
+    which Starlette and Gradio remove what they have written so far.
     """
 
-    def __init__(
-        self, body: Receive, most: int, too_large: str, take: Callable[[int], None] = lambda count: None
-    ) -> None:
-        self._body, self._most, self._too_large, self._take = body, most, too_large, take
+    def __init__(self, body: Receive, most: int, take: Callable[[int], None]) -> None:
+        self._body, self._most, self._take = body, most + _OVERHEAD, take
+        self._too_large = f"A file of {words_of('bytes', most)} at most can be uploaded."
         self._complete = False
         self._count, self._started = 0, time.monotonic()
         self.refused: Refused | None = None
@@ -161,14 +117,18 @@ class CountedBody:
             self._count += len(message.get("body", b""))
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The upload was cut off.")
-            if self._count > self._most:
-                raise Refused(413, self._too_large)
+            self.check_size(self._count)
             self._take(len(message.get("body", b"")))
             self._complete = not message.get("more_body", False)
         except (Refused, InputError) as error:
             self.refused = error if isinstance(error, Refused) else Refused(507, str(error), retry_after=600)
             raise MultiPartException(str(error)) from error
         return message
+
+    def check_size(self, request: int = 0, file: int = 0) -> None:
+        """Raise `Refused` for more bytes than a request or its file may have."""
+        if request > self._most or file > self._most - _OVERHEAD:
+            raise Refused(413, self._too_large)
 
 
 def announced_length(headers: Headers) -> int:

@@ -5,36 +5,14 @@ So every JSON body is searched for them first.
 """
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
 from bertviz_lab.ui.guard.bodies import Refused
 from bertviz_lab.ui.server.visitors import Visitor
+from bertviz_lab.ui.state.uploads import UploadStore
 
-_MOST = 10_000  # uploads that are remembered
 _NOT_UPLOADED = "Only files that you uploaded to this page can be used; upload the file again."
-
-
-class UploadedFiles:
-    """Remembers which paths were uploaded by which visitor."""
-
-    def __init__(self) -> None:
-        self._owners: OrderedDict[str, str] = OrderedDict()
-
-    def add(self, visitor: Visitor, answer: bytes) -> None:
-        """Remember the paths in an answer of Gradio's upload route, a JSON list."""
-        for path in json.loads(answer):
-            self._owners[path] = visitor.owner or visitor.address
-        while len(self._owners) > _MOST:
-            self._owners.popitem(last=False)
-
-    def check(self, visitor: Visitor, sent: Any) -> None:
-        """Raise `Refused` for a body with a file value that is not one of this visitor's uploads."""
-        for value in _file_values(sent):
-            path = value.get("path")
-            if not isinstance(path, str) or self._owners.get(path) != (visitor.owner or visitor.address):
-                raise Refused(403, _NOT_UPLOADED)
 
 
 def parse(body: bytes) -> Any:
@@ -43,6 +21,12 @@ def parse(body: bytes) -> Any:
         return json.loads(body) if body else None
     except (ValueError, RecursionError):
         raise Refused(400, "The body of this request is not JSON.") from None
+
+
+def check_file_values(sent: Any, visitor: Visitor, uploads: UploadStore) -> None:
+    """Raise `Refused` for a body with a file value that is not one of this visitor's uploads."""
+    if not all(uploads.owns(visitor, value.get("path")) for value in _file_values(sent)):
+        raise Refused(403, _NOT_UPLOADED)
 
 
 def _file_values(body: Any) -> Iterator[dict[str, Any]]:

@@ -1,10 +1,9 @@
 """The steps that every request takes before Gradio sees it, and every answer before it leaves."""
 
+import json
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from gradio.utils import get_upload_folder
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
@@ -14,8 +13,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
-from bertviz_lab.ui.guard.bodies import Refused, RequestBody, Uploads, check_type, is_upload, read_body
-from bertviz_lab.ui.guard.file_values import UploadedFiles, parse
+from bertviz_lab.ui.guard.bodies import (
+    CountedBody,
+    Refused,
+    RequestBody,
+    announced_length,
+    check_type,
+    is_upload,
+    read_body,
+)
+from bertviz_lab.ui.guard.file_values import check_file_values, parse
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.guard.routes import SAFE, Routes
@@ -23,6 +30,7 @@ from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.uploads import UploadStore
 
 _log = logging.getLogger(__name__)
 
@@ -30,12 +38,13 @@ _log = logging.getLogger(__name__)
 class Guard:
     """Stands around the whole application, Gradio's own middleware included."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes) -> None:
-        self._app, self._settings, self._monitor, self._routes = app, settings, monitor, routes
+    def __init__(
+        self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes, uploads: UploadStore
+    ) -> None:
+        self._app, self._settings, self._monitor = app, settings, monitor
+        self._routes, self._uploads = routes, uploads
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
         self._headers = SecurityHeaders(space=settings.space)
-        self._files = UploadedFiles()
-        self._uploads = Uploads(Path(get_upload_folder()), settings.limits)
         proxies = "*" if "*" in settings.trusted_proxies else list(settings.trusted_proxies)
         self._resolve_client = ProxyHeadersMiddleware(self._pass, proxies)  # type: ignore[arg-type]
 
@@ -100,19 +109,18 @@ class Guard:
             if path.startswith("/gradio_api/"):
                 sent = parse(content)
                 self._routes.check_event(path, sent)
-                self._files.check(visitor_of(HTTPConnection(scope)), sent)
+                check_file_values(sent, visitor_of(HTTPConnection(scope)), self._uploads)
             await self._app(scope, replay, answer)
 
     async def _upload(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
-        admitted = await self._uploads.admit(Headers(scope=scope))
-        counted = self._uploads.counted(body)
-        answer.refused, answer.kept = (lambda: counted.refused), bytearray()
-        try:
+        visitor = visitor_of(HTTPConnection(scope))
+        with self._uploads.space(visitor) as take:
+            counted = CountedBody(body, self._settings.limits.upload_bytes, take)
+            counted.check_size(announced_length(Headers(scope=scope)))
+            answer.refused, answer.kept = (lambda: counted.refused), bytearray()
             await self._app(scope, counted, answer)
-            if answer.status == 200:
-                self._files.add(visitor_of(HTTPConnection(scope)), bytes(answer.kept))
-        finally:
-            self._uploads.release(admitted)
+            for path in json.loads(answer.kept) if answer.status == 200 else ():
+                self._uploads.add_path(visitor, path)
 
 
 class _Answer:
@@ -173,12 +181,15 @@ def _has_type(message: Message, kind: str) -> bool:
     return Headers(raw=message.get("headers", [])).get("content-type", "").startswith(kind)
 
 
-def install_guard(app: Starlette, settings: Settings, monitor: Monitor, own: Sequence[Route]) -> None:
+def install_guard(
+    app: Starlette, settings: Settings, monitor: Monitor, own: Sequence[Route], uploads: UploadStore
+) -> None:
     """Put the guard around Gradio's application as it starts, and the sessions of logins into it.
 
     A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
     headers to every answer.
     """
     assert app.middleware_stack is not None
-    app.middleware_stack = Guard(app.middleware_stack, settings, monitor, Routes(own, app.get_blocks()))  # type: ignore[attr-defined]
+    routes = Routes(own, app.get_blocks())  # type: ignore[attr-defined] # of Gradio's application
+    app.middleware_stack = Guard(app.middleware_stack, settings, monitor, routes, uploads)
     app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application

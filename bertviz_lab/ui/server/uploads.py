@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradio.utils import get_upload_folder
-from starlette.datastructures import Headers, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.guard.bodies import OVERHEAD, CountedBody, Refused, announced_length
+from bertviz_lab.ui.guard.bodies import CountedBody, Refused, announced_length
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -24,21 +23,18 @@ ROUTE = "lab/upload"
 def upload_route(state: AppState) -> Route:
     """Return the route `lab/upload`: one file in a form; the answer is {"token", "name", "bytes"} or {"error"}."""
     most = state.settings.limits.upload_bytes
-    too_large = f"A file of {words_of('bytes', most)} at most can be uploaded."
 
     async def upload(request: Request) -> Response:
         if not await is_logged_in(request):
             return JSONResponse({"error": "Log in first."}, 401)
         visitor = visitor_of(request)
         with state.uploads.space(visitor) as take:
-            body = CountedBody(request.receive, most + OVERHEAD, too_large, take)
+            body = CountedBody(request.receive, most, take)
             try:
-                if announced_length(Headers(scope=request.scope)) > most + OVERHEAD:
-                    raise Refused(413, too_large)
+                body.check_size(announced_length(request.headers))
                 async with Request(request.scope, body).form(max_files=1, max_fields=0) as form:
                     (file,) = (value for value in form.values() if isinstance(value, UploadFile))
-                    if (file.size or 0) > most:
-                        raise Refused(413, too_large)
+                    body.check_size(file=file.size or 0)
                     token, kept = await asyncio.to_thread(state.uploads.add, visitor, file.filename or "", file.file)
             except (Refused, HTTPException, ValueError) as error:
                 return _refusal(body.refused or error)

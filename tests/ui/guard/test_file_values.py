@@ -105,3 +105,10 @@ def test_no_path_passes_but_that_of_an_upload_of_the_same_visitor(server: Server
     assert (status, "that you uploaded" in sentence) == (403, True)
     body = {"data": [{"path": own, "meta": FILE}]}
     assert server.send("/gradio_api/call/tokenize", body, Cookie=f"{COOKIE}={OWNERS_KEY}")[0] == 200
+
+
+def test_two_visitors_may_upload_the_same_file(server: Server) -> None:
+    paths = [upload(server, key) for key in (OWNERS_KEY, STRANGERS_KEY)]
+    for path, key in zip(paths, (OWNERS_KEY, STRANGERS_KEY), strict=True):
+        body = {"data": [{"path": path, "meta": FILE}]}
+        assert server.send("/gradio_api/call/tokenize", body, Cookie=f"{COOKIE}={key}")[0] == 200
