@@ -1,8 +1,8 @@
-"""What browsers are told not to do with the page.
+"""The headers that restrict what the page may do in a browser.
 
-Gradio writes its configuration as a script into the document and makes functions of texts (`js_on_load`), which is why
-scripts may stand inline and be evaluated. None may come from another machine and nothing may be sent to one: a text
-that gets itself drawn as HTML in spite of all cannot report what it sees.
+Gradio writes its configuration as a script into the document and compiles templates, so inline scripts and `eval` are
+permitted. No script comes from another machine and no request, image or form goes to one. Navigation cannot be stopped
+by a policy: a script could still set `location`.
 """
 
 from starlette.datastructures import MutableHeaders
