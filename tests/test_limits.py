@@ -1,6 +1,7 @@
 """The limits of a page: two modes; each limit by file and by environment variable, the common ones by option."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,11 @@ def test_a_file_of_limits_that_cannot_be_used_is_refused(tmp_path: Path, content
         read_limits_file(tmp_path / "none.toml")
 
 
-def test_the_deployment_guide_has_every_limit_with_its_defaults_and_reason() -> None:
-    rows = ["| limit | local page | shared page | what it limits | why so much |", "|---|---|---|---|---|"]
-    for field in limit_fields():
-        meta = field.metadata
-        name = f"`{field.name}`" + (f", `{flag_of(field.name)}`" if meta["option"] else "")
-        cells = [*(words_of(meta["kind"], meta[mode]) for mode in ("local", "shared")), meta["help"], meta["reason"]]
-        rows.append(f"| {name} | " + " | ".join(cell.replace("*", "\\*") for cell in cells) + " |")
-    table = "\n".join(rows)
+@pytest.mark.parametrize("field", limit_fields(), ids=lambda field: field.name)
+def test_the_deployment_guide_has_every_limit_with_its_defaults_and_a_reason(field: dataclasses.Field) -> None:
+    meta = field.metadata
+    name = f"`{field.name}`" + (f", `{flag_of(field.name)}`" if meta["option"] else "")
+    cells = [name, *(words_of(meta["kind"], meta[mode]) for mode in ("local", "shared")), meta["help"]]
+    row = "| " + " | ".join(cell.replace("*", "\\*") for cell in cells) + " | "
     guide = (Path(__file__).parents[1] / "docs" / "deployment.md").read_text(encoding="utf-8")
-    assert table in guide, f"docs/deployment.md, section Limits, should have:\n{table}"
+    assert re.search(re.escape(row) + r"\w[^|]+ \|\n", guide), row

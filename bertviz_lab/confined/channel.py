@@ -38,7 +38,7 @@ class Channel:
 
 
 def start_worker() -> Channel:
-    """A new process."""
+    """Start a new process."""
     process = _start(["-m", "bertviz_lab.confined.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -72,7 +72,7 @@ class Template:
         return self._process.poll() is None
 
     def copy(self) -> Channel:
-        """A process to work in; waits while the template still imports. Raises `OSError` where it has died."""
+        """Start a process to work in; wait while the template still imports. Raises `OSError` where it has died."""
         pipes = [os.pipe() for _ in range(3)]
         (request, request_to), (answer_from, answer), (status_from, status) = pipes
         ours = (os.fdopen(request_to, "wb"), os.fdopen(answer_from, "rb"), os.fdopen(status_from, "rb"))

@@ -61,7 +61,7 @@ class WorkerReply(BaseModel):
 
 
 def run_confined(work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
-    """The answer of `work`, done in a new process; `Workers` is faster where much is to be imported first.
+    """Return the answer of `work`, done in a new process; `Workers` is faster where much is to be imported first.
 
     `subject` are a noun and a verb for the sentences about limits: "This file read" gives "This file needs more than
     2 GB of memory to read". Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and
@@ -189,5 +189,5 @@ def _resident(pid: int) -> int:
 
 
 def reply_bytes(reply: WorkerReply, result: Any = b"") -> bytes:
-    """What a worker sends: its outcome as a line, then the result as JSON."""
+    """Return what a worker sends: its outcome as a line, then the result as JSON."""
     return reply.model_dump_json().encode() + b"\n" + result

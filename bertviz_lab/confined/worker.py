@@ -62,7 +62,7 @@ def _outcome(work: "partial[Any]") -> bytes:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says, in the words of Python, PyTorch, oneDNN or Arrow, that there is no memory left."""
+    """Return whether an error says, in the words of Python, PyTorch, oneDNN or Arrow, that there is no memory left."""
     text = str(error)
     return isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY)
 
@@ -87,7 +87,7 @@ def limit_process(limits: Confinement) -> None:
 
 
 def limit_memory(more: int) -> None:
-    """No more address space than is in use now and so many bytes, where the system has such a limit."""
+    """Limit the address space to what is in use now and `more` bytes, where the system has such a limit."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -22,7 +22,7 @@ _ANIMALS = """
 
 
 def new_run_id(taken: Container[str] = ()) -> str:
-    """For example "kind-otter-9f86d081884c7d65"; the 64 random bits make the id a secret of who started the run.
+    """Return an id such as "kind-otter-9f86d081884c7d65"; its 64 random bits make it a secret of its owner.
 
     The name is none of those `taken`, unless all are.
     """
@@ -32,19 +32,19 @@ def new_run_id(taken: Container[str] = ()) -> str:
 
 
 def is_run_id(name: str) -> bool:
-    """Whether a name has the form of a run's id, whether or not there is such a run."""
+    """Return whether a name has the form of a run's id, whether or not there is such a run."""
     return re.fullmatch(r"[a-z]+-[a-z]+-[0-9a-f]{16}", name) is not None
 
 
 def short_name(run_id: str) -> str:
-    """The part for display: "kind-otter"."""
+    """Return the part for display: "kind-otter"."""
     return run_id.rsplit("-", 1)[0]
 
 
 def with_copies(
     config: RunConfig, folder: Path, texts: tuple[Path, ...], scored: tuple[Path, ...]
 ) -> PretrainConfig | FinetuneConfig:
-    """The settings with the files replaced by copies in the run's folder."""
+    """Return the settings with the files replaced by copies in the run's folder."""
     copies = _copy_in(texts, folder / "texts")
     if isinstance(config, PretrainConfig):
         return replace(config, corpus=(*_not_files(config.corpus), *copies) if copies else config.corpus)
@@ -55,7 +55,7 @@ def with_copies(
 
 
 def _not_files(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """The entries that name a sample or a dataset."""
+    """Return the entries that name a sample or a dataset."""
     return tuple(name for name in entries if name.startswith(("sample:", "dataset:")))
 
 

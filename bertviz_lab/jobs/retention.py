@@ -20,7 +20,7 @@ _NOTICE = 365 * DAY  # what is kept for longer has no date worth telling
 
 
 def deleted_at(state: RunState, limits: Limits) -> float | None:
-    """When a run will be deleted for its age, as Unix time; None while it is active, or for a date far away."""
+    """Return when a run will be deleted for its age, as Unix time; None while it is active, or for a date far away."""
     if state.status in ACTIVE or not state.updated or limits.run_age > _NOTICE:
         return None
     return state.updated + limits.run_age
@@ -62,7 +62,7 @@ def _next_to_go(runs: Runs, ended: Sequence[str], sizes: Mapping[str, int]) -> s
 
 
 def bytes_below(folder: Path) -> int:
-    """The size of all files in a folder and its subfolders."""
+    """Return the size of all files in a folder and its subfolders."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -45,7 +45,7 @@ def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: floa
 
 
 def is_alive(state: RunState, folder: Path) -> bool:
-    """Whether the process of a run lives: it is one of this machine's, holds the lock of the run, or has just reported.
+    """Return whether a run's process lives: one of this machine's, with the run's lock, or that has just reported.
 
     A disk that machines share shows the lock of one to the others, or has no locks; then there are its reports alone.
     """
@@ -55,7 +55,7 @@ def is_alive(state: RunState, folder: Path) -> bool:
 
 
 def death_of(state: RunState) -> str:
-    """What is known of a process that is not alive as far as this machine sees."""
+    """Return what is known of a process that this machine sees as ended."""
     if not _is_elsewhere(state):
         return "The training process ended unexpectedly; resume to continue from the last checkpoint."
     minutes = max(1, round((time.time() - state.updated) / 60))
@@ -70,7 +70,7 @@ def _is_elsewhere(state: RunState) -> bool:
 
 
 def _is_process(pid: int, folder: Path) -> bool:
-    """Whether a process of this machine is the worker of a run; the pid alone could be another's by now."""
+    """Return whether a process of this machine is the worker of a run; the pid alone could be another's by now."""
     try:
         process = psutil.Process(pid) if pid > 0 else None
         return bool(process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()))

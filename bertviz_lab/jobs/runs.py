@@ -122,7 +122,7 @@ class Runs:
         self.start_queue()
 
     def stop(self, run_id: str) -> None:
-        """Ask a run to save a checkpoint and end, or take it out of the queue; returns at once.
+        """Ask a run to save a checkpoint and end, or take it out of the queue; return at once.
 
         Does nothing if it has ended.
         """
@@ -151,7 +151,7 @@ class Runs:
         shutil.rmtree(removed, ignore_errors=True)
 
     def notes(self, run_id: str) -> RunNotes:
-        """What a person has written on a run. Raises `InputError` for an unknown id."""
+        """Return the name, tags and note of a run. Raises `InputError` for an unknown id."""
         return read_notes(self.folder(run_id))
 
     def annotate(self, run_id: str, notes: RunNotes) -> None:
@@ -188,26 +188,26 @@ class Runs:
         return hmac.new(path.read_bytes(), address.encode(), hashlib.sha256).hexdigest()[:16]
 
     def name(self, run_id: str) -> str:
-        """What people call a run. Raises `InputError` for an unknown id."""
+        """Return the display name of a run. Raises `InputError` for an unknown id."""
         return self.notes(run_id).name or short_name(run_id)
 
     def folder(self, run_id: str) -> Path:
-        """The folder of a run. Raises `InputError` for an unknown id, or one that is a path elsewhere."""
+        """Return the folder of a run. Raises `InputError` for an unknown id, or one that is a path elsewhere."""
         folder = self.root / run_id
         if not _RUN_ID.fullmatch(run_id) or not (folder / "config.json").is_file():
             raise InputError(f"There is no run {run_id[:80]!r}.")
         return folder
 
     def config(self, run_id: str) -> RunConfig:
-        """The settings of a run. Raises `InputError` for an unknown id."""
+        """Return the settings of a run. Raises `InputError` for an unknown id."""
         return read_config(self.folder(run_id))
 
     def started(self, run_id: str) -> float:
-        """When a run was started, as Unix time. Raises `InputError` for an unknown id."""
+        """Return when a run was started, as Unix time. Raises `InputError` for an unknown id."""
         return (self.folder(run_id) / "config.json").stat().st_mtime
 
     def state(self, run_id: str) -> RunState:
-        """The state of a run; "failed" where its process has died, or seems to have, without reporting it."""
+        """Return the state of a run; "failed" where its process has died, or seems to have, without reporting it."""
         folder = self.folder(run_id)
         state = self._parsed(run_id)
         if state.status == "waiting":
@@ -219,11 +219,11 @@ class Runs:
         return state
 
     def events(self, run_id: str, start: int = 0) -> tuple[list[dict[str, Any]], int]:
-        """The run's events after the first `start` bytes of its log, and the offset to continue from."""
+        """Return the run's events after the first `start` bytes of its log, and the offset to continue from."""
         return read_log(self.folder(run_id), start)
 
     def ids(self) -> tuple[str, ...]:
-        """All runs, the newest first; a folder without a state, such as an exported model, is none."""
+        """Return all runs, the newest first; a folder without a state, such as an exported model, is none."""
         started = {}
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self.root):
@@ -234,7 +234,7 @@ class Runs:
         return tuple(sorted(started, key=lambda name: -started[name]))
 
     def queue(self) -> tuple[str, ...]:
-        """The runs that wait, in the order in which they start."""
+        """Return the runs that wait, in the order in which they start."""
         plan = self._plan()
         return tuple(sorted(plan, key=lambda run_id: plan[run_id].before))
 
@@ -252,7 +252,7 @@ class Runs:
                     waiting = self._launch_next()
 
     def _launch_next(self) -> int:
-        """Launch as many runs as there is room for, in order; returns how many still wait."""
+        """Launch as many runs as there is room for, in order; return how many still wait."""
         if not self.root.is_dir():
             return 0
         with self._exclusive():
@@ -289,13 +289,13 @@ class Runs:
         return [run.run_id for run in order]
 
     def _plan(self) -> dict[str, Start]:
-        """When each of the runs that wait starts."""
+        """Return when each of the runs that wait starts."""
         if time.monotonic() - self._known.planned > _PLAN_SECONDS:
             self._queue()
         return self._known.plan
 
     def _budget(self, run_id: str) -> float | None:
-        """The seconds that a run will train; None where it trains for a number of steps."""
+        """Return the seconds that a run will train; None where it trains for a number of steps."""
         if run_id not in self._known.budgets:
             with contextlib.suppress(InputError):
                 self._known.budgets[run_id] = getattr(self.config(run_id), "time_budget_seconds", None)
@@ -306,7 +306,7 @@ class Runs:
         return None if budget is None else PREPARING_SECONDS + budget
 
     def _left(self, run_id: str) -> float | None:
-        """The seconds that a run at work still trains; None where nobody knows."""
+        """Return the seconds that a run at work still trains; None where nobody knows."""
         state = self._read(run_id)
         if state.status == "training" and state.eta_seconds is not None and state.step:
             return max(0.0, state.eta_seconds - max(0.0, time.time() - state.updated))
@@ -320,14 +320,14 @@ class Runs:
             return False
 
     def _read(self, run_id: str) -> RunState:
-        """The state as the file has it; "failed" without one."""
+        """Return the state as the file has it; "failed" without one."""
         try:
             return self._parsed(run_id)
         except InputError:
             return RunState("failed")
 
     def _parsed(self, run_id: str) -> RunState:
-        """The state as the file has it, parsed when the file has changed. Raises as `read_state`."""
+        """Return the state as the file has it, parsed when the file has changed. Raises as `read_state`."""
         folder = self.root / run_id
         try:
             stat = os.stat(folder / "state.json")
@@ -340,7 +340,7 @@ class Runs:
         return known[1]
 
     def _exclusive(self) -> contextlib.AbstractContextManager[None]:
-        """One thread of one server at a time changes the queue."""
+        """Hold the lock of the queue: one thread of one server at a time changes it."""
         return exclusive_lock(self.root / ".queue.lock", seconds=-1)
 
     def _launch(self, folder: Path) -> None:

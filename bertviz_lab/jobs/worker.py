@@ -59,7 +59,7 @@ def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_secon
 
 
 def _limit_memory(folder: Path, most: int) -> None:
-    """By the kernel where it can; CUDA reserves address space by the terabyte, and macOS and Windows have no limit."""
+    """Limit it by the kernel, but not with CUDA, which reserves terabytes of addresses, nor on macOS and Windows."""
     import torch  # first: a limit holds for what comes after
 
     if sys.platform == "linux" and not torch.cuda.is_available():
@@ -77,7 +77,7 @@ def _watch_memory(folder: Path, most: int) -> None:
 
 
 def _explained(events: Iterable[Event], memory_bytes: int) -> Iterator[Event]:
-    """The events; an error of memory as one sentence."""
+    """Yield the events; an error of memory becomes one sentence."""
     try:
         yield from events
     except Exception as error:

@@ -68,7 +68,7 @@ class Settings:
 
     @property
     def shared(self) -> bool:
-        """Strangers can reach the page: a visitor sees only the runs that their own browser started, and no folders."""
+        """Return whether strangers reach the page: a visitor sees their own browser's runs only, and no folders."""
         return self.limits.shared
 
     @classmethod

@@ -29,7 +29,7 @@ def start_log(kind: LogFormat, stream: TextIO | None = None) -> logging.Handler:
 
 class _Lines(logging.Formatter):
     def fields_of(self, record: logging.LogRecord) -> dict[str, Any]:
-        """What a line says, in order."""
+        """Return what a line says, in order."""
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         is_event = record.name == _EVENTS.name
         said = {"event": record.msg, **getattr(record, "fields", {})} if is_event else {"event": record.getMessage()}

@@ -40,7 +40,7 @@ def own_upload_folder() -> Path:
 
 
 def remove_folder(folder: Path) -> None:
-    """The server ends: its uploads go."""
+    """Remove the uploads of a server that ends."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -52,7 +52,7 @@ async def sweep_regularly(state: AppState) -> None:
 
 
 def sweep(state: AppState, now: float | None = None) -> tuple[str, ...]:
-    """Remove what is too old; returns the runs that were deleted."""
+    """Remove what is too old; return the runs that were deleted."""
     limits = state.settings.limits
     now = time.time() if now is None else now
     _remove_files(Path(get_upload_folder()), now - limits.upload_seconds)

@@ -73,7 +73,7 @@ class Monitor:
             log_event("question", question=name, seconds=round(seconds, 3), outcome=outcome)
 
     def refused(self, status: int) -> None:
-        """The guard has refused a request."""
+        """Count a request that was refused."""
         self._refused.labels(str(status)).inc()
         log_event("request refused", status=status)
 

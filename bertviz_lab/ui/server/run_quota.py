@@ -87,7 +87,7 @@ class RunQuota:
                 )
 
     def _check_start(self, visitor: Visitor, config: RunConfig) -> None:
-        """A model to start from is a shipped one or the visitor's: what is trained further can be downloaded."""
+        """Refuse to start from another visitor's model: what is trained further can be downloaded."""
         start = config.model if isinstance(config, FinetuneConfig) else config.init_from
         folder = Path(start).parent if start else None
         if folder and folder.parent == self._runs.root and not self._models.owns(visitor, folder.name):
@@ -125,7 +125,7 @@ class RunQuota:
 
 
 def limits_sentence(limits: Limits, what: str = "") -> str:
-    """What a run may take, for a form, before anybody meets a limit; "" on a page that is one's own.
+    """Return the limits of a run, for a form; "" on a page of one's own.
 
     `what` is the size of a run in the words of its form.
     """

@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import importlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +56,7 @@ class CachedTrace:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Return the size in bytes."""
         return self.values.nbytes + (self.scores.nbytes if self.scores is not None else 0)
 
 
@@ -84,8 +82,7 @@ class AppState:
         self.room = Room(settings.limits.visitors) if settings.workshop else None
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
-        self._lock = threading.Lock()
-        self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
+        self._traces = LruCache(_KEPT_BYTES, weigh=lambda trace: trace.size)
         self._answers = LruCache(_KEPT_ANSWERS)
         self._reports = LruCache(_KEPT_REPORTS)
         self._examples = LruCache(64)
@@ -101,29 +98,24 @@ class AppState:
     # ---- attention that was computed, for exact values, further layers, and queries and keys
 
     def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
-        """Remember a computation for a while; returns the key to ask for it."""
+        """Remember a computation for a while; return the key to ask for it."""
         body = json.dumps([self.models.version(model), trace.values.shape, *texts])
         key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
-        with self._lock:
-            self._traces[key] = trace
-            self._traces.move_to_end(key)
-            while len(self._traces) > 1 and sum(kept.size for kept in self._traces.values()) > _KEPT_BYTES:
-                self._traces.popitem(last=False)
+        self._traces.put(key, trace)
         return key
 
     def trace(self, key: str) -> CachedTrace | None:
-        """A computation that is still remembered."""
-        with self._lock:
-            return self._traces.get(key)
+        """Return a computation that is still remembered."""
+        return cast(CachedTrace | None, self._traces.peek(key))
 
     def remembered(self, question: tuple[Any, ...], make: Callable[[], ResultT]) -> ResultT:
-        """An answer that takes long, made once while it is among the last few questions."""
+        """Return an answer that takes long, made once while it is among the last few questions."""
         return cast(ResultT, self._answers.get(question, make))
 
     # ---- texts
 
     def examine(self, paths: Sequence[str | Path], *, model: str = "", **options: Any) -> HealthReport:
-        """A health report, made once for a text and its options; with `model`, as its vocabulary splits the text.
+        """Return a health report, made once for a text and its options; with `model`, as its vocabulary splits it.
 
         Raises `InputError` for a text that is none.
         """
@@ -137,7 +129,7 @@ class AppState:
         return cast(HealthReport, self._reports.get(key, make))
 
     def labelled(self, config: FinetuneConfig, model: str) -> "Examination":
-        """What the files of a fine-tuning hold, as a model would read them, found out once for its data settings.
+        """Return what the files of a fine-tuning hold, as a model reads them, examined once for its data settings.
 
         Raises `InputError` for data that cannot be learnt from.
         """
@@ -147,12 +139,12 @@ class AppState:
         return self.remembered(key, lambda: self.files.labelled(config, checkpoint.tokenizer, positions, trained))
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
-        """What decides which examples a fine-tuning uses."""
+        """Return the settings that decide which examples a fine-tuning uses."""
         names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", *config.reading)
         return tuple(getattr(config, name) for name in names)
 
     def examples(self, model: str, visitor: Visitor = NOBODY) -> Examples:
-        """Sentences to try on a model: from the very text it was trained on where that is here and the visitor's."""
+        """Return sentences to try on a model: from its own training text where that is here and the visitor's."""
         name = model.strip() or self.models.default()
         own = self.models.owns(visitor, name)
         return cast(Examples, self._examples.get((name, own), lambda: self._examples_of(name, own)))
@@ -166,7 +158,7 @@ class AppState:
         return (own_examples or examples_for(tokenizer)).with_mask(tokenizer.special.mask)
 
     def task_examples(self, model: str, visitor: Visitor = NOBODY) -> list[tuple[str, str]]:
-        """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""
+        """Return texts, or pairs, to try a fine-tuned model on: held out by its run, or of a sample of its task."""
         name = model.strip() or self.models.default()
         folder = self.runs.folder(name) if self.models.owns(visitor, name) else None
         key = ("task examples", self.models.version(name), folder)
@@ -175,7 +167,7 @@ class AppState:
     # ---- runs
 
     def follow(self, run_id: str, start: int, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
-        """A run's events after the first `start` bytes of its log, for the loss chart; None for an unknown run."""
+        """Return a run's events after `start` bytes of its log, for the loss chart; None for an unknown run."""
         try:
             rows, end = self.runs.events(run_id, max(0, start))
             state = self.runs.state(run_id)
@@ -191,13 +183,13 @@ class AppState:
         return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
     def log_of(self, name: str) -> list[dict[str, Any]]:
-        """All events of a run, or of a shipped model. Raises `InputError` for an unknown run."""
+        """Return all events of a run, or of a shipped model. Raises `InputError` for an unknown run."""
         if name in self.models.shipped():
             return read_shipped_log(self.settings.checkpoints / name)
         return self.runs.events(name)[0]
 
     def summary(self, name: str) -> RunSummary:
-        """What came of a run, or of a shipped model, in one line. Raises `InputError` for an unknown run."""
+        """Return the results of a run, or of a shipped model, in one line. Raises `InputError` for an unknown run."""
         known, start = self._summaries.get(name, (RunSummary(), 0))
         if name not in self.models.shipped():
             rows, end = self.runs.events(name, start)
@@ -210,7 +202,7 @@ class AppState:
         return self._summaries[name][0]
 
     def glance(self, run_id: str, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
-        """Where a run stands, for the strip at the top of the page; None for an unknown run."""
+        """Return the status of a run, for the strip at the top of the page; None for an unknown run."""
         try:
             folder = self.runs.folder(run_id)
             state = self.runs.state(run_id)
@@ -230,28 +222,28 @@ class AppState:
         }
 
     def _message(self, run_id: str, message: str, visitor: Visitor) -> str:
-        """A sentence about a run in the words of the page; only its owner's, since it may quote a file."""
+        """Return a sentence about a run in the words of the page; only its owner's, since it may quote a file."""
         if not message or not self.models.owns(visitor, run_id):
             return ""
         words = in_page_words(type(self.runs.config(run_id)), message)
         return without_folders(words) if self.settings.shared else words
 
     def model_path(self, run_id: str) -> str:
-        """Where a person finds a run's model; nothing about this machine is told to strangers."""
+        """Return the folder of a run's model; "" on a shared page, which reveals nothing of this machine."""
         if self.settings.shared:
             return ""
         folder, _ = self.models.locate(run_id)
         return str(folder.resolve())
 
     def is_kind(self, run_id: str | None, kind: type[RunConfig]) -> bool:
-        """Whether a run is a pretraining, or a fine-tuning, as `kind` says; a name that is none is neither."""
+        """Return whether a run is a pretraining, or a fine-tuning, as `kind` says; a name that is none is neither."""
         try:
             return isinstance(self.runs.config(run_id or ""), kind)
         except InputError:
             return False
 
     def current_run(self, visitor: Visitor, kind: type[RunConfig] | None = None) -> str:
-        """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""
+        """Return the run to show first: the visitor's newest, or on one's own machine any that is under way."""
         visible = [name for name in self.models.visible_runs(visitor) if kind is None or self.is_kind(name, kind)]
         mine = [run_id for run_id in visible if self.models.has_started(visitor, run_id)]
         active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]

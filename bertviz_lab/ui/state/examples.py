@@ -32,11 +32,11 @@ class Examples:
     others: tuple[str, ...] = ()  # sentences that do not belong together
 
     def with_mask(self, mask: str) -> "Examples":
-        """The same for a tokenizer that spells the masked token otherwise than "[MASK]"."""
+        """Return the same for a tokenizer whose mask token is not "[MASK]"."""
         return replace(self, masked=tuple(text.replace("[MASK]", mask) for text in self.masked))
 
     def singles(self) -> tuple[str, ...]:
-        """Texts without masked tokens: both sentences of each pair."""
+        """Return texts without masked tokens: both sentences of each pair."""
         return tuple(f"{first} {second}" for first, second in self.pairs)
 
 
@@ -114,7 +114,7 @@ PYTHON = Examples(
 
 
 def examples_for(tokenizer: Tokenizer) -> Examples:
-    """The set whose words are best known to a vocabulary: in the fewest pieces, `[UNK]` counting as many."""
+    """Return the set whose words are best known to a vocabulary: in the fewest pieces, `[UNK]` counting as many."""
 
     def strangeness(examples: Examples) -> float:
         texts = [*examples.singles(), *(text.replace("[MASK]", " ") for text in examples.masked)]
@@ -127,7 +127,7 @@ def examples_for(tokenizer: Tokenizer) -> Examples:
 
 
 def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = "auto") -> Examples | None:
-    """Sentences out of the text that a model was trained on; None where that is gone or has none that suit."""
+    """Return sentences out of the text that a model was trained on; None where that is gone or has none that suit."""
     try:
         texts = list(islice(read_documents(corpus, documents=documents), _LOOKED_AT))
     except InputError:
@@ -143,7 +143,7 @@ def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = 
 
 
 def _contrast(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[str, str, str]:
-    """The longest word that two sentences share, and both; empty where none do."""
+    """Return the longest word that two sentences share, and both; empty where none do."""
     met: dict[str, str] = {}
     best = ("", "", "")
     for sentence in sentences[:200]:
@@ -155,7 +155,7 @@ def _contrast(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[str, str,
 
 
 def _hide(tokenizer: Tokenizer, sentence: str, number: int) -> str | None:
-    """The sentence with one word hidden that the vocabulary has as a whole; None where too few words suit."""
+    """Return the sentence with one word hidden that the vocabulary has as a whole; None where too few words suit."""
     # Before the first word there is too little to guess from. Names give themselves away by their capitals.
     suited = [(start, end) for start, end in _words(tokenizer, sentence) if start and not sentence[start].isupper()]
     if len(suited) < 2:
@@ -165,7 +165,7 @@ def _hide(tokenizer: Tokenizer, sentence: str, number: int) -> str | None:
 
 
 def _words(tokenizer: Tokenizer, sentence: str) -> list[tuple[int, int]]:
-    """Where the words are that are one token; in a text without spaces, all tokens that are no punctuation."""
+    """Return where the words are that are one token; in a text without spaces, all tokens that are no punctuation."""
     encoding = tokenizer.encode(sentence)
     pieces = Counter(encoding.word_ids)
     return [
@@ -182,12 +182,12 @@ def _fits(sentence: str) -> bool:
 
 
 def _has_no_spaces(sentence: str) -> bool:
-    """Whether words are not separated, as in Chinese, Japanese and Thai."""
+    """Return whether words are not separated, as in Chinese, Japanese and Thai."""
     return len(sentence) > 10 * len(sentence.split())
 
 
 def _spread(items: list[Any], most: int) -> list[Any]:
-    """At most so many items, evenly spread over all."""
+    """Return at most so many items, evenly spread over all."""
     return items[:: max(1, len(items) // most)][:most]
 
 

@@ -1,4 +1,4 @@
-"""Files of visitors, read by confined processes: the page's own never parses what somebody uploaded.
+"""Files of visitors, parsed only in confined processes, never in the page's own.
 
 What comes back is bounded: reports, previews, a few thousand texts. Samples that come with the lab are read here.
 """
@@ -39,38 +39,38 @@ class FileReader:
         self._most_labelled = limits.labelled_bytes
 
     def corpus_report(self, paths: Sequence[str | Path], tokenizer: Tokenizer | None, **options: Any) -> HealthReport:
-        """The health report of a text. Raises `InputError` for a text that is none, or beyond the limits."""
+        """Return the health report of a text. Raises `InputError` for a text that is none, or beyond the limits."""
         return self._read(partial(examine_files, list(paths), tokenizer=tokenizer, **options), paths)
 
     def corpus_examples(self, corpus: Sequence[str], tokenizer: Tokenizer, documents: str) -> Examples | None:
-        """Sentences of a text to try a model on; as `examples_from`."""
+        """Return sentences of a text to try a model on; as `examples_from`."""
         return self._read(partial(examples_from, tuple(corpus), tokenizer, documents), corpus)
 
     def labelled(
         self, config: FinetuneConfig, tokenizer: Tokenizer, positions: int, trained_length: int | None
     ) -> "Examination":
-        """What labelled files hold, as a model would read them. Raises `InputError`, as `examine_labelled`."""
+        """Return what labelled files hold, as a model would read them. Raises `InputError`, as `examine_labelled`."""
         from bertviz_lab.training.finetuning.examination import examine_labelled
 
         work = partial(examine_labelled, config, tokenizer, positions, trained_length, self._most_labelled)
         return self._read(work, (*config.train, *config.eval))
 
     def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskInputs":
-        """The texts in a file to predict on. Raises `InputError`, as `read_input_file`."""
+        """Return the texts in a file to predict on. Raises `InputError`, as `read_input_file`."""
         from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file
 
         work = partial(read_input_file, path, task, max_inputs, max_characters)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
     def minimal_pairs(self, paths: Sequence[Path]) -> "tuple[MinimalPair, ...]":
-        """The pairs in files of BLiMP's format. Raises `InputError`, as `read_minimal_pairs`."""
+        """Return the pairs in files of BLiMP's format. Raises `InputError`, as `read_minimal_pairs`."""
         from bertviz_lab.data.probes import read_minimal_pairs
 
         work = partial(read_minimal_pairs, list(paths), self._most_labelled)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
     def unpack_glue(self, archive: Path, folder: Path) -> bool:
-        """Whether a zip holds GLUE's tasks, which are under `folder` then. Raises `InputError`, as `unpack_glue`."""
+        """Unpack a zip into `folder`; return whether it holds GLUE's tasks. Raises `InputError`, as `unpack_glue`."""
         from bertviz_lab.data.tasks.glue import unpack_glue
 
         work = partial(unpack_glue, archive, folder, self._most_labelled)

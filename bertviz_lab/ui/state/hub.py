@@ -34,7 +34,7 @@ class Hub:
         self._busy_with = ""
 
     def folder(self, model: str) -> Path:
-        """Where a model lies on disk; nothing is asked of the hub.
+        """Return the folder of a model on disk; nothing is asked of the hub.
 
         Raises `NotDownloadedError` where it is not there yet, and `InputError` where this page may not use it.
         """
@@ -60,7 +60,7 @@ class Hub:
             )
 
     def download(self, model: str) -> None:
-        """Bring a model to this machine; nothing is done for one that is there.
+        """Download a model, unless it is there.
 
         Raises `InputError` where it may not be used, is too large, cannot be fetched, or another one is on its way.
         """
@@ -101,7 +101,7 @@ class Hub:
         reference.write_text(revision, encoding="utf-8")
 
     def _revision_and_size(self, model: str) -> tuple[str, int]:
-        """The newest commit of a repository, and the bytes of its files that a model is read from."""
+        """Return the newest commit of a repository, and the bytes of its files that a model is read from."""
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
@@ -149,13 +149,13 @@ class Hub:
 
 
 def too_large(name: str, size: float, most: int) -> str:
-    """Why a model is refused."""
+    """Return the sentence that refuses a model for its size."""
     has, allowed = words_of("bytes", int(size)), words_of("bytes", most)
     return f"{name[:80]} is too large for this page: it has {has}, and {allowed} are allowed."
 
 
 def _matches(model: str, pattern: str) -> bool:
-    """Part by part: a * stands for no slash, else anybody could found an organisation that fits."""
+    """Match part by part: a * matches no slash, or anybody could register an organization that fits."""
     parts, patterns = model.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 

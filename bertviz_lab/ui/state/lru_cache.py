@@ -29,7 +29,7 @@ class LruCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The value under a key, made where it is not among those kept. What `make` raises is not kept.
+        """Return the value under a key, made where it is not among those kept. What `make` raises is not kept.
 
         Of several who ask at the same time one makes it, and the others wait.
         """
@@ -46,10 +46,7 @@ class LruCache:
                         self._values.move_to_end(key)
                         return self._values[key]
                 value = make()
-                with self._lock:
-                    self._values[key], self._weights[key] = value, self._weigh(value)
-                    while len(self._values) > 1 and sum(self._weights.values()) > self._most:
-                        self._remove(self._next_to_go())
+                self.put(key, value)
                 return value
         finally:
             with self._lock:
@@ -57,9 +54,22 @@ class LruCache:
                 if not making.askers:
                     del self._making[key]
 
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep a value under a key, as the one that was asked for last."""
+        with self._lock:
+            self._values[key], self._weights[key] = value, self._weigh(value)
+            self._values.move_to_end(key)
+            while len(self._values) > 1 and sum(self._weights.values()) > self._most:
+                self._remove(self._next_to_go())
+
+    def peek(self, key: Hashable) -> Any:
+        """Return the value under a key, None where it is not kept; nothing is made."""
+        with self._lock:
+            return self._values.get(key)
+
     @property
     def load(self) -> tuple[int, int]:
-        """How many values are kept, and what they weigh together."""
+        """Return how many values are kept, and what they weigh together."""
         with self._lock:
             return len(self._values), sum(self._weights.values())
 

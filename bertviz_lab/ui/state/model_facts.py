@@ -13,7 +13,7 @@ from bertviz_lab.ui.state.app_state import AppState
 
 
 def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) -> str:
-    """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
+    """Return the facts about a model, or the sentence that says why it cannot be opened."""
     from bertviz_lab.interpret.family_notes import explained_differences
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
@@ -46,7 +46,7 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
 
 
 def _trained_on(session: AppState, model: str, card: str, visitor: Visitor) -> str:
-    """The names of its texts; nobody else is told those of a visitor's files."""
+    """Return the names of its texts; a visitor's files are named to that visitor alone."""
     if session.models.is_run(model):
         if not session.models.owns(visitor, model):
             return ""
@@ -58,7 +58,7 @@ def _trained_on(session: AppState, model: str, card: str, visitor: Visitor) -> s
 
 
 def _text_name(path: str) -> str:
-    """The name under which a person knows a text; the copies in a run's folder are numbered."""
+    """Return the name under which a person knows a text; the copies in a run's folder are numbered."""
     return re.sub(r"^\d\d-|^sample:", "", path.replace("\\", "/").split("/")[-1])
 
 
@@ -76,7 +76,7 @@ def _millions(count: int) -> str:
 
 
 def card_score(folder: Path, measure: str) -> float | None:
-    """A score on a model's card, the one number that is given everywhere; None where the card has none of this name.
+    """Return the score of this name on a model's card, which is shown everywhere; None where the card has none.
 
     Of MLM accuracy that on the first text, of a task the last: that on the test set.
     """
@@ -94,6 +94,6 @@ def card_score(folder: Path, measure: str) -> float | None:
 
 
 def _number(cell: str) -> float:
-    """Of a cell such as "43.6% (43.7%, 43.5%)" or "0.781" the first number, a percentage as a share."""
+    """Return the first number of a cell such as "43.6% (43.7%, 43.5%)", a percentage as a share."""
     first = cell.split()[0]
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)

@@ -55,7 +55,7 @@ class Models:
         self.opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
 
     def shipped(self) -> tuple[str, ...]:
-        """Models that come with the lab, the one that the page begins with first."""
+        """Return models that come with the lab, the one that the page begins with first."""
         folder = self.settings.checkpoints
         if not folder.is_dir():
             return ()
@@ -63,17 +63,17 @@ class Models:
         return tuple(sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
 
     def visible_runs(self, visitor: Visitor) -> tuple[str, ...]:
-        """Runs that a visitor is shown, the newest first: on a shared page those that their browser started."""
+        """Return runs that a visitor is shown, the newest first: on a shared page those that their browser started."""
         return tuple(
             run_id for run_id in self.runs.ids() if self.has_started(visitor, run_id) or not self.settings.shared
         )
 
     def has_started(self, visitor: Visitor, run_id: str) -> bool:
-        """Whether a run was started in the visitor's browser."""
+        """Return whether a run was started in the visitor's browser."""
         return visitor.owner != "" and self.runs.owner(run_id) == visitor.owner
 
     def owns(self, visitor: Visitor, run_id: str) -> bool:
-        """Whether a visitor has a say over a run and sees what it was trained on; see `server/access.py`."""
+        """Return whether a visitor may change a run and see what it was trained on; see `server/access.py`."""
         return self.is_run(run_id) and (not self.settings.shared or self.has_started(visitor, run_id))
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ class Models:
         ]
 
     def start_folder(self, name: str) -> Path:
-        """Where a model lies that a training can go on with; never a folder or a hub id that somebody typed.
+        """Return the folder of a model that a training can continue from; never a typed folder or hub id.
 
         Whose a run is, is checked as the training starts. Raises `InputError`.
         """
@@ -106,21 +106,21 @@ class Models:
         return folder
 
     def _trained(self, run_id: str) -> Path | None:
-        """The model of a run that has ended; one that is under way removes its older checkpoints meanwhile."""
+        """Return the model of a run that has ended; one that is under way removes its older checkpoints meanwhile."""
         folder = self.runs.folder(run_id) / "model"
         return folder if _weights(folder) and self.runs.state(run_id).status not in ACTIVE else None
 
     def default(self, visitor: Visitor = NOBODY) -> str:
-        """The model to begin with: one that ships, else the newest that the visitor trained, else ""."""
+        """Return the model to begin with: one that ships, else the newest that the visitor trained, else ""."""
         trained = (run_id for run_id in self.visible_runs(visitor) if newest_model(self.runs.folder(run_id)))
         return next(iter(self.shipped()), "") or next(trained, "")
 
     def is_task_model(self, model: str) -> bool:
-        """Whether a model was fine-tuned for a task. Raises as `locate`."""
+        """Return whether a model was fine-tuned for a task. Raises as `locate`."""
         return bool(_task_head(self.locate(model)[0]))
 
     def is_run(self, model: str) -> bool:
-        """Whether a name is that of a run in this page's folder."""
+        """Return whether a name is that of a run in this page's folder."""
         try:
             self.runs.folder(model)
         except (InputError, OSError, ValueError):
@@ -128,7 +128,7 @@ class Models:
         return True
 
     def locate(self, model: str) -> tuple[Path, str]:
-        """Folder and short name of a model; "" is the default. Raises `InputError` for one that is not there."""
+        """Return folder and short name of a model; "" is the default. Raises `InputError` for one that is not there."""
         model = model.strip() or self.default()
         if not model:
             raise InputError(_NO_MODEL)
@@ -150,19 +150,19 @@ class Models:
         return self._locate_elsewhere(model)
 
     def download(self, model: str) -> None:
-        """Bring a model of the hub to this machine, where the name is that of one. Raises `InputError`."""
+        """Download a model of the hub, where the name is that of one. Raises `InputError`."""
         try:
             self.locate(model)
         except NotDownloadedError:
             self.hub.download(model.strip())
 
     def version(self, model: str) -> str:
-        """Changes when the files behind a name do. Raises as `locate`."""
+        """Return a value that changes when the files behind a name do. Raises as `locate`."""
         folder, _ = self.locate(model)
         return f"{folder} {_signature(folder)}"
 
     def open(self, model: str = "") -> "Checkpoint":
-        """A model ready for use, opened once and again only when its files have changed.
+        """Return a model ready for use, opened once and again only when its files have changed.
 
         Raises `InputError` with what is missing or wrong.
         """
@@ -175,7 +175,7 @@ class Models:
             return self.open(model)  # the run has saved newer ones meanwhile and removed this one
 
     def open_folder(self, folder: Path, name: str) -> "Checkpoint":
-        """A model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
+        """Return a model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
         signature = _signature(folder)
 
         def load() -> "Checkpoint":
@@ -199,7 +199,7 @@ class Models:
         return "" if name in (BEFORE, "") else self.version(name)
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
-        """On a shared page only the hub: whether a folder exists is not revealed."""
+        """Find a folder or a hub model; on a shared page the hub alone, to reveal no folders."""
         folder = None if self.settings.shared else _typed_folder(model)
         if folder is not None:
             # The folder of a run, or the one above a model, is near enough to be understood.
@@ -236,13 +236,13 @@ def _typed_folder(model: str) -> Path | None:
 
 
 def run_label(name: str, state: RunState) -> str:
-    """Such as "kind-otter (training, step 420)"."""
+    """Return a label such as "kind-otter (training, step 420)"."""
     step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
     return f"{name} ({state.status}{step})"
 
 
 def newest_model(run_folder: Path) -> Path | None:
-    """The newest model that a run has saved, None before the first one."""
+    """Return the newest model that a run has saved, None before the first one."""
     if (run_folder / "examples").is_dir() and _weights(run_folder / "model"):
         return run_folder / "model"  # the best of a fine-tuning, whatever its later trials have saved
     candidates = [
@@ -252,13 +252,13 @@ def newest_model(run_folder: Path) -> Path | None:
 
 
 def saved_at(run_folder: Path) -> int:
-    """When the newest model of a run was saved, in nanoseconds of Unix time; 0 before the first one."""
+    """Return when the newest model of a run was saved, in nanoseconds of Unix time; 0 before the first one."""
     folder = newest_model(run_folder)
     return _signature(folder)[0] if folder else 0
 
 
 def _task_head(folder: Path) -> str:
-    """The architecture of the model in a folder, if that has the head of a task; "" otherwise."""
+    """Return the architecture of the model in a folder, if that has the head of a task; "" otherwise."""
     try:
         (architecture, *_) = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -268,7 +268,7 @@ def _task_head(folder: Path) -> str:
 
 
 def bytes_of(checkpoint: "Checkpoint") -> int:
-    """What the weights of an open model take."""
+    """Return the bytes of the weights of an open model."""
     return sum(parameter.nbytes for parameter in checkpoint.model.parameters())
 
 
@@ -277,7 +277,7 @@ def _weights(folder: Path) -> list[Path]:
 
 
 def _signature(folder: Path) -> tuple[int, int]:
-    """Changes whenever a run has saved a new model in the folder."""
+    """Return a value that changes whenever a run has saved a new model in the folder."""
     stats = [path.stat() for path in (*_weights(folder), folder / "config.json") if path.is_file()]
     return max((s.st_mtime_ns for s in stats), default=0), sum(s.st_size for s in stats)
 

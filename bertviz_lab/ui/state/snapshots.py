@@ -64,14 +64,14 @@ class SnapshotStore:
         return runs + [(f"{name} (comes with the lab)", name) for name in shipped]
 
     def has_snapshots(self, name: str) -> bool:
-        """Whether a name is that of a run, or shipped model, with snapshots."""
+        """Return whether a name is that of a run, or shipped model, with snapshots."""
         try:
             return self._has_snapshots(self.folder(name))
         except InputError:
             return False
 
     def default(self, visitor: Visitor) -> str:
-        """The run under way, else the first that ships, else the newest run; "" where there is none at all."""
+        """Return the run under way, else the first that ships, else the newest run; "" where there is none at all."""
         names = [name for _, name in self.choices(visitor)]
         runs = [name for name in names if self._models.is_run(name)]
         active = [name for name in runs if self.is_live(name)]
@@ -79,13 +79,13 @@ class SnapshotStore:
         return next(iter([*active, *shipped, *runs]), "")
 
     def is_live(self, name: str) -> bool:
-        """Whether more snapshots are to be expected."""
+        """Return whether more snapshots are expected."""
         with contextlib.suppress(InputError):
             return self._models.is_run(name) and self._runs.state(name).status in ACTIVE
         return False
 
     def folder(self, name: str) -> Path:
-        """The folder of a run or shipped model, never one that somebody typed. Raises `InputError`."""
+        """Return the folder of a run or shipped model, never one that somebody typed. Raises `InputError`."""
         if name in self._models.shipped():
             return self._shipped(name)
         if not self._models.is_run(name):
@@ -93,7 +93,7 @@ class SnapshotStore:
         return self._runs.folder(name)
 
     def reader(self, name: str) -> "SnapshotReader":
-        """The snapshots of a run. Raises `InputError` where it has none, or is not there."""
+        """Return the snapshots of a run. Raises `InputError` where it has none, or is not there."""
         from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
@@ -103,14 +103,14 @@ class SnapshotStore:
         return cast("SnapshotReader", self._readers.get((folder, changed), lambda: open_snapshots(folder, short)))
 
     def open(self, name: str, step: int) -> Any:
-        """A checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
+        """Return a checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
         reader = self.reader(name)
         limits = self._models.settings.limits.question
         key = (*self._version(reader.folder, step), step)
         return self._open.get(key, lambda: replace(reader.open(step), limits=limits))
 
     def frame(self, tracked: TrackedText, step: int) -> Payload:
-        """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""
+        """Return the predictions of a step's snapshot for a text, computed once. Raises `InputError`."""
         from bertviz_lab.interpret import analyze_snapshot
 
         def make() -> Payload:
@@ -128,7 +128,7 @@ class SnapshotStore:
         return cast(Payload, self._frames.get(key, make))
 
     def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
-        """The plane of the word map, fitted on a snapshot."""
+        """Return the plane of the word map, fitted on a snapshot."""
         from bertviz_lab.interpret import embedding_plane
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
@@ -136,7 +136,7 @@ class SnapshotStore:
         return plane_body(plane.mean, plane.axes, plane.explained)
 
     def curve(self, name: str) -> dict[str, Any]:
-        """The loss over a run; of a log that grows only what is new is read."""
+        """Return the loss over a run; of a log that grows only what is new is read."""
         if not self._models.is_run(name):
             return curve_body(read_shipped_log(self.folder(name)))
         log: _RunLog = self._logs.get(name, _RunLog)
@@ -149,7 +149,7 @@ class SnapshotStore:
         return any((folder / "snapshots").glob("step-*.safetensors"))
 
     def _version(self, folder: Path, step: int) -> tuple[Path, int]:
-        """Changes when the file of a snapshot does: a run that is begun again in its folder writes other ones."""
+        """Return a value that changes when the file of a snapshot does: a run that is restarted writes other ones."""
         path = folder / "snapshots" / f"step-{step:08d}.safetensors"
         with contextlib.suppress(OSError):
             return path, path.stat().st_mtime_ns
@@ -166,7 +166,7 @@ class _RunLog:
         self._curve = curve_body(())
 
     def curve(self, read: Callable[[int], tuple[list[dict[str, Any]], int]]) -> dict[str, Any]:
-        """The curve with what `read(start)` gives: the events after so many bytes, and where they end."""
+        """Return the curve with what `read(start)` gives: the events after so many bytes, and where they end."""
         with self._lock:
             rows, self._end = read(self._end)
             if rows:

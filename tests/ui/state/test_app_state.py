@@ -11,20 +11,19 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.operations.housekeeping import sweep
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY
-from bertviz_lab.ui.state import app_state as session_module
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from tests.little import little_text
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
 
 
-def test_a_computation_is_kept_for_a_while_and_found_again(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computation_is_kept_for_a_while_and_found_again(session: AppState) -> None:
     trace = CachedTrace(np.full((2, 2, 4, 4), 0.25, np.float32))
     key = session.keep_trace("little", ("a", "b"), trace)
     assert session.trace(key) is trace
     assert session.keep_trace("little", ("a", "b"), trace) == key
     assert session.keep_trace("little", ("a", "c"), trace) != key
-    monkeypatch.setattr(session_module, "_KEPT_BYTES", 2 * trace.size)
+    session._traces._most = 2 * trace.size
     session.keep_trace("little", ("d", ""), trace)
     assert session.trace(key) is None
     assert session.trace("no such key") is None
@@ -90,7 +89,7 @@ def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(sessio
 def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:
     assert checked("") == checked(None) == ""
     for wrong in (3, ["a"]):
-        with pytest.raises(InputError, match="Type"):
+        with pytest.raises(InputError, match="must be a string"):
             checked(wrong)
     with pytest.raises(InputError, match="shorten"):
         checked("x" * 60_000)

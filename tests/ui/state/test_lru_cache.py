@@ -7,17 +7,25 @@ import pytest
 from bertviz_lab.ui.state.lru_cache import LruCache
 
 
-def test_it_is_made_once_while_it_is_among_the_last_few() -> None:
-    made: list[int] = []
-    kept = LruCache(2)
+@pytest.mark.parametrize(
+    ("cache", "asked", "made"),
+    [
+        (LruCache(2), (1, 2, 1, 3, 1, 2), [1, 2, 3, 2]),
+        # By weight: 3 drives out 5, which drives out nothing but 3, and 20 all the others.
+        (LruCache(10, weigh=int), (4, 5, 4, 3, 4, 5, 20, 20), [4, 5, 3, 5, 20]),
+        # Where small ones stay, a large one drives out the large.
+        (LruCache(100, weigh=int, small_stay=True), (1, 2, 3, 60, 70, 60, 70, 1, 2, 3), [1, 2, 3, 60, 70, 60, 70]),
+    ],
+)
+def test_a_value_is_made_once_while_it_is_kept(cache: LruCache, asked: tuple[int, ...], made: list[int]) -> None:
+    calls: list[int] = []
 
     def make(n: int) -> int:
-        made.append(n)
+        calls.append(n)
         return n
 
-    for n in (1, 2, 1, 3, 1, 2):
-        assert kept.get(n, lambda n=n: make(n)) == n
-    assert made == [1, 2, 3, 2]
+    assert [cache.get(n, lambda n=n: make(n)) for n in asked] == list(asked)
+    assert calls == made
 
 
 def test_of_several_who_ask_at_once_one_makes_it() -> None:
@@ -43,32 +51,6 @@ def test_what_fails_is_tried_again() -> None:
     with pytest.raises(ZeroDivisionError):
         kept.get("key", lambda: 1 // 0)
     assert kept.get("key", lambda: 7) == 7
-
-
-def test_values_may_be_kept_by_their_weight() -> None:
-    made: list[int] = []
-    kept = LruCache(10, weigh=int)
-
-    def make(n: int) -> int:
-        made.append(n)
-        return n
-
-    for n in (4, 5, 4, 3, 4, 5, 20, 20):  # 3 drives out 5, which drives out nothing but 3, and 20 all the others
-        assert kept.get(n, lambda n=n: make(n)) == n
-    assert made == [4, 5, 3, 5, 20]
-
-
-def test_where_small_ones_stay_a_large_one_drives_out_the_large() -> None:
-    made: list[int] = []
-    kept = LruCache(100, weigh=int, small_stay=True)
-
-    def make(n: int) -> int:
-        made.append(n)
-        return n
-
-    for n in (1, 2, 3, 60, 70, 60, 70, 1, 2, 3):
-        assert kept.get(n, lambda n=n: make(n)) == n
-    assert made == [1, 2, 3, 60, 70, 60, 70]
 
 
 def test_no_lock_is_left_of_what_was_made_or_failed() -> None:
