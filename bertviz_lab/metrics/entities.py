@@ -1,8 +1,8 @@
 """Scores of a model that finds entities: a name counts when its type, its first and its last word are right.
 
-Labels of single words say little, since most are "O". These are the conventions of CoNLL's conlleval and of
-seqeval's default mode: they make the best of labels in a wrong order instead of throwing them away, so that an
-"I-PER" after "O" begins an entity.
+Labels of single words say little, since most are "O". Labels in a wrong order are read as seqeval's default mode reads
+them, and not thrown away: an "I-PER" after "O" begins an entity. For B and I tags this is also how CoNLL's conlleval
+counts; for S and E tags its Perl original differs.
 """
 
 from collections import Counter

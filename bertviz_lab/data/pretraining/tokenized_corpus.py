@@ -114,7 +114,7 @@ class TokenizedCorpus:
         if changed:
             raise _damaged(folder / changed[0])
         if meta.get("format") != FORMAT:
-            raise InputError(f"{folder} was prepared by another version of the lab; start the run anew from its text.")
+            raise InputError(f"{folder} was prepared by another version of the lab; start another run from its text.")
         types = (meta.get("dtype"), "int64", "int64")
         try:
             ids, sentence_ends, document_ends = (

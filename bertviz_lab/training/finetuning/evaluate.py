@@ -8,7 +8,7 @@ from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.predict import predict_with, task_of
-from bertviz_lab.training.finetuning.predictions.classes import class_scores
+from bertviz_lab.training.finetuning.predictions.labels import class_scores
 
 
 def evaluate(

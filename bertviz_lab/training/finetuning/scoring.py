@@ -26,11 +26,9 @@ from bertviz_lab.metrics import (
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
-from bertviz_lab.training.finetuning.embeddings.losses import cosine_loss, ranking_loss
 from bertviz_lab.training.finetuning.embeddings.ranking import random_baseline, related_predictions, related_scores
-from bertviz_lab.training.finetuning.embeddings.vectors import related_vectors
-from bertviz_lab.training.finetuning.predictions.classes import class_scores
-from bertviz_lab.training.finetuning.predictions.label_sets import multi_label_predictions, multi_label_scores
+from bertviz_lab.training.finetuning.embeddings.vectors import cosine_loss, ranking_loss, related_vectors
+from bertviz_lab.training.finetuning.predictions.labels import class_scores, multi_label_predictions, multi_label_scores
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction
 from bertviz_lab.training.finetuning.predictions.regression_targets import HUBER_DELTA
 from bertviz_lab.training.loop.evaluation import evaluating

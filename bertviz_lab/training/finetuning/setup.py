@@ -26,7 +26,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.embeddings.ranking import has_scores
 from bertviz_lab.training.finetuning.lora import require_peft
-from bertviz_lab.training.finetuning.predictions.label_sets import start_at_label_frequencies
+from bertviz_lab.training.finetuning.predictions.labels import start_at_label_frequencies
 from bertviz_lab.training.finetuning.predictions.regression_targets import TargetScaler
 from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of

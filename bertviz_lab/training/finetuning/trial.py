@@ -21,7 +21,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.predictions.label_sets import tuned_thresholds, with_thresholds
+from bertviz_lab.training.finetuning.predictions.labels import tuned_thresholds, with_thresholds
 from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.predictions.regression_targets import head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss

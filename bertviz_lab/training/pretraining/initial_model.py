@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.heads import MaskedLMHead
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -19,7 +21,6 @@ from bertviz_lab.training.pretraining.distillation import can_start_from, start_
 from bertviz_lab.training.pretraining.phases import stacking_note
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 from bertviz_lab.training.pretraining.setup import PAIRS
-from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
 
 
 @dataclass(frozen=True)
@@ -124,3 +125,17 @@ def build_model(
     if start is not None:
         load_state(model, state_for_huggingface(start.model))
     return model.train()
+
+
+@torch.no_grad()
+def begin_with_frequencies(model: nn.Module, counts: NDArray) -> None:
+    """Set the bias of a model's MLM head, if it has one, from how often each token occurs, (vocabulary).
+
+    A natural bias for language models (Meister et al. 2023): by training, a bias moves by no more than the learning
+    rate in a step, and frequencies differ by factors of ten thousand. The logarithms are shifted to a mean of
+    zero, as softmax allows; a token that does not occur counts once.
+    """
+    logarithms = torch.from_numpy(counts).clamp(min=1).log()
+    for head in (module for module in model.modules() if isinstance(module, MaskedLMHead)):
+        if head.bias is not None:
+            head.bias.copy_(logarithms - logarithms.mean())

@@ -144,7 +144,7 @@ def with_chosen_precision(config: ConfigT, folder: Path) -> ConfigT:
 
 
 def require_no_other_files(folder: Path) -> None:
-    """Raises `InputError` where a run in `folder` would overwrite files that are of no run."""
+    """Raise `InputError` where a run in `folder` would overwrite files that do not belong to a run."""
     parts = [folder / name for name in ("corpus", "examples", "tokenizer") if (folder / name).is_dir()]
     parts += [folder / "config.json"] if (folder / "config.json").is_file() else []
     try:

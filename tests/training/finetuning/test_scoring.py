@@ -17,7 +17,7 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.training.finetuning.early_stopping import is_better
-from bertviz_lab.training.finetuning.predictions.label_sets import (
+from bertviz_lab.training.finetuning.predictions.labels import (
     multi_label_predictions,
     start_at_label_frequencies,
     with_thresholds,

@@ -9,8 +9,8 @@ import torch
 from bertviz_lab.config import RECIPES, PretrainConfig
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+from bertviz_lab.training.pretraining.initial_model import begin_with_frequencies
 from bertviz_lab.training.pretraining.pretrain import pretrain
-from bertviz_lab.training.pretraining.unigram_bias import begin_with_frequencies
 from bertviz_lab.training.runs.events import EvalDone, RunStarted
 from tests.little import little_checkpoint, little_text
 

@@ -1,10 +1,11 @@
-"""Pooling: the final hidden states of a text to one vector."""
+"""Vectors of texts: pooling of the final hidden states, and the losses, equal to those of sentence-transformers."""
 
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -12,6 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from bertviz_lab.data.tasks.batches import TaskBatch
 from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
 
+#: Cosines are multiplied by it before the softmax: the inverse of a temperature of 0.05.
+SCALE = 20.0
 _AT_ONCE = 64
 
 
@@ -63,3 +66,20 @@ def related_vectors(model: nn.Module, batch: TaskBatch, pooling: Pooling = "mean
         hidden_BLD = model(ids_BL, mask_BL, torch.zeros_like(ids_BL)).last_hidden_state
         vectors.append(pool(hidden_BLD.float(), mask_BL, pooling))
     return tuple(vectors)
+
+
+def ranking_loss(vectors: Sequence[Tensor]) -> Tensor:
+    """Return the multiple-negatives ranking loss (Henderson et al. 2017, section 4).
+
+    `vectors` are those of anchors, positives and any negatives, (batch, hidden) each. Candidates of every anchor are
+    all positives and negatives of the batch; the loss is the mean cross-entropy in nats.
+    """
+    anchors_BD, candidates_CD = F.normalize(vectors[0], dim=-1), F.normalize(torch.cat(list(vectors[1:])), dim=-1)
+    scores_BC = SCALE * anchors_BD @ candidates_CD.T
+    return F.cross_entropy(scores_BC, torch.arange(len(scores_BC), device=scores_BC.device))
+
+
+def cosine_loss(vectors: Sequence[Tensor], scores_B: Tensor, count: int) -> Tensor:
+    """Return the squared difference of cosine and score (Reimers and Gurevych 2019), over `count` pairs."""
+    cosines_B = F.cosine_similarity(vectors[0], vectors[1], dim=-1)
+    return F.mse_loss(cosines_B, scores_B, reduction="sum") / max(1, count)

@@ -1,4 +1,4 @@
-"""Multi-label classification: the labels that apply, by thresholds on their probabilities chosen on validation data."""
+"""Labels of texts: the class of each, or all that apply, by thresholds on probabilities chosen on validation data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,11 +11,36 @@ from torch import nn
 
 from bertviz_lab.data.examples import Example, LabelledText
 from bertviz_lab.data.tasks.features import Features, multi_hot
-from bertviz_lab.metrics import MultiLabelReport, choose_thresholds, multi_label_report
+from bertviz_lab.metrics import (
+    ClassificationReport,
+    MultiLabelReport,
+    choose_thresholds,
+    classification_report,
+    multi_label_report,
+)
 from bertviz_lab.training.finetuning.predictions.prediction import UNKNOWN, Prediction
 
 #: A label applies from this probability on where no other threshold was chosen.
 _HALF = (0.5,)
+
+
+def class_numbers(
+    examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return true and predicted classes, (n,) each; a label that the model does not know comes after those it knows."""
+    index = {label: number for number, label in enumerate(labels)}
+    texts = cast(Sequence[LabelledText], examples)
+    truth = np.array([index.get(str(e.label), len(labels)) for e in texts], dtype=np.int64)
+    return truth, np.array([index[p.label] for p in predictions], dtype=np.int64)
+
+
+def class_scores(
+    examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
+) -> ClassificationReport:
+    """Return the report on predicted classes; all labels that the model does not know are one class never predicted."""
+    truth, predicted = class_numbers(examples, predictions, labels)
+    names = (*labels, UNKNOWN) if len(labels) in truth else tuple(labels)
+    return classification_report(truth, predicted, names, known=len(labels))
 
 
 @torch.no_grad()
