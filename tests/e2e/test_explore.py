@@ -444,3 +444,12 @@ def test_nothing_is_wider_than_a_phone(page: Page, served: tuple[str, AppState],
         expect(page.locator(f"#{view}-body .drawing").locator("visible=true").first).to_be_attached()
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_placeholder_does_not_look_like_typed_text(page: Page, served: tuple[str, AppState], theme: str) -> None:
+    page.goto(f"{served[0]}?__theme={theme}")
+    box = page.locator("#text-b")
+    expect(box).to_be_visible()
+    typed, hint = box.evaluate("box => [null, '::placeholder'].map((part) => getComputedStyle(box, part).color)")
+    assert typed != hint

@@ -9,8 +9,8 @@ export const posted = (body) => ({
 });
 
 /**
- * Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer question of
- * the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
+ * Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer question
+ * of the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
  * {answer(ticket, view, question, arguments), cancel(ticket)}: `answer` resolves to {answer} or {error}.
  * `emit('asked' | 'answered', ticket)` reports each question.
  */
@@ -47,7 +47,9 @@ export function askWith(answerer, emit = () => {}) {
   };
 }
 
-/** Read an answer of packed arrays (`to_bytes` of the server): the JSON's entries, and the arrays as views of `buffer`. */
+/**
+ * Read an answer of packed arrays (`to_bytes` of the server): the JSON's entries, and the arrays as views of `buffer`.
+ */
 export function unpack(buffer) {
   const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
   const start = 4 + new DataView(buffer).getUint32(0, true);
@@ -81,13 +83,14 @@ export const serverAnswerer = {
  */
 export async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-  if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
+  if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve,
+    { once: true }); });
   if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
 }
 
 /**
- * Ask again and again while `isCurrent()`: `take(answer)` gives the milliseconds until the next question, null for none.
- * A lost answer is asked for again, later and later; `lost()` is told of it. `node` is as in `pause`.
+ * Ask again and again while `isCurrent()`: `take(answer)` gives the milliseconds until the next question, null for
+ * none. A lost answer is asked for again, later and later; `lost()` is told of it. `node` is as in `pause`.
  */
 export async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
   let failures = 0;

@@ -11,7 +11,8 @@ export function viridis(share) {
   const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
   const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
   const channel = (index, at) => parseInt(VIRIDIS[index].slice(2 * at, 2 * at + 2), 16);
-  return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
+  return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low)
+    * (channel(low + 1, at) - channel(low, at))));
 }
 
 /** A computed color as rgb() or rgba(), which every SVG reader knows; mixed colors come as color(srgb ...). */
@@ -25,7 +26,8 @@ export function plainPaint(paint) {
 /** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
 export function shade(share, negative, property = 'background') {
   const most = property === 'fill' ? 90 : 48; // text has to be read on a background
-  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${(most * share).toFixed(1)}%, var(--lab-page))`;
+  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${(most * share).toFixed(
+    1)}%, var(--lab-page))`;
 }
 
 /** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */

@@ -76,10 +76,11 @@ export function nextByArrow(key, index, count, across = 1) {
 }
 
 /**
- * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call `choose(place)`,
- * a step `onMove(place)`. `across()` is how many stand in a line, 1 where they stand under each other.
+ * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
+ * `choose(place)`, a step `onMove(place)`. `across()` is how many stand in a line, 1 where they stand under each other.
  */
-export function walkWithKeys(host, { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] }) {
+export function walkWithKeys(host, { across = () => 1, choose = null, onMove = () => {},
+  items = () => [...host.children] }) {
   let current = 0;
   function moveTo(place, focus) {
     items().forEach((item, at) => item.setAttribute('tabindex', at === place ? '0' : '-1'));

@@ -27,8 +27,8 @@ function linkTo(own, read) {
 
 /**
  * Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to functions,
- * `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the input of Explore:
- * it marks the selected token, and a click on a token in it selects that in every panel.
+ * `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the input of
+ * Explore: it marks the selected token, and a click on a token in it selects that in every panel.
  */
 export function makeDrawing(kind, label, { id = null, linked = false, own = page, root = null, ...options } = {}) {
   root ??= h('section', { class: `lab lab-${kind}` });

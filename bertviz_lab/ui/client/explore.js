@@ -17,17 +17,23 @@ export function mountExplore(root) {
   // ---- the input bar
 
   const fields = {
-    text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false', placeholder: 'Type a text; [MASK] marks a word to predict' }),
-    text_b: h('textarea', { id: 'text-b', rows: 1, 'aria-label': 'Text B', spellcheck: 'false', placeholder: 'Optional second text, for next-sentence prediction' }),
+    text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false',
+      placeholder: 'Type a text; [MASK] marks a word to predict' }),
+    text_b: h('textarea', { id: 'text-b', rows: 1, 'aria-label': 'Text B', spellcheck: 'false',
+      placeholder: 'Optional second text, for next-sentence prediction' }),
   };
   const modelBox = makeModelBox('model', 'Model', {});
-  const otherBox = makeModelBox('other', 'Compare with', { '': 'no other model', before: 'the same model before training' });
+  const otherBox = makeModelBox('other', 'Compare with',
+    { '': 'no other model', before: 'the same model before training' });
   const examples = h('div', { class: 'examples', id: 'examples', role: 'group', 'aria-label': 'Examples' });
   const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
-  const next = h('p', { class: 'next quiet' }, 'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
-  const strip = h('div', { class: 'strip line', id: 'tokens-strip', role: 'listbox', 'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
+  const next = h('p', { class: 'next quiet' },
+    'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
+  const strip = h('div', { class: 'strip line', id: 'tokens-strip', role: 'listbox',
+    'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
   const complaint = h('p', { class: 'complaint', role: 'status', hidden: true });
-  const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
+  const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value,
+    fields.text_a.value) }, 'Swap A and B');
   const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status', hidden: true });
@@ -37,7 +43,8 @@ export function mountExplore(root) {
         h('label', {}, h('span', { class: 'name quiet small' }, 'Text A'), fields.text_a),
         h('label', {}, h('span', { class: 'name quiet small' }, 'Text B'), fields.text_b)),
       h('div', { class: 'models tiles' }, modelBox.node, otherBox.node),
-      h('div', { class: 'line' }, examples, h('div', { class: 'line push' }, swap, another, makeLinkButton('copy-link', take))),
+      h('div', { class: 'line' }, examples, h('div', { class: 'line push' }, swap, another,
+        makeLinkButton('copy-link', take))),
       facts.host),
     absent, strip, complaint, next);
 
@@ -76,7 +83,8 @@ export function mountExplore(root) {
   }
 
   async function anotherB() {
-    const text = await page.ask('explore', 'random_text', { model: page.input.model, texts: [page.input.text_a, page.input.text_b] }).catch(() => '');
+    const text = await page.ask('explore', 'random_text',
+      { model: page.input.model, texts: [page.input.text_a, page.input.text_b] }).catch(() => '');
     if (text) fill(fields.text_a.value, text);
   }
 
@@ -84,7 +92,8 @@ export function mountExplore(root) {
   function makeModelBox(name, label, always) {
     const OTHER = '\u0000';
     const box = h('select', { id: `${name}-picker`, 'aria-label': label });
-    const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`, placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false', hidden: true });
+    const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`,
+      placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false', hidden: true });
     box.addEventListener('change', () => {
       typed.hidden = box.value !== OTHER;
       if (typed.hidden) page.set({ [name]: box.value });
@@ -96,7 +105,8 @@ export function mountExplore(root) {
       box.lastChild.before(...groups.filter(({ models }) => models.length).map(({ title, models }) =>
         h('optgroup', { label: title }, ...models.map(([value, words]) => h('option', { value }, words)))));
       const value = page.input[name];
-      const known = [...box.options].some((option) => option.value === value) && document.activeElement !== typed; // about to be typed
+      // about to be typed
+      const known = [...box.options].some((option) => option.value === value) && document.activeElement !== typed;
       box.value = known ? value : OTHER;
       typed.hidden = known;
       if (!known && document.activeElement !== typed) typed.value = value;
@@ -107,7 +117,8 @@ export function mountExplore(root) {
   function showExamples(list) {
     shownExamples = list;
     examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...list.map(([textA, textB]) =>
-      h('button', { type: 'button', class: 'chip cut', onclick: () => fill(textA, textB) }, [textA, textB].filter(Boolean).join('  |  '))));
+      h('button', { type: 'button', class: 'chip cut', onclick: () => fill(textA, textB) }, [textA, textB]
+        .filter(Boolean).join('  |  '))));
     examples.hidden = !list.length;
   }
 
@@ -115,12 +126,15 @@ export function mountExplore(root) {
 
   async function drawTokens() {
     const { model, text_a, text_b } = page.input;
-    const answer = await page.ask('explore', 'encode', { model, text_a, text_b }).catch(({ message }) => ({ tokens: [], note: message }));
+    const answer = await page.ask('explore', 'encode', { model, text_a, text_b })
+      .catch(({ message }) => ({ tokens: [], note: message }));
     if (!answer) return;
     const { tokens, note } = answer;
     setText(complaint, note);
-    strip.replaceChildren(...tokens.map(({ token, segment, special, masked }, position) => h('button', { type: 'button', role: 'option',
-      class: `token mono small ${masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position,
+    strip.replaceChildren(...tokens.map(({ token, segment, special, masked }, position) =>
+      h('button', { type: 'button', role: 'option',
+      class: `token mono small ${masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`,
+        'data-position': position,
       onclick: () => page.select(page.selected === position ? null : position) }, token)));
     walk.moveTo(0, false);
     strip.hidden = !tokens.length;
@@ -128,7 +142,8 @@ export function mountExplore(root) {
   }
 
   function markSelected() {
-    for (const button of strip.children) button.setAttribute('aria-selected', String(Number(button.dataset.position) === page.selected));
+    for (const button of strip.children) button.setAttribute('aria-selected',
+      String(Number(button.dataset.position) === page.selected));
   }
 
   const walk = walkWithKeys(strip, {});
@@ -141,7 +156,8 @@ export function mountExplore(root) {
   /** What has to be typed before a panel can show anything; "" for nothing. */
   function missing() {
     if (page.input.text_a.trim()) return '';
-    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.' : 'Type a text above.';
+    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.'
+      : 'Type a text above.';
   }
 
   // ---- what happens
@@ -149,20 +165,25 @@ export function mountExplore(root) {
   /** The model has changed, or the page has just opened: what it is, and texts that it knows. */
   async function showModel() {
     const { model } = page.input;
-    page.ask('explore', 'about', { model }).then((payload) => payload && facts.show(payload), (error) => facts.say(error.message));
+    page.ask('explore', 'about', { model }).then((payload) => payload && facts.show(payload),
+      (error) => facts.say(error.message));
     const before = shownExamples;
     const list = await page.ask('explore', 'examples', { model }).catch(() => undefined);
     if (!list) return;
     showExamples(list);
-    const isIn = (texts) => texts.some(([textA, textB]) => textA === fields.text_a.value && textB === fields.text_b.value);
-    if (list.length && !isIn(list) && (isIn(before) || !Object.values(fields).some(({ value }) => value.trim()))) fill(...list[0]);
+    const isIn = (texts) => texts.some(([textA, textB]) => textA === fields.text_a.value
+      && textB === fields.text_b.value);
+    if (list.length && !isIn(list) && (isIn(before) || !Object.values(fields).some(({ value }) => value.trim()))) fill(
+      ...list[0]);
   }
 
   async function showMissing() {
     const { model, other } = page.input;
-    const names = await page.ask('explore', 'missing', { models: [model, other === 'before' ? '' : other] }).catch(() => undefined);
+    const names = await page.ask('explore', 'missing', { models: [model, other === 'before' ? '' : other] })
+      .catch(() => undefined);
     if (!names) return;
-    absent.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action', onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
+    absent.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action',
+      onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
     absent.hidden = !names.length;
   }
 

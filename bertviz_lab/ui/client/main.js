@@ -12,7 +12,9 @@ import { VIEWS } from 'lab/site.js';
 import { mountLessonBar } from 'lab/views/lessons/bar.js';
 import { mountLessons } from 'lab/views/lessons/lessons.js';
 
-/** Runs: the visitor's runs and the shipped models. The one that was chosen last is the setting "run.id" of the address. */
+/**
+ * Runs: the visitor's runs and the shipped models. The one that was chosen last is the setting "run.id" of the address.
+ */
 function mountRuns(root) {
   root.classList.add('workspace');
   const workspace = makeWorkspace('runs', root, ['runs', 'run']);
@@ -27,13 +29,15 @@ async function mountProgress(root, { kind }) {
   const panel = Object.assign(makePanel(VIEWS.find(({ id }) => id === 'run'), body, kind), { kind });
   const { mount } = await import('lab/views/run/view.js');
   mount(panel);
-  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(root);
+  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(
+    root);
   page.on('start', panel.refresh);
 }
 
 /** On a narrow screen the workspaces are a list to choose from instead of tabs; page.css shows one of the two. */
 function mountSpacePicker(header) {
-  const picker = h('select', { id: 'space-picker', 'aria-label': 'Workspace', onchange: () => page.open({ space: picker.value }) },
+  const picker = h('select', { id: 'space-picker', 'aria-label': 'Workspace', onchange: () =>
+    page.open({ space: picker.value }) },
     ...Object.entries(page.SPACES).map(([value, name]) => h('option', { value }, name)));
   header?.after(picker);
   picker.value = page.space || 'explore';

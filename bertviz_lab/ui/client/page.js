@@ -25,7 +25,8 @@ export const page = (() => {
   const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
   const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
-  const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space')) ?? '';
+  const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space'))
+    ?? '';
   let space = named();
   let onTheWay = start.has('lesson') || !['', 'explore'].includes(space);
   let writing = 0;
@@ -81,7 +82,9 @@ export const page = (() => {
     start: { model: '' },
     /** The lesson that the page was opened with: its number. */
     lesson: start.get('lesson'),
-    /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */
+    /**
+     * What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view.
+     */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
     /**
      * Stop, resume, rename, push or delete a run: {action, run_id, ...}, see `ui/server/run_changes.py`. Resolves to a
@@ -89,7 +92,8 @@ export const page = (() => {
      */
     async changeRun(change) {
       const { action, run_id } = change;
-      const message = await page.ask('runs', action === 'push' ? 'push' : 'change', change, `change ${changes += 1}`);
+      changes += 1;
+      const message = await page.ask('runs', action === 'push' ? 'push' : 'change', change, `change ${changes}`);
       if (action === 'resume') emit('follow', run_id);
       emit('start');
       emit('changed');
@@ -97,7 +101,8 @@ export const page = (() => {
     },
     /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
     async trainAblations(plan) {
-      const started = await page.ask('ablation', 'train', plan, `change ${changes += 1}`);
+      changes += 1;
+      const started = await page.ask('ablation', 'train', plan, `change ${changes}`);
       if (started.length) emit('follow', started[0]);
       emit('start');
     },
@@ -120,14 +125,17 @@ export const page = (() => {
     },
     /**
      * Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view, part}.
-     * Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults if there are
-     * some. `part` is a fold of the view, which is opened.
+     * Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults if there
+     * are some. `part` is a fold of the view, which is opened.
      */
     open(place) {
       const { show, part, lesson } = place;
-      const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space)).map(({ id }) => id);
-      const others = [...kept.keys()].filter((name) => place.settings && views.includes(name.split('.')[0]) && !name.endsWith('.open'));
-      const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings, ...(part && { [`${show}.${part}`]: 'open' }) };
+      const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space))
+        .map(({ id }) => id);
+      const others = [...kept.keys()].filter((name) => place.settings && views.includes(name.split('.')[0])
+        && !name.endsWith('.open'));
+      const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings,
+        ...(part && { [`${show}.${part}`]: 'open' }) };
       for (const [name, value] of Object.entries(settings)) keep(name, value);
       if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map((name) => name.split('.')[0])]);
       if (place.input) set(place.input);
@@ -137,5 +145,7 @@ export const page = (() => {
     address: () => new URL(address(), location.origin).href,
   };
 })();
-// Gradio names each radio of a group apart, anew with every choice: each was a stop of Tab, and arrow keys chose nothing.
-document.addEventListener('keydown', () => document.querySelectorAll('fieldset[id] input[type=radio]').forEach((radio) => { radio.name = radio.closest('fieldset').id; }), true);
+// Gradio names each radio of a group apart, anew with every choice: each was a stop of Tab, and arrow keys chose
+// nothing.
+document.addEventListener('keydown', () => document.querySelectorAll('fieldset[id] input[type=radio]').forEach(
+  (radio) => { radio.name = radio.closest('fieldset').id; }), true);

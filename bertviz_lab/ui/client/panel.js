@@ -1,12 +1,16 @@
-// A panel: one view in a workspace. It is built when it is first opened, and asks Python only while somebody can see it.
+// A panel: one view in a workspace. It is built when it is first opened, and asks Python only while somebody can see
+// it.
 
 import { h, setOptions, setText } from 'lab/client/dom.js';
 import { makeDrawing } from 'lab/client/drawing.js';
 import { page } from 'lab/client/page.js';
 
-/** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...]. */
+/**
+ * A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...].
+ */
 export function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
-  const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
+  const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value)
+    : input.value);
   const input = ['select', 'textarea'].includes(kind) ? h(kind, { id, rows, placeholder, spellcheck: 'false' })
     : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
   if (kind === 'select') setOptions(input, options);
@@ -19,7 +23,8 @@ export function makeField(kind, label, value, onChange, { options = [], min, max
   set(value);
   input.addEventListener('change', () => onChange(read()));
   if (shown) input.addEventListener('input', () => { shown.textContent = input.value; });
-  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name quiet small' }, label), shown, input);
+  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name quiet small' }, label), shown,
+    input);
   return { node, input, set, get value() { return read(); } };
 }
 
@@ -40,10 +45,12 @@ export function makeLinkButton(id, before = () => {}) {
       await navigator.clipboard.writeText(page.address());
       status.textContent = ['Link copied', warning].filter(Boolean).join('. ');
     } catch {
-      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
+      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(),
+        'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
     }
   }
-  return h('span', { class: 'copy-link' }, h('button', { type: 'button', class: 'plain', id, onclick: copy }, 'Copy link'), status);
+  return h('span', { class: 'copy-link' }, h('button', { type: 'button', class: 'plain', id, onclick: copy },
+    'Copy link'), status);
 }
 
 /**
@@ -93,8 +100,8 @@ export function makePanel(view, body, prefix = view.id) {
     kept: (name, otherwise = '') => page.kept(setting(name), otherwise),
     keep: (name, value) => page.keep(setting(name), value),
     /**
-     * Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}. `changed(names)` is
-     * called after a field or `change` has changed some. `field(name, kind, label, options)` makes the field of one.
+     * Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}. `changed(names)`
+     * is called after a field or `change` has changed some. `field(name, kind, label, options)` makes the field of one.
      */
     settings(defaults, changed) {
       const fields = new Map();
@@ -137,7 +144,9 @@ export function makePanel(view, body, prefix = view.id) {
       drawing.host.hidden = payload === null;
       if (payload) drawing.show(payload);
     },
-    /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name. */
+    /**
+     * A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name.
+     */
     part(nodes, draw, name = null) {
       const node = h('div', { class: 'part', id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
@@ -149,7 +158,8 @@ export function makePanel(view, body, prefix = view.id) {
      */
     fold(name, title, build) {
       const host = h('div', { class: 'fold-body' });
-      const node = h('details', { class: 'fold', id: `${prefix}-${name}`, open: panel.kept(name, '') === 'open' }, h('summary', {}, title), host);
+      const node = h('details', { class: 'fold', id: `${prefix}-${name}`, open: panel.kept(name, '') === 'open' },
+        h('summary', {}, title), host);
       body.append(node);
       let draw = null;
       const part = add({
@@ -168,8 +178,8 @@ export function makePanel(view, body, prefix = view.id) {
       return part;
     },
     /**
-     * A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above` what stands
-     * over the drawing.
+     * A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above` what
+     * stands over the drawing.
      */
     foldOf(name, title, [kind, label, options], question, { more = () => ({}), above = () => [] } = {}) {
       return panel.fold(name, title, (host) => {

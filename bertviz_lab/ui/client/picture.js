@@ -30,14 +30,17 @@ function walkShapes(node, place, shapes) {
   if (node.nodeType === Node.TEXT_NODE) textShapes(node, place, shapes);
   if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
   const style = getComputedStyle(node);
-  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0' || node.classList.contains('hush')) return;
+  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0'
+    || node.classList.contains('hush')) return;
   const box = node.getBoundingClientRect();
   if (node.localName === 'svg') vectorShapes(node, box, place, shapes);
-  else if (node.localName === 'canvas') shapes.push(svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
+  else if (node.localName === 'canvas') shapes.push(svg('image', { ...place(box), href: node.toDataURL(),
+    style: `image-rendering: ${style.imageRendering}` }));
   else {
     if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
     const folded = node.localName === 'details' && !node.open;
-    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place, shapes);
+    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place,
+      shapes);
   }
 }
 
@@ -45,7 +48,8 @@ function boxShapes(style, { x, y, width, height }, shapes) {
   const visible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
   const sides = ['Top', 'Right', 'Bottom', 'Left'].map((side) => {
     const shown = style[`border${side}Style`] !== 'none' && visible(style[`border${side}Color`]);
-    return { size: shown ? parseFloat(style[`border${side}Width`]) : 0, paint: plainPaint(style[`border${side}Color`]) };
+    return { size: shown ? parseFloat(style[`border${side}Width`]) : 0,
+      paint: plainPaint(style[`border${side}Color`]) };
   });
   const even = sides.every((side) => side.size === sides[0].size && side.paint === sides[0].paint);
   const fill = visible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
@@ -103,7 +107,8 @@ function vectorShapes(node, box, place, shapes) {
   const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
   from.forEach((original, index) => {
     const style = getComputedStyle(original);
-    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'stroke-dasharray', 'opacity',
+    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
+      'stroke-dasharray', 'opacity',
       'paint-order', 'font-family', 'font-size', 'font-weight']) {
       to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
     }
@@ -119,7 +124,9 @@ const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
 export const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
 
-/** Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
+/**
+ * Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold.
+ */
 export function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
   const scale = Math.min(pixels, 16000 / height, 16000 / width);
@@ -132,9 +139,12 @@ export function savePng(name, picture, pixels = 2) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
 }
 
-/** "Save: PNG CSV JSON": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
+/**
+ * "Save: PNG CSV JSON": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own.
+ */
 export function saveButtons(what, kinds, saveHtml = null) {
-  const button = (name, title, onclick) => h('button', { type: 'button', class: 'plain', 'data-save': name.toLowerCase(),
+  const button = (name, title, onclick) => h('button', { type: 'button', class: 'plain',
+    'data-save': name.toLowerCase(),
     'aria-label': title, title, onclick }, name);
   return h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'),
     ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),

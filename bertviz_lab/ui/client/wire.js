@@ -25,7 +25,8 @@ export function mountWire(root, { events, value, watch }) {
     root.textContent ||= 'Working …';
     while (told.has(ticket)) {
       const { share = 0, before = null, seconds = 0 } = await serverAnswerer.progress(ticket);
-      if (told.has(ticket)) root.textContent = before !== null ? waitingWords(before, seconds) : `Working …${share > 0 ? ` ${percent(share, 0)}` : ''}`;
+      if (told.has(ticket)) root.textContent = before !== null ? waitingWords(before, seconds)
+        : `Working …${share > 0 ? ` ${percent(share, 0)}` : ''}`;
       await pause(TELL_AFTER);
     }
   }

@@ -23,7 +23,8 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   ...panels.map(({ node }) => node));
   const look = () => panels.forEach((panel) => panel.look());
   page.on('space', look);
-  page.on('settings', (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) => panel.clear()));
+  page.on('settings', (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) =>
+    panel.clear()));
   page.on('open', () => {
     look();
     revealAsked();
@@ -40,9 +41,12 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
 
   function makeView(view) {
     const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
-    const head = h('button', { type: 'button', class: 'panel-head line', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
-      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet small' }, view.gloss));
-    const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
+    const head = h('button', { type: 'button', class: 'panel-head line', 'aria-expanded': 'false',
+      'aria-controls': body.id, onclick: () => turn(!isOpen()) },
+      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title),
+        h('span', { class: 'gloss quiet small' }, view.gloss));
+    const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`,
+      'aria-label': view.title }, h('h2', {}, head), body);
     let panel = null;
     let mounted = null; // the panel whose script has drawn its parts
     let near = false;

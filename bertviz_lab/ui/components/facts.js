@@ -18,7 +18,8 @@ export default function facts(root, first, { label, empty } = {}) {
     list.hidden = items.length === 0;
     setText(note, body.note ?? body.message ?? (items.length ? '' : empty ?? ''));
     more.hidden = !body.more;
-    more.replaceChildren(h('summary', {}, body.more?.title ?? ''), ...(body.more?.lines ?? []).map((line) => h('p', {}, line)));
+    more.replaceChildren(h('summary', {}, body.more?.title ?? ''), ...(body.more?.lines ?? [])
+      .map((line) => h('p', {}, line)));
     note.dataset.tone = body.tone ?? 'plain';
     return show;
   }(first);

@@ -1,4 +1,5 @@
-// The leader's page and the screen: the server writes them; this keeps their numbers fresh and sends what the leader does.
+// The leader's page and the screen: the server writes them; this keeps their numbers fresh and sends what the leader
+// does.
 
 import { poll, posted } from 'lab/client/ask.js';
 import { setText } from 'lab/client/dom.js';

@@ -309,6 +309,8 @@ def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Callable[...,
     expect(cells).to_have_count(16)
     shown = cells.evaluate_all("nodes => nodes.map(node => [Number(node.dataset.layer), Number(node.dataset.head)])")
     assert [tuple(place) for place in shown] == order
+    top = cells.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().top)")
+    assert top[0] == top[1], "heads share a line"
     cells.nth(2).click()
     assert head_name(page) == f"Layer {order[2][0] + 1} of 4, head {order[2][1] + 1} of 4"
     page.keyboard.press("ArrowRight")

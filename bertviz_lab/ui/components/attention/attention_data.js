@@ -4,8 +4,8 @@ import { viridis } from 'lab/client/colors.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 
 /**
- * Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits, else 8, and
- * then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
+ * Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits, else
+ * 8, and then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
  */
 export function readAttention(payload) {
   const size = payload.tokens.length;
@@ -145,17 +145,22 @@ export const SCALES = {
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
   fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads',
     place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
-  head: { label: 'per head', says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
-    place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
+  head: { label: 'per head',
+    says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
+    place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4,
+      peak] },
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
 const SIGNED_SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale, brown negative, blue positive: makes small numbers visible',
-    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25, 1] },
+    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25,
+      1] },
   fixed: { label: 'linear', says: 'linear scale, brown negative, blue positive, the same for all heads',
     place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
-  head: { label: 'per head', says: 'linear scale to the largest number of each head: colors are not comparable between heads',
-    place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0, peak / 2, peak] },
+  head: { label: 'per head',
+    says: 'linear scale to the largest number of each head: colors are not comparable between heads',
+    place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0,
+      peak / 2, peak] },
 };
 export const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
 

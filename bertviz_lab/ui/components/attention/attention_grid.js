@@ -16,7 +16,8 @@ import { makeChart } from 'lab/components/charts/chart.js';
 const GONE = 'The server no longer keeps this computation: change the text, or reload the page.';
 const isIndex = (value) => Number.isInteger(value) && value >= 0;
 
-export default function attentionGrid(root, first, { label, events = {}, server, selection = NO_SELECTION, savePage } = {}) {
+export default function attentionGrid(root, first, { label, events = {}, server, selection = NO_SELECTION,
+  savePage } = {}) {
   const view = payloadView(root, label, 'Type a text to see which tokens each head attends to.', show);
   const START = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
     special: 'shown', order: '' };
@@ -27,12 +28,14 @@ export default function attentionGrid(root, first, { label, events = {}, server,
   let selected = null; // the token that is selected in all panels
 
   const MOST_ROLLED = 160; // tokens; a rollout grows with the cube of their number
-  const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads', rollout: 'attention rollout to this layer' };
+  const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads',
+    rollout: 'attention rollout to this layer' };
 
   // ---- furniture
   const title = h('p', { class: 'heading' });
   const note = h('p', { class: 'quiet small note' });
-  const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
+  const gridHost = h('div', { class: 'grid', role: 'grid',
+    'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
   const headName = h('p', { class: 'heading', role: 'status' });
   const mapHost = h('div', { class: 'map' });
   const linesHost = h('div', { class: 'links', hidden: true });
@@ -54,12 +57,16 @@ export default function attentionGrid(root, first, { label, events = {}, server,
   const scaleChoice = choices('Colours', Object.entries(SCALES).map(([name, scale]) => [name, scale.label, scale.says]),
     state.scale, (scale) => change({ scale }));
   const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this head as a heat map'],
-    ['lines', 'Single tokens', 'Lines from one token, or several, to all they attend to']], state.form, (form) => change({ form }));
-  const quarterChoice = choices('Which tokens attend to which', Object.entries(QUARTERS).map(([name, words]) => [name, words,
-    name === 'all' ? 'All tokens' : `Only attention from one sentence to one: ${words}`]), 'all', (quarter) => change({ quarter }));
+    ['lines', 'Single tokens', 'Lines from one token, or several, to all they attend to']], state.form,
+      (form) => change({ form }));
+  const quarterChoice = choices('Which tokens attend to which', Object.entries(QUARTERS)
+    .map(([name, words]) => [name, words,
+    name === 'all' ? 'All tokens' : `Only attention from one sentence to one: ${words}`]), 'all', (quarter) =>
+      change({ quarter }));
   const specialChoice = choices('Special tokens', [['shown', 'shown', 'As the model computes it'],
     ['hidden', 'hidden', 'Left out of the picture; the other weights are unchanged'],
-    ['renormalised', 'renormalised', 'Left out, and the rest of each row rescaled to sum to 1']], 'shown', (special) => change({ special }));
+    ['renormalised', 'renormalised', 'Left out, and the rest of each row rescaled to sum to 1']], 'shown', (special) =>
+      change({ special }));
   const togetherBox = select('Show', Object.entries(TOGETHER), (of) => change({ of }));
   const orderBox = select('Sort heads', [['', 'by layer']], (order) => change({ order }));
   const knobs = h('details', { class: 'knobs', 'data-noexport': '' }, h('summary', {}, 'Filters and aggregates'),
@@ -67,7 +74,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
 
   const windowed = () => state.of === 'head' || state.of === 'layer'; // of several layers, each has its own window
   const real = (number) => number * (data.unit ?? 1); // scores are sent in units of the largest
-  const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}` : `attention-${state.of}-${state.layer + 1}`);
+  const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}`
+    : `attention-${state.of}-${state.layer + 1}`);
   const caption = () => [data.title, headWords()].filter(Boolean).join(' · ');
   const scaleWords = () => `Colours: ${scalesOf(data)[state.scale].says}.`;
   const lens = () => ({ quarter: state.quarter, special: state.special });
@@ -77,19 +85,23 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     const local = data.windows?.[state.layer] ? ` (local attention, window ${data.windows[state.layer]})` : '';
     const layer = `layer ${state.layer + 1} of ${data.layers}${local}`;
     return { head: `${layer}, head ${state.head + 1} of ${data.heads}`, layer: `${layer}, average of its heads`,
-      all: `average of all ${data.layers * data.heads} heads`, rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
+      all: `average of all ${data.layers * data.heads} heads`,
+        rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
   }
 
   const saveGrid = saveButtons('the picture of all heads', {
-    PNG: () => savePng('attention-all-heads.png', pictureOf(gridHost, [data.title, scaleWords()].filter(Boolean).join(' · ')), 4) });
-  const pictureOfHead = () => (state.form === 'map' ? heatmap.picture(caption(), scaleWords()) : pictureOf(linesHost, caption()));
+    PNG: () => savePng('attention-all-heads.png', pictureOf(gridHost, [data.title, scaleWords()].filter(Boolean)
+      .join(' · ')), 4) });
+  const pictureOfHead = () => (state.form === 'map' ? heatmap.picture(caption(), scaleWords()) : pictureOf(linesHost,
+    caption()));
   const saveHead = saveButtons('this head', {
     PNG: () => savePng(`${headFile()}.png`, pictureOfHead()),
     SVG: () => saveSvg(`${headFile()}.svg`, pictureOfHead()),
     CSV: async () => {
       await fetchExact();
       saveCsv(`${headFile()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],
-        ...weightsTable().weights.flatMap((row, from) => row.map((weight, to) => [from, data.tokens[from], to, data.tokens[to], weight]))]);
+        ...weightsTable().weights.flatMap((row, from) => row.map((weight, to) => [from, data.tokens[from], to,
+          data.tokens[to], weight]))]);
     },
     JSON: async () => {
       await fetchExact();
@@ -101,8 +113,10 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     h('div', { class: 'bar' }, title, h('div', { class: 'push' }, scaleChoice.node)),
     knobs,
     h('div', { class: 'split' },
-      h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'All heads'), orderBox.node, saveGrid), gridHost, note, legend, guide),
-      h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost, readout, shareWords, pairHost, strongestHost)));
+      h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'All heads'), orderBox.node,
+        saveGrid), gridHost, note, legend, guide),
+      h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost,
+        readout, shareWords, pairHost, strongestHost)));
 
   /** A list to choose one of. */
   function select(name, options, onChange) {
@@ -118,7 +132,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     title.textContent = data.title || 'Attention';
     guide.textContent = data.guide;
     const missing = data.layers - data.stored.size;
-    setText(note, missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '');
+    setText(note, missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.`
+      : '');
     const remembered = server?.remembered?.() ?? {};
     restore(remembered);
     if (selected !== null) state.rows = [selected];
@@ -136,7 +151,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     specialChoice.inputs.get(state.special).checked = true;
     quarterChoice.node.hidden = !data.segments.includes(1);
     orderBox.node.hidden = !data.metrics;
-    setOptions(orderBox.box, [['', 'by layer'], ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
+    setOptions(orderBox.box, [['', 'by layer'], ...Object.entries(data.metrics ?? {})
+      .map(([name, metric]) => [name, metric.title])], state.order);
     const whole = data.stored.size === data.layers;
     const possible = Object.entries(TOGETHER).filter(([of]) => (of === 'head' || of === 'layer' || whole)
       && (of !== 'rollout' || (data.size <= MOST_ROLLED && !data.signed)));
@@ -195,7 +211,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     const scale = scalesOf(data)[state.scale];
     const top = peak();
     if (state.form === 'map') {
-      heatmap.show(data, { name: headWords(), weights: seen, peak: top, scale: state.scale }, state.rows[0], state.column);
+      heatmap.show(data, { name: headWords(), weights: seen, peak: top, scale: state.scale }, state.rows[0],
+        state.column);
     } else {
       links.show(data, seen, state.rows, (weight) => SCALES[state.scale].place(weight, top));
     }
@@ -203,15 +220,18 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     tell(state.rows[0], state.column);
     drawTop();
     const specials = [...new Set(data.tokens.filter((_, position) => data.special[position]))];
-    shareWords.textContent = data.signed || !specials.length ? '' : `Here ${percent(specialShare(data, all))} of all attention goes to ${specials.join(' and ')}`
-      + `${{ shown: '', hidden: ', which are hidden: rows no longer sum to 1', renormalised: ', which are left out: the rest of each row is rescaled to sum to 1' }[state.special]}.`;
+    shareWords.textContent = data.signed || !specials.length ? ''
+      : `Here ${percent(specialShare(data, all))} of all attention goes to ${specials.join(' and ')}`
+      + `${{ shown: '', hidden: ', which are hidden: rows no longer sum to 1',
+        renormalised: ', which are left out: the rest of each row is rescaled to sum to 1' }[state.special]}.`;
     showPair();
     if (!precise()) fetchExact();
   }
 
   function showPair() {
     const able = state.of === 'head' && data.number !== 'difference' && Boolean(server?.query_key && data.key);
-    pair.show(able ? { layer: state.layer, head: state.head, row: state.rows[0], column: state.column, tokens: data.tokens, key: data.key } : null);
+    pair.show(able ? { layer: state.layer, head: state.head, row: state.rows[0], column: state.column,
+      tokens: data.tokens, key: data.key } : null);
   }
 
   /** Hovering only reads; a click or an arrow key also chooses the row that the table and the lines are about. */
@@ -254,9 +274,11 @@ export default function attentionGrid(root, first, { label, events = {}, server,
 
   function tell(row, column) {
     const weight = seen[row * data.size + column];
-    const pairWords = ['from ', h('b', {}, data.tokens[row]), ` (${row}) to `, h('b', {}, data.tokens[column]), ` (${column}): `];
+    const pairWords = ['from ', h('b', {}, data.tokens[row]), ` (${row}) to `, h('b', {}, data.tokens[column]),
+      ` (${column}): `];
     if (Number.isNaN(weight)) {
-      readout.replaceChildren(...pairWords, Math.abs(row - column) > reachOf(data, state.layer) ? 'outside the window of local attention' : 'hidden');
+      readout.replaceChildren(...pairWords, Math.abs(row - column) > reachOf(data, state.layer)
+        ? 'outside the window of local attention' : 'hidden');
       return;
     }
     const sign = data.signed && weight > 0 ? '+' : '';
@@ -273,7 +295,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
 
   function drawTop() {
     const { rows } = state;
-    const verb = { weight: 'attend most to', difference: 'change most towards', score: 'score furthest from 0 with' }[data.number];
+    const verb = { weight: 'attend most to', difference: 'change most towards',
+      score: 'score furthest from 0 with' }[data.number];
     const caption = h('span', { class: 'heading' }, ...(rows.length > 1 ? [`${rows.length} tokens together ${verb}`]
       : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`]));
     strongestHost.replaceChildren(makeTable(['token', 'position', data.number],
@@ -285,8 +308,10 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     const stops = rampOf(data).filter((_, index) => index % 17 === 0).map((rgb) => `rgb(${rgb})`);
     legendBar.style.background = `linear-gradient(to right, ${stops})`;
     legendTicks.replaceChildren(...scale.ticks(top).map((tick) => h('span', {
-      style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(real(tick).toPrecision(2)).toString())));
-    legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the selected head.' : '')
+      style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` },
+        Number(real(tick).toPrecision(2)).toString())));
+    legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the selected head.'
+      : '')
       + (state.order ? ` Sorted by ${data.metrics[state.order].title}: ${data.metrics[state.order].says}.` : '');
   }
 
@@ -345,8 +370,10 @@ export default function attentionGrid(root, first, { label, events = {}, server,
       return Number.isNaN(weight) ? null : Number(real(weight).toFixed(5));
     }));
     const sum = !(isPlain(lens()) || state.special === 'renormalised') ? '' : '; each row sums to 1';
-    const meaning = `weights[from][to]${{ weight: sum, difference: ', the second minus the first', score: ': attention scores' }[data.number]}`;
-    return { title: data.title, shows: headWords(), layer: state.layer + 1, head: state.of === 'head' ? state.head + 1 : null,
+    const meaning = `weights[from][to]${{ weight: sum, difference: ', the second minus the first',
+      score: ': attention scores' }[data.number]}`;
+    return { title: data.title, shows: headWords(), layer: state.layer + 1, head: state.of === 'head' ? state.head + 1
+      : null,
       ...lens(), tokens: data.tokens, segment_ids: data.segments, meaning, precise: precise(), weights };
   }
 
@@ -358,12 +385,15 @@ export default function attentionGrid(root, first, { label, events = {}, server,
 
   /** Take over what was chosen before; it may come from an address, so only what is known is taken. */
   function restore(chosen) {
-    const known = { scale: SCALES, form: { map: 1, lines: 1 }, quarter: QUARTERS, of: TOGETHER, order: data.metrics ?? {},
+    const known = { scale: SCALES, form: { map: 1, lines: 1 }, quarter: QUARTERS, of: TOGETHER, order: data.metrics
+      ?? {},
       special: { shown: 1, hidden: 1, renormalised: 1 } };
-    for (const [name, values] of Object.entries(known)) if (Object.hasOwn(values, chosen[name])) state[name] = chosen[name];
+    for (const [name, values] of Object.entries(known)) if (Object.hasOwn(values,
+      chosen[name])) state[name] = chosen[name];
     for (const name of ['layer', 'head', 'column']) if (isIndex(chosen[name])) state[name] = chosen[name];
     if (Array.isArray(chosen.rows) && chosen.rows.length && chosen.rows.every(isIndex)) state.rows = chosen.rows;
-    for (const [choice, value] of [[scaleChoice, state.scale], [formChoice, state.form], [quarterChoice, state.quarter], [specialChoice, state.special]]) {
+    for (const [choice, value] of [[scaleChoice, state.scale], [formChoice, state.form], [quarterChoice, state.quarter],
+      [specialChoice, state.special]]) {
       choice.inputs.get(value).checked = true;
     }
     knobs.open ||= state.quarter !== 'all' || state.special !== 'shown' || state.of !== 'head';
@@ -380,7 +410,8 @@ export default function attentionGrid(root, first, { label, events = {}, server,
 function makePair(host, ask) {
   const words = h('p', {});
   const plot = h('div');
-  const details = h('details', { 'data-noexport': '' }, h('summary', {}, 'Why this weight? The query-key product, dimension by dimension'), words, plot);
+  const details = h('details', { 'data-noexport': '' },
+    h('summary', {}, 'Why this weight? The query-key product, dimension by dimension'), words, plot);
   const chart = makeChart(plot);
   host.append(details);
   let wanted = null;

@@ -209,14 +209,16 @@ export function makeHeatmap(host, onMove) {
       const cell = Math.max(8, Math.min(26, 900 / data.size));
       const [label, side] = [130, cell * data.size];
       paintWeights(tiny, data, weights, scale, peak);
-      const text = (words, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
+      const text = (words, attributes) =>
+        svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
         'dominant-baseline': 'central', fill: plainPaint(pageColor('--lab-text')), ...attributes }, forXml(words));
       const middle = (index) => label + (index + 0.5) * cell;
       return svg('svg', { width: label + side + 10, height: label + side + 10 },
         svg('rect', { width: '100%', height: '100%', fill: plainPaint(pageColor('--lab-page')) }),
         text(caption, { x: 8, y: 14, 'font-size': 12 }),
         text(scaleWords, { x: 8, y: 32, 'font-size': 11 }),
-        svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),
+        svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated',
+          href: tiny.toDataURL() }),
         ...data.tokens.flatMap((token, index) => [
           text(token, { x: label - 6, y: middle(index), 'text-anchor': 'end' }),
           text(token, { transform: `translate(${middle(index)} ${label - 6}) rotate(-90)` })]));

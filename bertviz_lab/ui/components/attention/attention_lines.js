@@ -9,14 +9,16 @@ export function makeLines(host, onPick) {
   const right = h('div', { class: 'side to', 'aria-hidden': 'true' });
   const drawing = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   const frame = h('div', { class: 'frame' }, left, drawing, right);
-  host.append(h('div', { class: 'ends quiet', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')), frame);
+  host.append(h('div', { class: 'ends quiet', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')),
+    frame);
   const ROW = 24; // pixels, as in the style sheet
   let data = null;
   let names = '';
   let current = 0; // where the keyboard is
 
   function build() {
-    const item = (token, index, role) => h('div', { class: `item mono small seg-${segmentLetter(data.segments[index])}`, role,
+    const item = (token, index, role) => h('div', { class: `item mono small seg-${segmentLetter(data.segments[index])}`,
+      role,
       'data-index': index, title: token }, h('span', { class: 'cut' }, token));
     left.replaceChildren(...data.tokens.map((token, index) => item(token, index, 'option')));
     right.replaceChildren(...data.tokens.map((token, index) => item(token, index, null)));
@@ -52,7 +54,8 @@ export function makeLines(host, onPick) {
     sums.forEach((sum, column) => {
       const strength = Math.min(1, place(Math.abs(sum) / rows.length));
       right.children[column].style.setProperty('--share', `${(55 * strength).toFixed(1)}%`);
-      right.children[column].title = `${data.tokens[column]}: ${(sum * (data.unit ?? 1)).toFixed(4)}${rows.length > 1 ? ' in sum' : ''}`;
+      right.children[column].title = `${data.tokens[column]}: ${(sum * (data.unit ?? 1)).toFixed(4)}${rows.length > 1
+        ? ' in sum' : ''}`;
     });
   }
 

@@ -17,6 +17,7 @@ export function makeOverview(host, onChoose, onWant) {
 
   function build() {
     cells = new Map();
+    host.style.setProperty('--heads', data.heads);
     host.classList.toggle('sorted', Boolean(look.order));
     if (look.order) {
       buildSorted();
@@ -27,7 +28,6 @@ export function makeOverview(host, onChoose, onWant) {
       h('span', { class: 'name', role: 'columnheader' }, String(head + 1)));
     const rows = [h('div', { role: 'row' }, corner, ...names)];
     for (let layer = 0; layer < data.layers; layer += 1) rows.push(buildRow(layer));
-    host.style.setProperty('--heads', data.heads);
     host.classList.toggle('many', data.heads > 6);
     host.replaceChildren(...rows);
   }
@@ -36,7 +36,8 @@ export function makeOverview(host, onChoose, onWant) {
     const name = h('span', { class: 'name side', role: 'rowheader' },
       h('span', { class: 'word' }, 'layer '), String(layer + 1));
     if (!data.stored.has(layer)) {
-      const ask = h('button', { type: 'button', class: 'ask plain', onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
+      const ask = h('button', { type: 'button', class: 'ask plain', onclick: () => onWant(layer) },
+        `Show layer ${layer + 1}`);
       return h('div', { role: 'row' }, name, h('span', { role: 'gridcell', class: 'wide' }, ask));
     }
     const heads = Array.from({ length: data.heads }, (_, head) => buildCell(layer, head));
@@ -45,7 +46,8 @@ export function makeOverview(host, onChoose, onWant) {
 
   function buildCell(layer, head, words = '') {
     const name = `layer ${layer + 1}, head ${head + 1}${words}`;
-    const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name, title: name,
+    const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name,
+      title: name,
       'data-layer': layer, 'data-head': head });
     cells.set(headId(layer, head), canvas);
     return canvas;
@@ -100,7 +102,9 @@ export function makeOverview(host, onChoose, onWant) {
     across: () => (look.order ? inFirstLine() : data.heads) });
 
   return {
-    /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same shape. */
+    /**
+     * Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same shape.
+     */
     show(newData, newLook) {
       data = newData;
       look = newLook;

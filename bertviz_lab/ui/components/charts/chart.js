@@ -7,10 +7,10 @@ import { decodeBase64, saveBlob, saveCsv, saveJson } from 'lab/client/saving.js'
 import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
 
 /**
- * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}. `onPick(pick)` is
- * told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with
- * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands over saved pictures instead of
- * the title, and `shapes()` gives what is drawn over them.
+ * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
+ * `onPick(pick)` is told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with
+ * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands
+ * over saved pictures instead of the title, and `shapes()` gives what is drawn over them.
  */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const heading = h('p', { class: 'heading' });
@@ -27,7 +27,8 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
     const address = await plot.image(format, payload.caption ?? payload.title, payload.shapes?.());
     // An address is not fetched: the page's content security policy allows its own server only.
     const content = address.slice(address.indexOf(',') + 1);
-    const [type, bytes] = format === 'png' ? ['image/png', decodeBase64(content)] : ['image/svg+xml', decodeURIComponent(content)];
+    const [type, bytes] = format === 'png' ? ['image/png', decodeBase64(content)] : ['image/svg+xml',
+      decodeURIComponent(content)];
     saveBlob(`${payload.file}.${format}`, new Blob([bytes], { type }));
   };
   const buttons = saveButtons('the picture', {
@@ -41,8 +42,10 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
 
   function show(body) {
     payload = body;
-    for (const [node, text] of [[heading, body.title], [sentence, body.sentence], [foot, body.note]]) setText(node, text);
-    legend.replaceChildren(...(body.keys ?? []).map(([name, paint]) => h('span', { class: 'key' }, h('i', { style: `background: ${paint}` }), h('span', {}, `${name} `, h('b')))));
+    for (const [node, text] of [[heading, body.title], [sentence, body.sentence], [foot, body.note]]) setText(node,
+      text);
+    legend.replaceChildren(...(body.keys ?? []).map(([name, paint]) => h('span', { class: 'key' },
+      h('i', { style: `background: ${paint}` }), h('span', {}, `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;
     scroller.classList.toggle('picks', Boolean(body.picks?.length));
     numbers.fill();
@@ -50,8 +53,10 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   }
 
   function readTable() {
-    const counts = payload.table.header.map((_, column) => payload.table.rows.every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
-    const write = (value, column) => (typeof value === 'number' ? (counts[column] ? whole : short)(value) : value ?? '');
+    const counts = payload.table.header.map((_, column) => payload.table.rows
+      .every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
+    const write = (value, column) => (typeof value === 'number' ? (counts[column] ? whole : short)(value) : value
+      ?? '');
     const cell = (value, row, column) => {
       const item = column ? itemAt(row, column - 1) : null;
       const text = write(column ? label(row, column - 1) ?? value : value, column);
@@ -67,7 +72,8 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   /** What a cell of the table stands for: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {
     if (!payload.picks?.length) return null;
-    const [pick, across] = payload.kind === 'matrix' ? [payload.picks[row]?.[column], payload.picks[0].length] : [payload.picks[column]?.[row], payload.picks.length];
+    const [pick, across] = payload.kind === 'matrix' ? [payload.picks[row]?.[column], payload.picks[0].length]
+      : [payload.picks[column]?.[row], payload.picks.length];
     return pick ? { number: row * across + column, pick } : null;
   }
 

@@ -1,4 +1,5 @@
-// The figure of a panel filled with the logs of one run or several: smoothed, thinned to what can be seen, with its marks.
+// The figure of a panel filled with the logs of one run or several: smoothed, thinned to what can be seen, with its
+// marks.
 
 import { h } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
@@ -10,7 +11,8 @@ const POINTS = 600; // of a trace: two for each of 300 columns, its lowest and i
 const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
   : value >= 1e3 ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 /** A value in words, by the unit of its panel. */
-const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1), perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),
+const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1),
+  perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),
   'tokens/s': (value) => `${compact(value)}/s`, nats: short, norm: short };
 export const written = (unit, value, digits) => (Number.isFinite(value) ? WRITE[unit](value, digits) : '–');
 
@@ -30,17 +32,20 @@ function smoothed(values, weight, parts) {
 }
 
 /**
- * A curve of any length as {x, y} of few points: of each column of the axis the lowest and the highest value, so that no
- * peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; parts are kept apart by a gap.
+ * A curve of any length as {x, y} of few points: of each column of the axis the lowest and the highest value, so that
+ * no peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; parts are kept apart by a
+ * gap.
  */
 function thinned(xs, ys, parts, share) {
   const picked = [];
   for (const [start, end] of parts) {
     let [column, low, high] = [null, 0, 0];
-    const flush = () => { if (column !== null) picked.push(...(low === high ? [low] : [Math.min(low, high), Math.max(low, high)])); };
+    const flush = () => { if (column !== null) picked.push(...(low === high ? [low] : [Math.min(low, high),
+      Math.max(low, high)])); };
     for (let index = start; index < end; index += 1) {
       const place = share(xs[index]);
-      if (!Number.isFinite(ys[index]) || !(place > -1 && place < 2)) continue; // beyond a zoomed axis, as far as one may drag it
+      // beyond a zoomed axis, as far as one may drag it
+      if (!Number.isFinite(ys[index]) || !(place > -1 && place < 2)) continue;
       const here = Math.floor((place * POINTS) / 2);
       if (here !== column) {
         flush();
@@ -57,14 +62,16 @@ function thinned(xs, ys, parts, share) {
 }
 
 /** The largest x of any log. */
-const endOf = (logs, field) => Math.max(1e-9, ...logs.map((log) => Math.max(log.newest(field) || 0, log.evals.at(-1)?.[field] ?? 0)));
+const endOf = (logs, field) =>
+  Math.max(1e-9, ...logs.map((log) => Math.max(log.newest(field) || 0, log.evals.at(-1)?.[field] ?? 0)));
 
 /** The unit of an x-axis that suits the longest of the logs: {size, label, tickformat, hover}. */
-const axisUnit = (logs, field, axes) => axes[field].findLast(({ size }) => endOf(logs, field) >= 3 * size) ?? axes[field][0];
+const axisUnit = (logs, field, axes) => axes[field].findLast(({ size }) => endOf(logs, field) >= 3 * size)
+  ?? axes[field][0];
 
 /**
- * The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the part of
- * the x-axis that a person has zoomed into since it last changed its kind, or null.
+ * The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
+ * part of the x-axis that a person has zoomed into since it last changed its kind, or null.
  */
 export function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
   const { data, layout } = panel.figure;
@@ -79,23 +86,28 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown = () => nu
   const share = (x) => (bend(x) - left) / (right - left || 1);
   const points = (trace) => {
     const { role, field, run } = trace.meta;
-    return role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled) : trainingPoints(logs[run], trace.meta, look, xs[run], share);
+    return role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled) : trainingPoints(logs[run],
+      trace.meta, look, xs[run], share);
   };
   // A compared run is named although it has no value yet.
   const named = (trace) => (trace.showlegend ? { ...trace, x: [NaN], y: [NaN] } : null);
   const stated = logs.flatMap((log) => baselinesOf(panel, log)); // of several runs only what is the same for all
   const baselines = stated.filter(({ name, value }, place) => stated.findIndex((other) => other.name === name) === place
     && stated.every((other) => other.name !== name || other.value === value));
-  const shapes = baselines.map(({ name, mark, value }) => marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
+  const shapes = baselines.map(({ name, mark, value }) => marked(marks[mark], { y0: value, y1: value },
+    `${name}: ${written(panel.unit, value)}`));
   const room = logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
-  const include = [...(layout.yaxis.autorangeoptions?.include ?? []), ...baselines.map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
+  const include = [...(layout.yaxis.autorangeoptions?.include ?? []), ...baselines
+    .map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
   return {
-    data: data.map((trace) => ({ trace, at: points(trace) })).map(({ trace, at }) => (at ? { ...trace, ...at } : named(trace))).filter(Boolean),
+    data: data.map((trace) => ({ trace, at: points(trace) }))
+      .map(({ trace, at }) => (at ? { ...trace, ...at } : named(trace))).filter(Boolean),
     layout: {
       ...layout,
       uirevision,
       shapes: logs.length === 1 ? [...shapes, ...marksOf(logs[0], look, marks, scaled)] : shapes,
-      xaxis: { ...layout.xaxis, type: look.logX ? 'log' : 'linear', tickformat: unit.tickformat, title: { ...layout.xaxis.title, text: unit.label },
+      xaxis: { ...layout.xaxis, type: look.logX ? 'log' : 'linear', tickformat: unit.tickformat,
+        title: { ...layout.xaxis.title, text: unit.label },
         unifiedhovertitle: { text: unit.hover } },
       yaxis: { ...layout.yaxis, ...(logY ? { type: 'log' } : {}), autorangeoptions: { include } },
     },
@@ -106,29 +118,40 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown = () => nu
 function heldOutPoints(log, field, axis, scaled) {
   const rows = log.evals.filter((row) => Number.isFinite(row[field]))
     .flatMap((row, place, all) => (place && row.trial !== all[place - 1].trial ? [null, row] : [row]));
-  return rows.length ? { x: rows.map((row) => (row ? scaled(row[axis] ?? xAt(log, row.step, axis)) : NaN)), y: rows.map((row) => row?.[field] ?? NaN) } : null;
+  return rows.length ? { x: rows.map((row) => (row ? scaled(row[axis] ?? xAt(log, row.step, axis)) : NaN)),
+    y: rows.map((row) => row?.[field] ?? NaN) } : null;
 }
 
-/** The values of a measure in training, thinned; null where there is none, or where only held-out ones are asked for. */
+/**
+ * The values of a measure in training, thinned; null where there is none, or where only held-out ones are asked for.
+ */
 function trainingPoints(log, { role, field, smooth }, look, xs, share) {
-  if (log.lastPlace(field) < 0 || (look.heldOutOnly && log.evals.some((row) => Number.isFinite(row[field])))) return null;
+  if (log.lastPlace(field) < 0 || (look.heldOutOnly && log.evals
+    .some((row) => Number.isFinite(row[field])))) return null;
   const parts = partsOf(log);
-  return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing, parts) : log.column(field), parts, share);
+  return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing, parts)
+    : log.column(field), parts, share);
 }
 
 /** The baselines that a run states for what is in a panel: [{name, field, mark, value}]. */
 export function baselinesOf(panel, log) {
   return panel.baselines.filter(({ field }) => !field || hasMeasure(log, field))
-    .map(({ key, ...line }) => ({ ...line, value: log.started?.baselines?.[key] })).filter(({ value }) => Number.isFinite(value));
+    .map(({ key, ...line }) => ({ ...line, value: log.started?.baselines?.[key] }))
+      .filter(({ value }) => Number.isFinite(value));
 }
 
 /** Where a step lies on an axis; evaluations of old logs have no tokens. */
-const xAt = (log, step, field) => log.columns[field][Math.max(0, log.columns.step.subarray(0, log.count).findLastIndex((other) => other <= step))] ?? 0;
+const xAt = (log, step, field) =>
+  log.columns[field][Math.max(0, log.columns.step.subarray(0, log.count).findLastIndex((other) => other <= step))] ?? 0;
 
 // Plotly reads a little HTML in its labels.
-const marked = (mark, place, text = '') => ({ ...mark, ...place, label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
+const marked = (mark, place, text = '') => ({ ...mark, ...place,
+  label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
 
-/** What happened on the way of a run: its causal-LM warm-up, which the caption names, and its trials, by name where there is room. */
+/**
+ * What happened on the way of a run: its causal-LM warm-up, which the caption names, and its trials, by name where
+ * there is room.
+ */
 function marksOf(log, look, marks, scaled) {
   const end = log.lastPlace('causal_loss');
   const warmUp = end < 0 ? [] : [marked(marks.warm_up, { x1: scaled(log.columns[look.axis][end]) })];
@@ -148,5 +171,6 @@ export function smoothingSlider(look, onChange) {
     shown.textContent = input.value;
     onChange();
   } });
-  return h('label', { class: 'slider tick', title: 'Exponential moving average: the weight of what came before' }, 'Smoothing', input, shown);
+  return h('label', { class: 'slider tick', title: 'Exponential moving average: the weight of what came before' },
+    'Smoothing', input, shown);
 }

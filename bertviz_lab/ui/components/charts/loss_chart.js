@@ -36,10 +36,13 @@ export default function lossChart(root, first, { label, events = {}, server } = 
   const spoken = h('p', { class: 'hush', role: 'status' });
   const main = h('div', { class: 'panels tiles' });
   const folded = h('div', { class: 'panels tiles' });
-  const more = h('details', { class: 'more', ontoggle: () => turns.want() }, h('summary', { class: 'quiet' }, 'Perplexity, learning rate, gradient norm and throughput'), folded);
+  const more = h('details', { class: 'more', ontoggle: () => turns.want() }, h('summary', { class: 'quiet' },
+    'Perplexity, learning rate, gradient norm and throughput'), folded);
   const knobs = h('div', { class: 'bar knobs' },
-    choices('X-axis', [['step', 'step'], ['seconds', 'time'], ['tokens', 'tokens seen']], look.axis, (axis) => { look.axis = axis; turns.want(); }).node,
-    choices('Y-axis', [['linear', 'linear', 'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'linear',
+    choices('X-axis', [['step', 'step'], ['seconds', 'time'], ['tokens', 'tokens seen']], look.axis,
+      (axis) => { look.axis = axis; turns.want(); }).node,
+    choices('Y-axis', [['linear', 'linear', 'Linear vertical axis, from 0'],
+      ['log', 'log', 'Logarithmic vertical axis']], 'linear',
       (kind) => { look.logY = kind === 'log'; turns.want(); }).node,
     smoothingSlider(look, () => turns.want()),
     saveDrawing('the curves', () => 'training', {
@@ -48,7 +51,8 @@ export default function lossChart(root, first, { label, events = {}, server } = 
       body: () => ({ started: log.started, finished: log.finished, rows: entriesOf(log) }),
     }));
   const legend = h('p', { class: 'quiet small legend' });
-  const why = h('p', { class: 'quiet small why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
+  const why = h('p', { class: 'quiet small why' },
+    'Shaded: causal-LM warm-up. The model first predicts each next token from those '
     + 'before it: there every token gives a training signal, in MLM only the masked ones do. A few batches are masked '
     + 'even then. Held-out examples have full length throughout; those of training may be shorter at first.');
   const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
@@ -67,12 +71,15 @@ export default function lossChart(root, first, { label, events = {}, server } = 
         const host = h('div', { class: 'curves' });
         const values = h('span', { class: 'now line small' });
         const node = h('div', { class: 'panel', 'data-panel': panel.id },
-          h('div', { class: 'panel-head line' }, h('p', { class: 'heading', title: panel.about }, panel.title), values), host);
+          h('div', { class: 'panel-head line' }, h('p', { class: 'heading', title: panel.about }, panel.title), values),
+            host);
         const box = { host, values, node };
         box.plot = makePlot(host, () => {}, {
           plotly_relayout: () => turns.want(),
-          plotly_hover: ({ event, xvals }) => event instanceof Event && others(box).forEach(({ plot }) => plot.pointAt(xvals[0])),
-          plotly_unhover: ({ event }) => event instanceof Event && others(box).forEach(({ plot }) => plot.pointAt(null)),
+          plotly_hover: ({ event, xvals }) => event instanceof Event && others(box).forEach(({ plot }) =>
+            plot.pointAt(xvals[0])),
+          plotly_unhover: ({ event }) => event instanceof Event && others(box).forEach(({ plot }) =>
+            plot.pointAt(null)),
         });
         return box;
       });
@@ -86,21 +93,26 @@ export default function lossChart(root, first, { label, events = {}, server } = 
     });
   }
 
-  const others = (box) => boxes.filter((other) => other !== box && other.host.clientWidth && (more.open || !other.panel.folded));
+  const others = (box) => boxes.filter((other) => other !== box && other.host.clientWidth
+    && (more.open || !other.panel.folded));
 
   function drawPanel({ panel, host, values, plot }) {
     if (!host.clientWidth || (panel.folded && !more.open)) return undefined;
     const words = currentSeries(log, panel).map(({ field, name, colour: paint }) => {
       const [trained, held] = [log.newest(field), log.evals.at(-1)?.[field]];
-      return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : Number.isFinite(trained) ? trained : held) };
+      return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : Number.isFinite(trained)
+        ? trained : held) };
     });
     values.hidden = Boolean(payload.result); // which says it for more text than these
-    values.replaceChildren(...words.map(({ name, paint, text }) => h('span', { style: `color: ${paint}` }, words.length > 1 ? `${name} ${text}` : text)));
-    const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`).join(', ');
+    values.replaceChildren(...words.map(({ name, paint, text }) => h('span', { style: `color: ${paint}` },
+      words.length > 1 ? `${name} ${text}` : text)));
+    const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`)
+      .join(', ');
     const end = log.lastPlace('causal_loss');
     const warmUp = end < 0 ? '' : ` Up to step ${whole(log.columns.step[end])} is causal-LM warm-up.`;
     return plot.show(curveFigure(panel, [log], look, payload, plot.shown), `${panel.title}, ${panel.about}. Now: ${
-      words.map(({ name, text }) => `${name} ${text}`).join(', ')}.${baselines ? ` Baselines: ${baselines}.` : ''}${warmUp} The numbers are in the data table below.`);
+      words.map(({ name, text }) => `${name} ${text}`).join(', ')}.${baselines ? ` Baselines: ${baselines}.`
+        : ''}${warmUp} The numbers are in the data table below.`);
   }
 
   // ---- following a run
@@ -160,14 +172,18 @@ export default function lossChart(root, first, { label, events = {}, server } = 
       fill.style.width = `${100 * share}%`;
     }
     const sentences = log.started?.notes ?? [];
-    if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences.map((note) => h('li', {}, note)));
+    if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences
+      .map((note) => h('li', {}, note)));
     curves.hidden = log.count === 0 && log.evals.length === 0;
     why.hidden = log.lastPlace('causal_loss') < 0;
     trialList.hidden = !severalTrials(log);
-    if (!trialList.hidden) trialList.lastChild.replaceChildren(...trialWords(log, scorePanel(panels)).map((words) => h('li', {}, words)));
+    if (!trialList.hidden) trialList.lastChild.replaceChildren(...trialWords(log, scorePanel(panels))
+      .map((words) => h('li', {}, words)));
     const read = scorePanel(panels) ? 'examples' : 'text';
-    legend.textContent = [`Lines: training ${read}, smoothed; faint: not smoothed`, `circles: held-out ${read}`, 'dashed: baselines',
-      ...(why.hidden ? [] : ['shaded: next token (causal-LM warm-up)']), ...(trialList.hidden ? [] : ['upright: a new trial begins'])].join('; ').concat('.');
+    legend.textContent = [`Lines: training ${read}, smoothed; faint: not smoothed`, `circles: held-out ${read}`,
+      'dashed: baselines',
+      ...(why.hidden ? [] : ['shaded: next token (causal-LM warm-up)']),
+        ...(trialList.hidden ? [] : ['upright: a new trial begins'])].join('; ').concat('.');
     numbers.fill();
     turns.want();
     speak();
@@ -178,7 +194,8 @@ export default function lossChart(root, first, { label, events = {}, server } = 
     if (spoken.dataset.status === status && performance.now() - saidAt < 15000) return;
     saidAt = performance.now();
     spoken.dataset.status = status;
-    spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log, panels)}` : `${stage.textContent}. ${detail.textContent}`;
+    spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log, panels)}`
+      : `${stage.textContent}. ${detail.textContent}`;
   }
 
   return view.start(first);

@@ -64,9 +64,11 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     if (mine !== figure) return;
     const { data, layout } = inColours(figure);
     layout.font.family = getComputedStyle(host).fontFamily;
-    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
+    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false,
+      modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
-    await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
+    await withoutBase(() => library.react(host, data,
+      { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
     drawn = mine;
     if (!first) return;
     host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
@@ -83,30 +85,35 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     show(next, description) {
       figure = next;
       host.style.minHeight = `${next.layout.height ?? 320}px`; // nothing jumps when it comes
-      host.setAttribute('role', next.layout.dragmode ? 'group' : 'img'); // an image holds no buttons, such as those to zoom
+      // an image holds no buttons, such as those to zoom
+      host.setAttribute('role', next.layout.dragmode ? 'group' : 'img');
       host.setAttribute('aria-label', description);
       return draw();
     },
     /** What comes next is about something else: its axes begin anew. */
     forget() { subject += 1; },
     /** The part of the x-axis that a person has zoomed into while a figure had this revision; null for all of it. */
-    shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false ? host.layout.xaxis.range : null),
+    shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false
+      ? host.layout.xaxis.range : null),
     /** Show the values at x, as if it was pointed at; null for none. */
     pointAt: (x) => drawn && (x === null ? library.Fx.unhover(host, {}) : library.Fx.hover(host, { xval: x }, ['xy'])),
     async image(format, title, shapes = []) {
       library ??= await loadPlotly();
-      const { data, layout } = inColours({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
+      const { data, layout } = inColours({ ...figure,
+        layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
-      const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(pageColor('--lab-page')) } },
+      const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
+        margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
+      return library.toImage(
+        { data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(pageColor('--lab-page')) } },
         { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
 }
 
 /**
- * Draw several plots, one a frame: all at once they would hold up the page. `list()` gives what is to be drawn, `draw` draws
- * one of them. However often `want()` is called meanwhile, they are drawn once more.
+ * Draw several plots, one a frame: all at once they would hold up the page. `list()` gives what is to be drawn, `draw`
+ * draws one of them. However often `want()` is called meanwhile, they are drawn once more.
  */
 export function makeTurns(list, draw) {
   let [running, wanted] = [false, false];
@@ -137,7 +144,8 @@ export function makeDataTable(read) {
   function fill() {
     if (!node.open) return;
     const { header, rows, cell } = read();
-    place.replaceChildren(makeTable(header, rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
+    place.replaceChildren(makeTable(header,
+      rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
   }
   node.addEventListener('toggle', fill);
   return { node, fill };

@@ -22,7 +22,8 @@ export default function dataPreview(root, first, { label, events = {} } = {}) {
     sentence.textContent = body.sentence;
     const paired = body.kind === 'table' && body.columns.some((column) => column.role === 'b');
     const roles = ROLES[paired ? 'pair' : body.kind];
-    const buttons = body.kind === 'questions' ? [] : body.columns.map((column, place) => columnButton(column, place, roles));
+    const buttons = body.kind === 'questions' ? [] : body.columns.map((column, place) => columnButton(column, place,
+      roles));
     names.hidden = body.kind !== 'words' || buttons.length === 0;
     if (body.kind === 'words') {
       names.replaceChildren(...buttons);
@@ -31,18 +32,21 @@ export default function dataPreview(root, first, { label, events = {} } = {}) {
     rows.scrollTo(0, 0);
   }
 
-  const roleChip = (column, roles) => (roles[column.role] ? h('span', { class: `role small role-${column.role}` }, roles[column.role]) : null);
+  const roleChip = (column, roles) => (roles[column.role] ? h('span', { class: `role small role-${column.role}` },
+    roles[column.role]) : null);
 
   function columnButton(column, place, roles) {
     const used = roles[column.role] ? `used as ${roles[column.role]}` : 'not used';
-    return h('button', { type: 'button', class: 'column plain', 'aria-label': `${column.name}, ${used}. Choose what this column is.`,
+    return h('button', { type: 'button', class: 'column plain',
+      'aria-label': `${column.name}, ${used}. Choose what this column is.`,
       title: `${column.name}: ${used}. Click to choose what this column is.`,
       onclick: () => events.column_select?.({ column: place, name: column.name }) },
     h('span', { class: 'cut' }, column.name), roleChip(column, roles));
   }
 
   function drawTable({ kind, columns, rows: lines }, roles, buttons) {
-    const head = columns.map((column, place) => h('th', { scope: 'col', class: column.role ? `role-${column.role}` : '' },
+    const head = columns.map((column, place) => h('th', { scope: 'col', class: column.role ? `role-${column.role}`
+      : '' },
       buttons[place] ?? h('span', { class: `role small role-${column.role}` }, column.name)));
     const body = lines.map((line) => h('tr', {}, ...columns.map((column, place) => {
       const text = line[place] ?? '';
@@ -55,7 +59,8 @@ export default function dataPreview(root, first, { label, events = {} } = {}) {
   /** A sentence, each word over its label. */
   function drawSentence(pairs) {
     return h('p', { class: 'words', dir: 'auto' }, ...pairs.flatMap(([word, tag]) => [
-      h('span', { class: tag === 'O' ? 'word' : 'word tagged tinted' }, h('span', {}, word), h('span', { class: 'tag' }, tag)), ' ']));
+      h('span', { class: tag === 'O' ? 'word' : 'word tagged tinted' }, h('span', {}, word),
+        h('span', { class: 'tag' }, tag)), ' ']));
   }
 
   events.opened?.(); // its form has come into sight for the first time: what it is about is read now

@@ -55,19 +55,24 @@ export default function exampleList(root, first, { label, events = {}, savePage 
   // ---- one example
 
   function drawItem(item, place) {
-    const facts = item.facts.map(([name, value]) => h('span', { class: 'named' }, h('span', { class: 'quiet' }, name && `${name} `),
+    const facts = item.facts.map(([name, value]) => h('span', { class: 'named' }, h('span', { class: 'quiet' },
+      name && `${name} `),
       h(name ? 'b' : 'span', { dir: 'auto' }, value)));
     return h('div', { class: 'item', role: 'option', tabindex: '-1', 'data-place': place,
-      'aria-selected': String(item.index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
+      'aria-selected': String(item.index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place
+        + 1 },
     h('p', { class: 'verdict line' }, typeof item.right === 'boolean' ? sign(item.right) : null, ...facts,
       Number.isFinite(item.probability) ? bar(item.probability) : null),
-    ...(item.texts ?? []).map((text, at) => h('p', { class: at ? 'text two-lines second' : 'text two-lines', dir: 'auto' }, text)),
-    item.words ? h('p', { class: 'words', dir: 'auto' }, ...item.words.flatMap((word) => [drawWord(...word), ' '])) : null,
+    ...(item.texts ?? []).map((text, at) => h('p', { class: at ? 'text two-lines second' : 'text two-lines',
+      dir: 'auto' }, text)),
+    item.words ? h('p', { class: 'words', dir: 'auto' }, ...item.words.flatMap((word) => [drawWord(...word), ' ']))
+      : null,
     item.detail ? h('p', { class: 'quiet small cut', dir: 'auto' }, item.detail) : null);
   }
 
   /** Right or wrong, as a sign that needs no color. */
-  const sign = (right) => h('span', { class: right ? 'sign right' : 'sign wrong', role: 'img', 'aria-label': right ? 'correct:' : 'wrong:' },
+  const sign = (right) => h('span', { class: right ? 'sign right' : 'sign wrong', role: 'img', 'aria-label': right
+    ? 'correct:' : 'wrong:' },
     right ? '✓' : '✗');
 
   const bar = (share) => h('span', { class: 'sure' }, h('span', { class: 'track', 'aria-hidden': 'true' },
@@ -77,9 +82,11 @@ export default function exampleList(root, first, { label, events = {}, savePage 
   function drawWord(word, truth, predicted) {
     const tag = (text) => h('span', { class: 'tag' }, text);
     if (truth !== predicted) {
-      return h('span', { class: 'word wrong tinted' }, h('span', { class: 'said' }, word), ' ', tag(`${predicted}, not ${truth}`));
+      return h('span', { class: 'word wrong tinted' }, h('span', { class: 'said' }, word), ' ',
+        tag(`${predicted}, not ${truth}`));
     }
-    return truth === 'O' ? h('span', { class: 'word' }, word) : h('span', { class: 'word tagged tinted' }, word, ' ', tag(truth));
+    return truth === 'O' ? h('span', { class: 'word' }, word) : h('span', { class: 'word tagged tinted' }, word, ' ',
+      tag(truth));
   }
 
   // ---- choosing

@@ -4,7 +4,8 @@ import { h, payloadView } from 'lab/client/dom.js';
 import { percent } from 'lab/client/format.js';
 
 export default function healthCards(root, first, { label, events = {} } = {}) {
-  const view = payloadView(root, label, 'Choose a corpus above: its statistics are reported here before anything is trained.', show);
+  const view = payloadView(root, label,
+    'Choose a corpus above: its statistics are reported here before anything is trained.', show);
   const verdict = h('p', { class: 'verdict' });
   const cards = h('dl', { class: 'cards tiles' });
   const warnings = h('ul', { class: 'warnings' });
@@ -17,8 +18,10 @@ export default function healthCards(root, first, { label, events = {} } = {}) {
   function show(body) {
     verdict.replaceChildren(h('b', {}, body.name), ` ${body.verdict}`);
     cards.replaceChildren(...body.cards.map(([name, value, about]) => h('div', { class: 'card', title: about },
-      h('dt', { class: 'quiet small' }, name), h('dd', {}, value), about ? h('dd', { class: 'quiet about' }, about) : null)));
-    warnings.replaceChildren(...body.warnings.map((text) => h('li', { class: 'callout' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
+      h('dt', { class: 'quiet small' }, name), h('dd', {}, value), about ? h('dd', { class: 'quiet about' }, about)
+        : null)));
+    warnings.replaceChildren(...body.warnings
+      .map((text) => h('li', { class: 'callout' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
       h('span', { class: 'grow' }, text))));
     warnings.hidden = body.warnings.length === 0;
     frequent.replaceChildren(...body.frequent.map(([token, share]) => h('li', {}, h('span', { class: 'mono' }, token),

@@ -39,7 +39,8 @@ export default function recipeCards(root, first, { label, events = {}, server } 
   const runs = () => [payload.whole, ...cards.map((card) => card.run)].filter(Boolean);
 
   function refresh() {
-    wholeState.textContent = payload.whole ? progressWords(states[payload.whole]) : `trains first: ${plural(payload.steps, 'step')} on Tiny Town, as does each ablation.`;
+    wholeState.textContent = payload.whole ? progressWords(states[payload.whole])
+      : `trains first: ${plural(payload.steps, 'step')} on Tiny Town, as does each ablation.`;
     tell();
   }
 
@@ -49,10 +50,12 @@ export default function recipeCards(root, first, { label, events = {}, server } 
     const ticked = cards.filter((card) => card.box.checked && !card.box.hidden);
     const first = !payload.whole || ['stopped', 'failed', 'missing'].includes(states[payload.whole]?.status);
     const count = ticked.length + (first ? 1 : 0);
-    start.textContent = ticked.length ? `Train ${first ? 'the full recipe and ' : ''}${plural(ticked.length, 'ablation')}` : 'Run ablation study';
+    start.textContent = ticked.length
+      ? `Train ${first ? 'the full recipe and ' : ''}${plural(ticked.length, 'ablation')}` : 'Run ablation study';
     start.disabled = ticked.length === 0;
     start.hidden = payload.training === false; // whoever runs the page has turned it off
-    start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}` : 'Select an ablation first';
+    start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}`
+      : 'Select an ablation first';
     all.hidden = cards.every((card) => card.box.checked || card.box.hidden);
     compare.hidden = runs().length < 2;
   }
@@ -105,13 +108,14 @@ function progressWords(run) {
   if (run.status === 'training') return `Training: step ${whole(run.step)} of ${whole(run.total_steps)}`;
   const words = { waiting: `Queued. ${run.message ?? ''}`, starting: 'Starting', preparing: 'Reading the stories',
     finished: 'Trained', stopped: `Stopped at step ${whole(run.step ?? 0)}: tick it to resume`,
-    failed: `${run.message || 'It failed.'} Tick it to try again.`, missing: 'This run is no longer here: tick it to train it again.' };
+    failed: `${run.message || 'It failed.'} Tick it to try again.`,
+      missing: 'This run is no longer here: tick it to train it again.' };
   return (words[run.status] ?? run.status).trim();
 }
 
 /**
- * A card; `onChange()` is called when it is ticked, `onReveal(card)` when its outcome is asked for. `update(run, whole)`
- * shows how far its run and that of the whole recipe are.
+ * A card; `onChange()` is called when it is ticked, `onReveal(card)` when its outcome is asked for. `update(run,
+ * whole)` shows how far its run and that of the whole recipe are.
  */
 function makeCard(body, set, predictions, onChange, onReveal) {
   const key = `bertviz-lab-predicted ${set} ${body.name}`;
@@ -130,12 +134,14 @@ function makeCard(body, set, predictions, onChange, onReveal) {
       remember(key, { ...card.predicted, revealed: card.revealed });
       refresh();
     }));
-  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet small' }, 'Your prediction, compared with the full recipe:'),
+  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet small' },
+    'Your prediction, compared with the full recipe:'),
     ...asked.map((group) => group.node));
   const node = h('section', { class: 'card', 'data-name': body.name },
     h('label', { class: 'tick' }, box, h('b', {}, body.title)), h('p', { class: 'about' }, body.about),
     state, bar, predict, h('div', { class: 'line' }, reveal, hint), outcome);
-  const card = { ...body, node, box, predicted: { ...kept }, revealed: Boolean(kept.revealed), status: '', revealable: false };
+  const card = { ...body, node, box, predicted: { ...kept }, revealed: Boolean(kept.revealed), status: '',
+    revealable: false };
   delete card.predicted.revealed;
   let ended = false;
 
@@ -147,7 +153,8 @@ function makeCard(body, set, predictions, onChange, onReveal) {
     card.revealable = ended && (open.length === 0 || card.revealed);
     reveal.disabled = !card.revealable;
     reveal.hidden = !card.run || card.revealed;
-    hint.textContent = reveal.hidden ? '' : open.length ? 'Make a prediction first.' : ended ? '' : 'Available when both runs have ended.';
+    hint.textContent = reveal.hidden ? '' : open.length ? 'Make a prediction first.' : ended ? ''
+      : 'Available when both runs have ended.';
   }
 
   card.update = (run, whole) => {

@@ -32,21 +32,25 @@ export default function runCompare(root, first, { label, events = {}, server } =
   };
   const logX = tick('log x-axis', false, (on) => { [look.logX, touched] = [on, true]; });
   const knobs = h('div', { class: 'bar', 'data-noexport': '' }, h('label', { class: 'tick' }, 'Metric', metric),
-    choices('X-axis', [['step', 'steps'], ['tokens', 'tokens'], ['seconds', 'time']], look.axis, (axis) => { look.axis = axis; turns.want(); }).node,
+    choices('X-axis', [['step', 'steps'], ['tokens', 'tokens'], ['seconds', 'time']], look.axis,
+      (axis) => { look.axis = axis; turns.want(); }).node,
     logX.node, tick('log y-axis', false, (on) => { look.logY = on; }).node,
     tick('training curves', true, (on) => { look.heldOutOnly = !on; }).node, smoothingSlider(look, () => turns.want()));
   const numbers = makeDataTable(() => tableOf(entries(NEWEST), payload.panels));
   numbers.node.setAttribute('data-noexport', '');
-  const pictures = (what, part, rows, name) => saveDrawing(what, () => name, { picture: () => pictureOf(part), rows, body: rows });
+  const pictures = (what, part, rows, name) => saveDrawing(what, () => name, { picture: () => pictureOf(part), rows,
+    body: rows });
   const heading = (text, buttons) => h('div', { class: 'bar' }, h('p', { class: 'heading' }, text), buttons);
-  curvesPart.append(heading('Curves', pictures('the curves', curvesPart, () => rowsOf(entries()), 'curves')), knobs, empty, host,
+  curvesPart.append(heading('Curves', pictures('the curves', curvesPart, () => rowsOf(entries()), 'curves')), knobs,
+    empty, host,
     h('p', { class: 'quiet small' }, 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
   tablePart.prepend(heading('The runs', pictures('the table', tablePart, table.rows, 'runs')));
   view.content.append(curvesPart, tablePart);
   const turns = makeTurns(() => (panel ? [panel] : []), draw);
   new ResizeObserver(() => turns.want()).observe(curvesPart);
 
-  const entries = (most) => runs.flatMap((run) => entriesOf(run.log, most).map((entry) => ({ run: run.name, ...entry })));
+  const entries = (most) => runs.flatMap((run) => entriesOf(run.log, most)
+    .map((entry) => ({ run: run.name, ...entry })));
 
   function show(body) {
     payload = body;
@@ -84,11 +88,13 @@ export default function runCompare(root, first, { label, events = {}, server } =
     const [{ field }] = panel.series;
     host.hidden = !logs.some((log) => hasMeasure(log, field));
     const running = runs.some((run) => ACTIVE.includes(run.status));
-    setText(empty, host.hidden && (running ? 'The first evaluation comes soon after training begins.' : 'None of these runs has this metric.'));
+    setText(empty, host.hidden && (running ? 'The first evaluation comes soon after training begins.'
+      : 'None of these runs has this metric.'));
     if (!host.clientWidth) return undefined;
     const newest = ({ log }) => log.evals.findLast((row) => Number.isFinite(row[field]))?.[field] ?? log.newest(field);
     return plot.show(curveFigure(panel, logs, look, payload, plot.shown), `${panel.title}, ${panel.about}. ${
-      runs.map((run) => `${run.name}: ${written(panel.unit, newest(run))}`).join('; ')}. The numbers are in the data table below.`);
+      runs.map((run) => `${run.name}: ${written(panel.unit, newest(run))}`)
+        .join('; ')}. The numbers are in the data table below.`);
   }
 
   /** Ask for a run's new rows until it has ended or other runs are shown. */

@@ -20,7 +20,8 @@ export default function runStrip(root, first, { label, events = {} } = {}) {
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line',
     onclick: () => { closed = root.hidden = true; } }, '×');
   const fill = h('span', { class: 'fill' });
-  root.append(dot, name, words, place, curves, close, spoken, h('span', { class: 'track', 'aria-hidden': 'true' }, fill));
+  root.append(dot, name, words, place, curves, close, spoken, h('span', { class: 'track', 'aria-hidden': 'true' },
+    fill));
   root.hidden = true;
 
   let follower = 0;

@@ -11,7 +11,8 @@ function scoreRows(runs, panels) {
     ...panels.filter((panel) => panel.held_out).map(({ id, title, unit, better }) =>
       [title, runs.map(({ log }) => log.evals.at(-1)?.[id] ?? null), (value) => written(unit, value), better]),
     ['Parameters', runs.map(({ log }) => log.started?.parameters ?? null), whole, 0],
-    ['Steps done', last('step'), whole, 0], ['Tokens seen', last('tokens'), whole, 0], ['Training time', last('seconds'), duration, 0],
+    ['Steps done', last('step'), whole, 0], ['Tokens seen', last('tokens'), whole, 0],
+      ['Training time', last('seconds'), duration, 0],
   ];
   return rows.filter(([, values]) => values.some(Number.isFinite));
 }
@@ -26,7 +27,8 @@ function bestOf(values, sign) {
 /** A table of runs in `host`: `show(runs, payload)` renews it, `rows()` are its rows for a file. */
 export function makeRunTable(host) {
   const place = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' });
-  const note = h('p', { class: 'quiet small' }, 'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
+  const note = h('p', { class: 'quiet small' },
+    'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
   host.append(place, note);
   let rows = [];
   return {
@@ -36,7 +38,8 @@ export function makeRunTable(host) {
       const scored = scores.map(([name, values, write, sign]) => {
         const best = comparable ? bestOf(values, sign) : -1;
         return [name, ...values.map((value, at) => (at === best
-          ? h('b', {}, write(value), h('span', { class: 'hush' }, ' (best)')) : Number.isFinite(value) ? write(value) : '–'))];
+          ? h('b', {}, write(value), h('span', { class: 'hush' }, ' (best)')) : Number.isFinite(value) ? write(value)
+            : '–'))];
       });
       const title = settings.length ? 'Differing settings and held-out metrics'
         : runs.length > 1 ? 'Identical settings, as far as they are known' : 'Held-out metrics';
@@ -45,7 +48,8 @@ export function makeRunTable(host) {
       const differing = settings.map(([name, values]) => [name, ...values]);
       place.replaceChildren(makeTable(['', ...names], [...differing, ...scored, states], title));
       note.hidden = comparable || runs.length < 2;
-      rows = [['', ...runs.map((run) => run.name)], ...differing, ...scores.map(([name, values]) => [name, ...values]), states];
+      rows = [['', ...runs.map((run) => run.name)], ...differing, ...scores.map(([name, values]) => [name, ...values]),
+        states];
     },
     rows: () => rows,
   };

@@ -6,7 +6,8 @@ import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 
 export default function fillMaskBars(root, first, { label, events = {}, selection = NO_SELECTION, savePage } = {}) {
   const view = payloadView(root, label, 'Write a sentence with [MASK] in it, then press Predict.', show);
-  const sentence = h('div', { class: 'sentence', role: 'group', 'aria-label': 'The sentence; click a word to mask it' });
+  const sentence = h('div', { class: 'sentence', role: 'group',
+    'aria-label': 'The sentence; click a word to mask it' });
   const hint = h('p', { class: 'quiet small', 'data-noexport': '' },
     'Click a prediction to read it in the sentence. Click a word of the sentence to mask or unmask it.');
   const said = h('p', { class: 'hush', 'aria-live': 'polite' });
@@ -40,7 +41,8 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
       .some((other) => other.id === candidate.id))) filled = new Map();
     drawSentence();
     lists.replaceChildren(...body.masks.map(drawBlank));
-    if (!body.masks.length) lists.replaceChildren(h('p', { class: 'quiet' }, 'There is no masked token in this sentence.'));
+    if (!body.masks.length) lists.replaceChildren(h('p', { class: 'quiet' },
+      'There is no masked token in this sentence.'));
   }
 
   function drawSentence() {
@@ -64,7 +66,8 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
 
   /** The token that is selected in every panel is marked. */
   function markSelected() {
-    for (const node of sentence.querySelectorAll('[data-position]')) node.classList.toggle('selected', Number(node.dataset.position) === selected);
+    for (const node of sentence.querySelectorAll('[data-position]')) node.classList.toggle('selected',
+      Number(node.dataset.position) === selected);
   }
   selection.follow((position) => {
     selected = position;
@@ -96,8 +99,10 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
     const total = mask.candidates.reduce((sum, candidate) => sum + candidate.probability, 0);
     const rows = mask.candidates.map((candidate) => {
       const name = candidate.token.replace(/^[Ġ▁]/u, '') || candidate.token;
-      return barRow(h('span', { class: 'mono' }, name), candidate.probability, percent(candidate.probability), 'button', {
-        type: 'button', class: 'candidate', 'data-id': candidate.id, title: `token ${candidate.token}, id ${candidate.id}`,
+      return barRow(h('span', { class: 'mono' }, name), candidate.probability, percent(candidate.probability), 'button',
+        {
+        type: 'button', class: 'candidate', 'data-id': candidate.id,
+          title: `token ${candidate.token}, id ${candidate.id}`,
         'aria-pressed': String(filled.get(mask.position)?.id === candidate.id),
         'aria-label': `${name}, ${percent(candidate.probability)}`, onclick: () => choose(mask, candidate) });
     });
@@ -113,7 +118,8 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
   function askedWords({ asked }) {
     if (!asked) return null;
     const place = `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;
-    return h('p', { class: 'small asked' }, h('b', { class: 'mono' }, asked.token), ` has ${short(100 * asked.probability)}%: rank ${place}.`);
+    return h('p', { class: 'small asked' }, h('b', { class: 'mono' }, asked.token),
+      ` has ${short(100 * asked.probability)}%: rank ${place}.`);
   }
 
   function choose(mask, candidate) {

@@ -30,7 +30,8 @@ export default function markedText(root, first, { label, events = {}, savePage }
   view.content.append(h('div', { class: 'bar' }, heading, buttons), sentence, running, readout, legend, answers);
 
   /** By the first letter. "auto" would not do: it passes over what is marked. */
-  const directionOf = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text.match(/\p{L}/u)?.[0] ?? '') ? 'rtl' : 'ltr');
+  const directionOf = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text.match(/\p{L}/u)?.[0] ?? '')
+    ? 'rtl' : 'ltr');
   const textOf = ({ start, end }) => letters.slice(start, end).join('');
 
   function show(body) {
@@ -69,17 +70,21 @@ export default function markedText(root, first, { label, events = {}, savePage }
     });
     running.replaceChildren(...nodes, letters.slice(at).join(''));
     const used = types.filter((type) => marks.some((span) => span.label === type));
-    legend.replaceChildren(...used.map((type) => h('span', { class: 'key' }, h('i', { class: `kind-${types.indexOf(type) % 4}` }),
+    legend.replaceChildren(...used.map((type) => h('span', { class: 'key' },
+      h('i', { class: `kind-${types.indexOf(type) % 4}` }),
       `${type}: ${whole(marks.filter((span) => span.label === type).length)}`)));
     legend.hidden = used.length < 2;
-    running.setAttribute('aria-label', `Text, ${marks.length ? `${plural(marks.length, 'mark')}. Arrow keys go from mark to mark.` : 'nothing marked'}`);
-    readout.replaceChildren(h('span', { class: 'quiet' }, marks.length ? 'Point at a mark, or use the arrow keys, to read it.'
+    running.setAttribute('aria-label',
+      `Text, ${marks.length ? `${plural(marks.length, 'mark')}. Arrow keys go from mark to mark.` : 'nothing marked'}`);
+    readout.replaceChildren(h('span', { class: 'quiet' }, marks.length
+      ? 'Point at a mark, or use the arrow keys, to read it.'
       : payload.alternatives.length ? 'No answer is marked in the text.' : 'Nothing is marked in this text.'));
   }
 
   function drawMark(span, place) {
     // Isolated: the label must not turn with a text that is written from right to left.
-    return h('mark', { class: `kind-${types.indexOf(span.label) % 4}`, 'data-place': place }, h('bdi', { class: 'words' }, textOf(span)),
+    return h('mark', { class: `kind-${types.indexOf(span.label) % 4}`, 'data-place': place },
+      h('bdi', { class: 'words' }, textOf(span)),
       h('bdi', { class: 'type' }, ` ${span.label}`)); // a space, for those who hear it
   }
 
@@ -89,7 +94,8 @@ export default function markedText(root, first, { label, events = {}, savePage }
     running.querySelector(`[data-place="${place}"]`)?.classList.add('now');
     const span = marks[place];
     const sure = Number.isFinite(span.score) ? `, ${percent(span.score)}` : '';
-    readout.replaceChildren(h('b', { dir: 'auto' }, textOf(span)), `: ${span.label}${sure}. Characters ${whole(span.start)} to ${whole(span.end)}.`);
+    readout.replaceChildren(h('b', { dir: 'auto' }, textOf(span)),
+      `: ${span.label}${sure}. Characters ${whole(span.start)} to ${whole(span.end)}.`);
   }
 
   running.addEventListener('pointermove', (event) => {
@@ -111,19 +117,22 @@ export default function markedText(root, first, { label, events = {}, savePage }
   function drawAnswer(answer, place) {
     const name = answer.text || 'no answer in this text';
     return barRow(h('span', { class: answer.text ? null : 'quiet', dir: 'auto' }, name), answer.probability,
-      percent(answer.probability), 'button', { type: 'button', class: 'answer', 'aria-pressed': String(place === chosen),
+      percent(answer.probability), 'button', { type: 'button', class: 'answer',
+        'aria-pressed': String(place === chosen),
         'aria-label': `${name}, ${percent(answer.probability)}`, onclick: () => choose(place) });
   }
 
   function choose(place) {
     chosen = place;
-    answers.querySelectorAll('.answer').forEach((node, other) => node.setAttribute('aria-pressed', String(other === place)));
+    answers.querySelectorAll('.answer').forEach((node, other) => node.setAttribute('aria-pressed',
+      String(other === place)));
     drawText();
     const mark = marks.findIndex((span) => span.label === ANSWER && span.start === payload.alternatives[place].start);
     if (mark >= 0) {
       tell(mark);
       const node = running.querySelector('.now');
-      running.scrollTo({ top: node.offsetTop - running.offsetTop - running.clientHeight / 3 }); // the page itself stays where it is
+      // the page itself stays where it is
+      running.scrollTo({ top: node.offsetTop - running.offsetTop - running.clientHeight / 3 });
     }
     events.alternative_select?.({ index: place });
   }

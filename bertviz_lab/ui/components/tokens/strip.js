@@ -39,9 +39,9 @@ function breakLines(columns, widths, room) {
 }
 
 /**
- * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position), paint(column, position)},
- * the last one the style of a cell; the first row is made of buttons that arrow keys walk through. `describe(position)`
- * gives the nodes of the read-out under the strip.
+ * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position), paint(column,
+ * position)}, the last one the style of a cell; the first row is made of buttons that arrow keys walk through.
+ * `describe(position)` gives the nodes of the read-out under the strip.
  */
 export function makeStrip(host, rows, describe, selection, onSelect) {
   const lines = h('div', { class: 'lines' });
@@ -132,8 +132,10 @@ export function makeStrip(host, rows, describe, selection, onSelect) {
 
   function markSelected() {
     const shown = selection.linked ? selected : null;
-    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected', Number(cell.dataset.position) === shown);
-    buttons.forEach((button, position) => (position === shown ? button.setAttribute('aria-current', 'true') : button.removeAttribute('aria-current')));
+    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected',
+      Number(cell.dataset.position) === shown);
+    buttons.forEach((button, position) => (position === shown ? button.setAttribute('aria-current', 'true')
+      : button.removeAttribute('aria-current')));
   }
 
   return {

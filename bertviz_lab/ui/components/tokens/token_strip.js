@@ -46,7 +46,8 @@ export default function tokenStrip(root, first, { label, events = {}, selection 
     const share = row.peak > 0 ? Math.min(1, Math.abs(value) / row.peak) : 0;
     if (row.scale === 'bar') {
       const end = `${(100 * share).toFixed(1)}%`;
-      return `background: linear-gradient(to right, color-mix(in srgb, var(--lab-a) 30%, var(--lab-page)) ${end}, transparent ${end})`;
+      const paint = 'color-mix(in srgb, var(--lab-a) 30%, var(--lab-page))';
+      return `background: linear-gradient(to right, ${paint} ${end}, transparent ${end})`;
     }
     return shade(share, value < 0);
   }

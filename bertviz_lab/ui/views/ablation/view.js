@@ -10,22 +10,27 @@ export function mount(panel) {
   const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
     events: {
       train_request: train,
-      compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),
+      compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') },
+        show: 'compare' }),
     },
     server: {
       look: (runs) => panel.ask('progress', { runs }),
       reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
     } });
   const fields = {
-    steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }), { min: 20, step: 1, id: 'ablation-steps' }),
+    steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }),
+      { min: 20, step: 1, id: 'ablation-steps' }),
     seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
   };
   const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
 
   const part = panel.part([
-    h('p', { class: 'quiet' }, 'All runs share the same stories, the same seed and the same number of steps; about a minute each on two idle cores, one after the other.'),
+    h('p', { class: 'quiet' },
+      'All runs share the same stories, seed and number of steps. They run one after the other, '
+      + 'about a minute each on two idle cores.'),
     limits, message, cards.host,
-    h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null }, h('summary', {}, 'Training settings'),
+    h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null },
+      h('summary', {}, 'Training settings'),
       h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
       h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
   ], async () => {
@@ -44,7 +49,8 @@ export function mount(panel) {
 
   /** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
   async function train({ names }) {
-    setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message));
+    setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value })
+      .catch((error) => error.message));
     part.redraw();
   }
 }

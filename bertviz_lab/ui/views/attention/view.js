@@ -7,7 +7,9 @@ export function mount(panel) {
   const WORDS = ['of', 'scale', 'form', 'quarter', 'special', 'order'];
   const INDEXES = ['layer', 'head', 'column']; // counted from 0
 
-  /** A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`. */
+  /**
+   * A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`.
+   */
   function makeGrid(label, id, prefix) {
     const askMore = (name, more, line = name) => page.ask('attention', name, more, `${id} ${line}`);
     const server = {
@@ -22,13 +24,16 @@ export function mount(panel) {
       if (kept('rows')) chosen.rows = kept('rows').split(',').map(Number);
       return chosen;
     };
-    const keep = (chosen) => [...WORDS, ...INDEXES, 'rows'].forEach((name) => panel.keep(prefix + name, String(chosen[name] ?? '')));
-    return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep }, server: { ...server, remembered } });
+    const keep = (chosen) => [...WORDS, ...INDEXES, 'rows'].forEach((name) => panel.keep(prefix + name,
+      String(chosen[name] ?? '')));
+    return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep },
+      server: { ...server, remembered } });
   }
 
   const grid = makeGrid('Attention of every head', 'attention-grid', '');
   const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
-  const shown = terms.field('shown', 'select', 'Weights or scores', { id: 'attention-shown', options: [['weights', 'attention weights']] });
+  const shown = terms.field('shown', 'select', 'Weights or scores',
+    { id: 'attention-shown', options: [['weights', 'attention weights']] });
   const heads = panel.part([h('div', { class: 'fields' }, shown.node), grid.host], async () => {
     await panel.show(grid, 'attention', terms.values);
     if (grid.payload?.choices) setOptions(shown.input, grid.payload.choices, grid.payload.shown);
@@ -37,8 +42,10 @@ export function mount(panel) {
   const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
     const settings = panel.settings({ against: 'model', other_text: '' }, () => part.redraw());
     const against = settings.field('against', 'select', 'Compare with', { id: 'attention-against',
-      options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'], ['text', 'another text A']] });
-    const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)', { id: 'attention-other-text' });
+      options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'],
+        ['text', 'another text A']] });
+    const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)',
+      { id: 'attention-other-text' });
     const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
     host.append(h('div', { class: 'fields' }, against.node, text.node), difference.host);
     return () => {

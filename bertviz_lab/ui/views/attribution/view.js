@@ -1,4 +1,5 @@
-// Attribution: a prediction, the tokens that it rests on, and folded away its heads and what becomes of it without them.
+// Attribution: a prediction, the tokens that it rests on, and folded away its heads and what becomes of it without
+// them.
 
 import { h, setOptions } from 'lab/client/dom.js';
 
@@ -6,7 +7,8 @@ export function mount(panel) {
   const { page } = panel;
   // Ablated heads stand in the address as "layer.head layer.head", counted from 0.
   const SEGMENTS = [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']];
-  const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', segments: '', ablated: '' }, (names) => {
+  const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', segments: '',
+    ablated: '' }, (names) => {
     if (names.some((name) => !['causal', 'segments', 'ablated'].includes(name))) main.redraw();
     folds.forEach((fold) => fold.redraw());
   });
@@ -14,18 +16,24 @@ export function mount(panel) {
   let targets = null; // what can be explained, as Python last said
   let explainedLarge = ''; // the last question about a large model that somebody pressed the button for
 
-  const kind = panel.field('select', 'Prediction to explain', '', (value) => settings.change({ kind: value, position: '', choice: '', contrast: '' }), { id: 'attribution-kind' });
+  const kind = panel.field('select', 'Prediction to explain', '',
+    (value) => settings.change({ kind: value, position: '', choice: '', contrast: '' }), { id: 'attribution-kind' });
   const position = settings.field('position', 'select', 'Token', { id: 'attribution-position' });
-  const choice = settings.field('choice', 'text', 'Predicted token or label', { id: 'attribution-choice', placeholder: 'the top prediction' });
-  const contrast = settings.field('contrast', 'text', 'Contrast with', { id: 'attribution-contrast', placeholder: 'anything else' });
+  const choice = settings.field('choice', 'text', 'Predicted token or label',
+    { id: 'attribution-choice', placeholder: 'the top prediction' });
+  const contrast = settings.field('contrast', 'text', 'Contrast with', { id: 'attribution-contrast',
+    placeholder: 'anything else' });
   const classes = h('datalist', { id: 'attribution-classes' });
   for (const { input } of [choice, contrast]) input.setAttribute('list', classes.id);
-  const explain = h('button', { type: 'button', class: 'action', id: 'attribution-explain', onclick: () => explainLarge() }, 'Explain');
-  const large = h('p', { class: 'quiet', hidden: true }, 'This model is large: its attributions take some seconds. ', explain);
+  const explain = h('button', { type: 'button', class: 'action', id: 'attribution-explain', onclick: () =>
+    explainLarge() }, 'Explain');
+  const large = h('p', { class: 'quiet', hidden: true }, 'This model is large: its attributions take some seconds. ',
+    explain);
   const facts = panel.drawing('facts', 'Prediction explained', { id: 'attribution-facts' });
   const tokens = panel.drawing('tokens', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
 
-  const main = panel.part([h('div', { class: 'fields' }, kind.node, position.node, choice.node, contrast.node, classes), large, facts.host, tokens.host], async () => {
+  const main = panel.part([h('div', { class: 'fields' }, kind.node, position.node, choice.node, contrast.node, classes),
+    large, facts.host, tokens.host], async () => {
     const asked = question();
     try {
       const possible = await panel.ask('targets', { kind: asked.kind });
@@ -46,18 +54,23 @@ export function mount(panel) {
     }
   });
   const folds = [
-    panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map', events: { item_select: toggleHead } }],
+    panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map',
+      events: { item_select: toggleHead } }],
       'head_effects', { more: () => ({ ...question(), ablated: ablated() }) }),
     panel.fold('intervention', 'Interventions', (host) => {
-      const causal = panel.field('checkbox', 'Causal mask, as in GPT', settings.values.causal, (on) => settings.change({ causal: on ? '1' : '' }), { id: 'attribution-causal' });
-      const restore = h('button', { type: 'button', class: 'plain', onclick: () => settings.change({ ablated: '' }) }, 'Restore all heads');
+      const causal = panel.field('checkbox', 'Causal mask, as in GPT', settings.values.causal,
+        (on) => settings.change({ causal: on ? '1' : '' }), { id: 'attribution-causal' });
+      const restore = h('button', { type: 'button', class: 'plain', onclick: () => settings.change({ ablated: '' }) },
+        'Restore all heads');
       const changed = panel.drawing('facts', 'Intervention', { id: 'attribution-changed' });
       const chart = panel.drawing('chart', 'Prediction before and after', { id: 'attribution-change' });
-      const segments = settings.field('segments', 'select', 'Segment ids of a pair', { id: 'attribution-segments', options: SEGMENTS });
+      const segments = settings.field('segments', 'select', 'Segment ids of a pair', { id: 'attribution-segments',
+        options: SEGMENTS });
       host.append(h('div', { class: 'fields' }, causal.node, segments.node, restore), changed.host, chart.host);
       return async () => {
         const asked = question();
-        const answer = await panel.ask('intervention', { ...asked, ablated: ablated(), causal: settings.values.causal !== '', segments: settings.values.segments });
+        const answer = await panel.ask('intervention', { ...asked, ablated: ablated(),
+          causal: settings.values.causal !== '', segments: settings.values.segments });
         if (!answer) return;
         changed.show(answer.facts);
         chart.show(answer.chart);
@@ -74,11 +87,13 @@ export function mount(panel) {
     return { kind: asked, position: place === '' ? null : Number(place), choice: word, contrast: other };
   }
 
-  const ablated = () => [...settings.values.ablated.matchAll(/(\d+)\.(\d+)/g)].map(([, layer, head]) => [Number(layer), Number(head)]);
+  const ablated = () => [...settings.values.ablated.matchAll(/(\d+)\.(\d+)/g)]
+    .map(([, layer, head]) => [Number(layer), Number(head)]);
 
   function showFields() {
     setOptions(kind.input, targets.kinds, targets.kind);
-    const chosen = targets.positions.find(([place]) => String(place) === settings.values.position) ?? targets.positions[0];
+    const chosen = targets.positions.find(([place]) => String(place) === settings.values.position)
+      ?? targets.positions[0];
     setOptions(position.input, targets.positions, chosen?.[0]);
     kind.node.hidden = targets.kinds.length < 2;
     position.node.hidden = targets.positions.length < 2;
@@ -88,8 +103,10 @@ export function mount(panel) {
 
   function toggleHead({ row, column }) {
     // The column after the last head stands for all heads of the layer.
-    const meant = column < targets.heads ? [[row, column]] : Array.from({ length: targets.heads }, (_, head) => [row, head]);
-    const isMeant = ([layer, head]) => meant.some(([otherLayer, otherHead]) => layer === otherLayer && head === otherHead);
+    const meant = column < targets.heads ? [[row, column]] : Array.from({ length: targets.heads },
+      (_, head) => [row, head]);
+    const isMeant = ([layer, head]) => meant.some(([otherLayer, otherHead]) => layer === otherLayer
+      && head === otherHead);
     const others = ablated().filter((place) => !isMeant(place));
     const restored = ablated().length - others.length === meant.length;
     settings.change({ ablated: (restored ? others : [...others, ...meant]).map((place) => place.join('.')).join(' ') });
@@ -102,6 +119,7 @@ export function mount(panel) {
 
   page.on('select', (selected) => {
     const place = String(selected);
-    if (targets?.positions.some(([other]) => String(other) === place) && place !== position.input.value) settings.change({ position: place });
+    if (targets?.positions.some(([other]) => String(other) === place)
+      && place !== position.input.value) settings.change({ position: place });
   });
 }

@@ -10,14 +10,17 @@ export function mount(panel) {
   // ---- which runs
 
   const chips = h('div', { class: 'chosen line', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
-  const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]), { id: 'compare-add' });
+  const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]),
+    { id: 'compare-add' });
   const bringProbes = () => panel.showAny(probes, 'probes', { names: chosen() });
   const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
-    server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) }, events: { probes_done: bringProbes } });
+    server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) },
+      events: { probes_done: bringProbes } });
   const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
   const chosen = () => names ?? first;
 
-  panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host, probes.host], async () => {
+  panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host,
+    probes.host], async () => {
     const before = JSON.stringify(chosen());
     const answer = await panel.ask('runs');
     if (!answer) return;
@@ -28,11 +31,14 @@ export function mount(panel) {
 
   function showChosen() {
     const label = (name) => choices.find(([value]) => value === name)?.[1] ?? name;
-    chips.replaceChildren(...chosen().map((name, place) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
-      title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name), place) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
+    chips.replaceChildren(...chosen().map((name, place) => h('button', { type: 'button', class: 'chip',
+      'data-run': name, 'aria-label': `Remove ${label(name)}`,
+      title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name), place) }, label(name),
+        h('span', { 'aria-hidden': 'true' }, ' ×'))));
     const full = chosen().length >= most && `${most} runs at most are shown`; // the field stays, and with it the focus
     const others = full ? [] : choices.filter(([name]) => !chosen().includes(name));
-    setOptions(adding.input, [['', full || (others.length ? `choose a run (up to ${most})` : 'all runs are shown')], ...others]);
+    setOptions(adding.input, [['', full || (others.length ? `choose a run (up to ${most})` : 'all runs are shown')],
+      ...others]);
   }
 
   function choose(some, removed = null) {
@@ -68,7 +74,8 @@ export function mount(panel) {
       const question = { names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
       for (const name of ['text_a', 'text_b']) panel.keep(name, question[name]);
       const { text_b, ...alone } = question;
-      await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name, name === 'predictions' ? alone : question)));
+      await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name,
+        name === 'predictions' ? alone : question)));
     };
     host.append(h('form', { class: 'fields', onsubmit: (event) => { event.preventDefault(); asked.redraw(); } },
       fields.text_a.node, fields.text_b.node, h('button', { class: 'action', id: 'compare-predict' }, 'Predict')),

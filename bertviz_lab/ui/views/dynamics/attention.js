@@ -9,11 +9,13 @@ import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
 import { makeOverview } from 'lab/components/attention/attention_overview.js';
 import { attentionOf } from 'lab/views/dynamics/frames.js';
 
-export const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to special tokens',
+export const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself',
+  special: 'to special tokens',
   across: 'to the other sentence' };
 
 export function makeAttention(scene, onHead) {
-  const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
+  const gridHost = h('div', { class: 'grid', role: 'grid',
+    'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
   const mapHost = h('div', { class: 'map' });
   const headName = h('p', { class: 'heading' });
   const does = h('p', { class: 'quiet' });
@@ -29,23 +31,29 @@ export function makeAttention(scene, onHead) {
   const file = () => `attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
   const saveGrid = saveButtons('the picture of all heads', {
     PNG: () => 
-      savePng(`attention-step${frame.step}.png`, pictureOf(gridHost, `${scene.opening.title} · step ${whole(frame.step)} · ${SCALE}`), 4) });
+      savePng(`attention-step${frame.step}.png`,
+        pictureOf(gridHost, `${scene.opening.title} · step ${whole(frame.step)} · ${SCALE}`), 4) });
   const saveHead = saveButtons('this head', {
     PNG: () => savePng(`${file()}.png`, heatmap.picture(caption(), SCALE)),
     SVG: () => saveSvg(`${file()}.svg`, heatmap.picture(caption(), SCALE)),
-    CSV: () => saveCsv(`${file()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'], ...Array.from(headWeights(data, state.layer, state.head),
-      (weight, place) => [Math.floor(place / data.size), data.tokens[Math.floor(place / data.size)], place % data.size, data.tokens[place % data.size],
+    CSV: () => saveCsv(`${file()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],
+      ...Array.from(headWeights(data, state.layer, state.head),
+      (weight, place) => [Math.floor(place / data.size), data.tokens[Math.floor(place / data.size)], place % data.size,
+        data.tokens[place % data.size],
         Number(weight.toFixed(4))])]) });
   const node = h('div', { class: 'lab-attention' }, h('div', { class: 'split' },
-    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'), saveGrid), gridHost,
-      h('p', { class: 'quiet small' }, 'Layers go down, heads across. Rows attend, columns are attended to; yellow is a weight of 1.')),
+    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),
+      saveGrid), gridHost,
+      h('p', { class: 'quiet small' },
+        'Layers go down, heads across. Rows attend, columns are attended to; yellow is a weight of 1.')),
     h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, saveHead), does, mapHost, readout)));
 
   /** What is looked at first: the head that looks most at a neighbour in the end, and the first blank. */
   function begin(last, linked) {
     settled ||= linked;
     if (!settled) {
-      const heads = last.metrics.previous.flatMap((row, layer) => row.map((share, head) => [Math.max(share, last.metrics.next[layer][head]), layer, head]));
+      const heads = last.metrics.previous.flatMap((row, layer) => row
+        .map((share, head) => [Math.max(share, last.metrics.next[layer][head]), layer, head]));
       [, state.layer, state.head] = heads.sort((one, other) => other[0] - one[0])[0];
     }
     if (last.masked_tokens.length) state.row = last.masked_tokens[0].position;
@@ -75,8 +83,11 @@ export function makeAttention(scene, onHead) {
 
   function drawHead() {
     headName.textContent = `Layer ${state.layer + 1}, head ${state.head + 1}`;
-    does.textContent = frame.joined[state.layer] === false ? 'This layer has not joined the training yet (progressive stacking): its heads add nothing.' : headWords(frame, state.layer, state.head);
-    heatmap.show(data, { name: headName.textContent, weights: throughLens(data, headWeights(data, state.layer, state.head), NO_LENS, state.layer),
+    does.textContent = frame.joined[state.layer] === false
+      ? 'This layer has not joined the training yet (progressive stacking): its heads add nothing.' : headWords(frame,
+      state.layer, state.head);
+    heatmap.show(data, { name: headName.textContent, weights: throughLens(data, headWeights(data, state.layer,
+      state.head), NO_LENS, state.layer),
       peak: peakOf(data, state.layer, state.head), scale: 'sqrt' }, state.row, state.column);
     tell(state.row, state.column);
   }
@@ -93,7 +104,8 @@ export function makeAttention(scene, onHead) {
 
   function tell(row, column) {
     const weight = headWeights(data, state.layer, state.head)[row * data.size + column];
-    readout.replaceChildren('from ', h('b', {}, data.tokens[row]), ' to ', h('b', {}, data.tokens[column]), ': ', percent(weight, weight < 0.1 ? 1 : 0), ' of its attention');
+    readout.replaceChildren('from ', h('b', {}, data.tokens[row]), ' to ', h('b', {}, data.tokens[column]), ': ',
+      percent(weight, weight < 0.1 ? 1 : 0), ' of its attention');
   }
 
   /** What a head does most, in words: its shares of attention, the largest first. */

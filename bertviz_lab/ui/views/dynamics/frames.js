@@ -15,7 +15,8 @@ export function makeFrames(scene, where, onNews) {
     work += 1;
     trouble = '';
     for (const steps of [known, failed, underWay]) steps.clear();
-    for (const frame of [scene.opening.first, ...Object.values(scene.opening.frames ?? {})]) if (frame) known.set(frame.step, frame);
+    for (const frame of [scene.opening.first, ...Object.values(scene.opening.frames ?? {})]) if (frame) known.set(
+      frame.step, frame);
     more();
   }
 
@@ -67,8 +68,10 @@ export function makeFrames(scene, where, onNews) {
 
 /** The attention of a frame in the form in which the other views of attention read it. */
 export function attentionOf(scene, frame) {
-  frame.data ??= readAttention({ tokens: scene.opening.tokens, segments: scene.opening.segments, special: scene.opening.special, layers: scene.opening.layers,
-    heads: scene.opening.heads, windows: scene.opening.windows, sent: Array.from({ length: scene.opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
+  frame.data ??= readAttention({ tokens: scene.opening.tokens, segments: scene.opening.segments,
+    special: scene.opening.special, layers: scene.opening.layers,
+    heads: scene.opening.heads, windows: scene.opening.windows, sent: Array.from({ length: scene.opening.layers },
+      (_, layer) => layer), bits: 8, cells: frame.cells });
   return frame.data;
 }
 
@@ -80,7 +83,8 @@ export function pointsOf(frame, plane) {
     frame.plane = plane;
     frame.points = Array.from({ length: codes.length / size }, (_, word) => [0, 1].map((way) => {
       let sum = 0;
-      for (let at = 0; at < size; at += 1) sum += (codes[word * size + at] / 32767 - plane.middle[at]) * plane.axes[way * size + at];
+      for (let at = 0; at < size; at += 1) sum += (codes[word * size + at] / 32767 - plane.middle[at])
+        * plane.axes[way * size + at];
       return sum;
     }));
   }

@@ -21,8 +21,10 @@ export default function scrubber(root, first, { label, events = {}, server, save
   // ---- furniture
   const title = h('p', { class: 'heading' });
   const lossLines = makeTimeline(scene, jump);
-  const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Training step', 'data-noexport': '' });
-  const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play', onclick: () => toggle() });
+  const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Training step',
+    'data-noexport': '' });
+  const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play', onclick: () =>
+    toggle() });
   const where = h('p', { class: 'where' });
   const state = h('p', { class: 'quiet state', role: 'status' });
   const spoken = h('p', { class: 'hush', 'aria-live': 'polite' });
@@ -33,19 +35,24 @@ export default function scrubber(root, first, { label, events = {}, server, save
     drawFold('heads');
   });
   Object.assign(scene, { frames, predictions, attention });
-  const parts = { heads: makeHeads(scene, jump), lens: makeLens(scene, jump), map: makeMap(scene), losses: makeLosses(scene, jump) };
-  const folds = Object.fromEntries([['heads', 'Head metrics over training'], ['lens', 'Logit lens'], ['map', 'Embedding map'],
-    ['losses', 'MLM loss per token']].map(([name, words]) => [name, h('details', { class: 'fold', 'data-part': name, ontoggle: () => drawFold(name) },
+  const parts = { heads: makeHeads(scene, jump), lens: makeLens(scene, jump), map: makeMap(scene),
+    losses: makeLosses(scene, jump) };
+  const folds = Object.fromEntries([['heads', 'Head metrics over training'], ['lens', 'Logit lens'],
+    ['map', 'Embedding map'],
+    ['losses', 'MLM loss per token']].map(([name, words]) => [name,
+      h('details', { class: 'fold', 'data-part': name, ontoggle: () => drawFold(name) },
     h('summary', {}, words), parts[name].node)]));
   const everything = saveButtons('all snapshots', { JSON: () => saveJson('training-dynamics.json', entire()) },
     savePage && (() => savePage('training-dynamics', entire())));
 
-  view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node, h('div', { class: 'scrub line' }, play, slider), where, state, spoken,
+  view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node, h('div', { class: 'scrub line' },
+    play, slider), where, state, spoken,
     predictions.node, attention.node, ...Object.values(folds));
 
   /** All frames that are here, in one: what a page of its own shows. */
   function entire() {
-    return { ...scene.opening, live: false, first: null, frames: Object.fromEntries(frames.all().map(({ data, points, plane: own, ...frame }) => [frame.step, frame])) };
+    return { ...scene.opening, live: false, first: null, frames: Object.fromEntries(frames.all()
+      .map(({ data, points, plane: own, ...frame }) => [frame.step, frame])) };
   }
 
   const shown = () => frames.nearest(current.index);
@@ -80,7 +87,8 @@ export default function scrubber(root, first, { label, events = {}, server, save
 
   /** Take over what a link says: {step, layer, head}, each where it is known. The index of the step, or null. */
   function restore(linked = {}) {
-    for (const name of ['layer', 'head']) if (Number.isInteger(linked[name]) && linked[name] >= 0) attention.state[name] = linked[name];
+    for (const name of ['layer', 'head']) if (Number.isInteger(linked[name])
+      && linked[name] >= 0) attention.state[name] = linked[name];
     const index = scene.opening.steps.indexOf(linked.step);
     return index < 0 ? null : index;
   }
@@ -91,7 +99,8 @@ export default function scrubber(root, first, { label, events = {}, server, save
     slider.value = String(current.index);
     slider.disabled = scene.opening.steps.length < 2;
     view.content.style.setProperty('--end', String(scene.opening.axis.range[1]));
-    slider.style.setProperty('--part', String(Math.max(0.02, (scene.opening.steps.length - 1) / scene.opening.axis.range[1])));
+    slider.style.setProperty('--part',
+      String(Math.max(0.02, (scene.opening.steps.length - 1) / scene.opening.axis.range[1])));
     lossLines.node.hidden = !scene.opening.loss.figure.data.length;
     lossLines.show(scene.opening.loss);
     drawLines();
@@ -145,11 +154,13 @@ export default function scrubber(root, first, { label, events = {}, server, save
 
   function tellStep(step) {
     const row = scene.opening.loss.table.rows.findLast(([curve, done]) => curve === 'training' && done <= step);
-    const facts = step === 0 ? ['random initialization'] : row ? [`${compactly(row[4])} tokens seen`, duration(row[3])] : [];
+    const facts = step === 0 ? ['random initialization'] : row ? [`${compactly(row[4])} tokens seen`, duration(row[3])]
+      : [];
     where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...facts.flatMap((fact) => [' · ', fact]));
     const words = `Step ${whole(step)}. ${predictions.words(shown())}`;
     slider.setAttribute('aria-valuetext', words);
-    if (!current.playing) spoken.textContent = document.activeElement === slider ? '' : words; // the slider says it itself
+    // the slider says it itself
+    if (!current.playing) spoken.textContent = document.activeElement === slider ? '' : words;
   }
 
   const compactly = (count) => (count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
@@ -157,9 +168,11 @@ export default function scrubber(root, first, { label, events = {}, server, save
   function tellState() {
     const missing = frames.missing().length;
     const { steps } = scene.opening;
-    const away = shown()?.step !== steps[current.index] ? `Showing step ${whole(shown()?.step ?? 0)}, the nearest available. ` : '';
+    const away = shown()?.step !== steps[current.index]
+      ? `Showing step ${whole(shown()?.step ?? 0)}, the nearest available. ` : '';
     const trouble = frames.trouble();
-    state.textContent = missing && server ? `${away}${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
+    state.textContent = missing && server
+      ? `${away}${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
       : away + trouble + (scene.opening.live ? 'Training is in progress: new snapshots are added to the slider.' : '');
     state.classList.toggle('still', !state.textContent);
   }
@@ -211,7 +224,10 @@ export default function scrubber(root, first, { label, events = {}, server, save
     toggle();
   });
 
-  /** Ask every two seconds, while somebody looks, what has been added, until the training has ended or another is on show. */
+  /**
+   * Ask every two seconds, while somebody looks, what has been added, until the training has ended or another is on
+   * show.
+   */
   function follow(mine) {
     poll(() => server.news(scene.opening.question, scene.opening.steps.at(-1)), (answer) => {
       if (answer.message) scene.opening.live = false;
@@ -229,7 +245,8 @@ export default function scrubber(root, first, { label, events = {}, server, save
       scene.plane = readPlane(newPlane);
     }
     if (grown) {
-      current.index = current.follow && !current.playing ? scene.opening.steps.length - 1 : Math.max(0, scene.opening.steps.findLastIndex((other) => other <= step));
+      current.index = current.follow && !current.playing ? scene.opening.steps.length - 1
+        : Math.max(0, scene.opening.steps.findLastIndex((other) => other <= step));
       frames.renew();
     }
     measure();

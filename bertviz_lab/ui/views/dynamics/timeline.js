@@ -10,13 +10,14 @@ const WRITTEN = { percent, short, whole: (value) => whole(value) };
 const valueAt = ({ x, y }, place) => y[x.findLastIndex((at) => at !== null && at <= place)];
 
 /** The cursor in a saved picture; on the page one rule of CSS moves all cursors at once. */
-export const cursorShape = (scene, half) => ({ type: 'rect', yref: 'paper', x0: scene.current.index - half, x1: scene.current.index + half, y0: 0, y1: 1,
+export const cursorShape = (scene, half) => ({ type: 'rect', yref: 'paper', x0: scene.current.index - half,
+  x1: scene.current.index + half, y0: 0, y1: 1,
   line: { color: 'var(--lab-text)', width: 1.2 } });
 
 /**
- * `show(chart, lines)` draws a chart of `scene.opening`, its traces filled with `lines`, [[step, value]] for each; without
- * them it is complete. `moveTo(index)` changes only the values in the legend: this is what dragging waits for. Press or
- * drag to call `onJump(index of a snapshot)`.
+ * `show(chart, lines)` draws a chart of `scene.opening`, its traces filled with `lines`, [[step, value]] for each;
+ * without them it is complete. `moveTo(index)` changes only the values in the legend: this is what dragging waits for.
+ * Press or drag to call `onJump(index of a snapshot)`.
  */
 export function makeTimeline(scene, onJump, options = {}) {
   const node = h('div', { class: 'timeline' });
@@ -26,9 +27,11 @@ export function makeTimeline(scene, onJump, options = {}) {
 
   function show(given, lines, more = {}) {
     const { data, layout } = given.figure;
-    const filled = lines ? data.map((trace, place) => ({ ...trace, x: lines[place].map(([step]) => scene.opening.steps.indexOf(step)),
+    const filled = lines
+      ? data.map((trace, place) => ({ ...trace, x: lines[place].map(([step]) => scene.opening.steps.indexOf(step)),
       y: lines[place].map(([, value]) => value), customdata: lines[place].map(([step]) => step) })) : data;
-    body = { table: tableOfLines(given.keys, filled), ...given, caption: `${scene.opening.title} · ${given.title}`, shapes: () => [cursorShape(scene, 0)], ...more,
+    body = { table: tableOfLines(given.keys, filled), ...given, caption: `${scene.opening.title} · ${given.title}`,
+      shapes: () => [cursorShape(scene, 0)], ...more,
       figure: { data: more.data ?? filled, layout: { ...layout, xaxis: scene.opening.axis } } };
     chart.show(body);
     tellValues(scene.current.index);
@@ -38,7 +41,8 @@ export function makeTimeline(scene, onJump, options = {}) {
   function tableOfLines(keys, data) {
     const steps = scene.opening.steps.filter((step) => data.some(({ customdata }) => customdata?.includes(step)));
     return { header: ['step', ...keys.map(([name]) => name)],
-      rows: steps.map((step) => [step, ...keys.map((_, place) => data[place].y[data[place].customdata.indexOf(step)] ?? null)]) };
+      rows: steps.map((step) => [step, ...keys.map((_, place) => data[place].y[data[place].customdata.indexOf(step)]
+        ?? null)]) };
   }
 
   const tellValues = (index) => chart.tell(body.keys.map((_, place) => {

@@ -17,13 +17,17 @@ export function mount(panel) {
   const texts = {
     text_a: panel.field('text', 'Sentence', panel.kept('text_a'), () => {}, { id: 'dynamics-a' }),
     text_b: panel.field('text', 'Sentence B', panel.kept('text_b'), () => {}, { id: 'dynamics-b' }),
-    words: panel.field('text', 'Words to track, separated by commas', panel.kept('words'), () => {}, { id: 'dynamics-words', placeholder: 'the top three predictions of the last snapshot' }),
+    words: panel.field('text', 'Words to track, separated by commas', panel.kept('words'), () => {},
+      { id: 'dynamics-words', placeholder: 'the top three predictions of the last snapshot' }),
   };
   const examples = h('div', { class: 'examples', id: 'dynamics-examples', role: 'group', 'aria-label': 'Examples' });
-  const more = h('details', { class: 'fold', id: 'dynamics-more', open: Boolean(panel.kept('text_b') || panel.kept('words')) },
-    h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node, texts.words.node));
+  const more = h('details', { class: 'fold', id: 'dynamics-more',
+    open: Boolean(panel.kept('text_b') || panel.kept('words')) },
+    h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node,
+      texts.words.node));
   const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
-    h('div', { class: 'fields question' }, picker.node, texts.text_a.node, h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
+    h('div', { class: 'fields question' }, picker.node, texts.text_a.node,
+      h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
 
   let known = []; // examples of the run on show: [text A, text B, words]
   let run = panel.kept('run'); // the run on show; of the page's own choice until a person has chosen
@@ -67,7 +71,8 @@ export function mount(panel) {
     }
     examples.hidden = !known.length;
     examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map((example) =>
-      h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2).filter(Boolean).join('  |  '))));
+      h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2)
+        .filter(Boolean).join('  |  '))));
     const current = Object.values(texts).map(({ value }) => value);
     const isOne = (list) => list.some((example) => example.join('\n') === current.join('\n'));
     if (known.length && !isOne(known) && (isOne(shown) || !current.some((text) => text.trim()))) fill(known[0]);
@@ -86,7 +91,8 @@ export function mount(panel) {
     try {
       const payload = await panel.ask('opening', { run, ...question });
       if (!payload) return;
-      const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '').map((name) => [name, Number(panel.kept(name))]));
+      const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '')
+        .map((name) => [name, Number(panel.kept(name))]));
       restore = false;
       scrubber.show({ ...payload, look });
     } catch (error) {

@@ -9,7 +9,9 @@ export function mount(panel) {
   const compared = () => ({ lines: settings.values.sentences, pooling: settings.values.pooling });
 
   const table = panel.drawing('chart', 'Cosine similarity of the sentences', { id: 'similarity' });
-  const sentences = settings.field('sentences', 'textarea', 'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences', rows: 5 });
+  const sentences = settings.field('sentences', 'textarea',
+    'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences',
+    rows: 5 });
   const pooling = settings.field('pooling', 'select', 'Sentence embedding', { id: 'similarity-pooling',
     options: [['auto', "the model's own pooling"], ['mean', 'mean pooling'], ['cls', '[CLS] pooling']] });
   let typing = 0;
@@ -23,10 +25,13 @@ export function mount(panel) {
     }, () => {});
     await panel.show(table, 'similarity', compared());
   });
-  const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }], 'sentence_map', { more: compared });
-  const near = panel.foldOf('neighbours', 'Nearest neighbors of a word', ['chart', 'Nearest neighbors', { id: 'neighbours' }], 'neighbours', {
+  const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }],
+    'sentence_map', { more: compared });
+  const near = panel.foldOf('neighbours', 'Nearest neighbors of a word', ['chart', 'Nearest neighbors',
+    { id: 'neighbours' }], 'neighbours', {
     more: () => ({ word: settings.values.word }),
-    above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' }).node)],
+    above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token',
+      { id: 'neighbours-word' }).node)],
   });
   const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
     const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
@@ -39,7 +44,8 @@ export function mount(panel) {
         const answer = await panel.ask('contexts', { word: settings.values.common });
         if (!answer) return;
         common.input.placeholder = answer.word;
-        texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b, ...(page.input.text_b.trim() ? [] : [' (an example: type text B for a comparison of your own)']));
+        texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
+          ...(page.input.text_b.trim() ? [] : [' (an example: type text B for a comparison of your own)']));
         lines.show(answer.similarity);
         path.show(answer.path);
         path.host.hidden = false;

@@ -11,11 +11,13 @@ export function mount(panel) {
   const lens = panel.part([predictions.host], () => panel.show(predictions, 'lens', position()));
   const lines = panel.drawing('chart', 'Norms by layer', { id: 'norms-by-layer' });
   const norms = panel.part([lines.host], () => panel.show(lines, 'norms', position()));
-  const KINDS = [['hidden', 'hidden state (output of the layer)'], ['attention', 'attention output'], ['feed_forward', 'feed-forward output']];
+  const KINDS = [['hidden', 'hidden state (output of the layer)'], ['attention', 'attention output'],
+    ['feed_forward', 'feed-forward output']];
   const strip = panel.foldOf('token_norms', 'Norms of each token',
     ['tokens', 'Norms of each token', { id: 'norms-of-tokens', linked: true }], 'token_norms', {
       more: () => ({ of: settings.values.norms }),
-      above: () => [h('div', { class: 'fields' }, settings.field('norms', 'select', 'Norm of the', { id: 'norms-kind', options: KINDS }).node)],
+      above: () => [h('div', { class: 'fields' }, settings.field('norms', 'select', 'Norm of the',
+        { id: 'norms-kind', options: KINDS }).node)],
     });
   panel.foldOf('sum', 'Input embeddings: the vectors that are added',
     ['tokens', 'Input embeddings', { id: 'embedding-sum', linked: true }], 'embedding_sum');

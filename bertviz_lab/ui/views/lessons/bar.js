@@ -8,19 +8,24 @@ import { keep, marked, memory } from 'lab/views/lessons/course.js';
 
 export function mountLessonBar(root) {
   root.classList.add('callout');
-  Object.assign(root, { role: 'region', lang: LANGUAGE, tabIndex: -1, hidden: true }); // the focus comes here with the place
+  // the focus comes here with the place
+  Object.assign(root, { role: 'region', lang: LANGUAGE, tabIndex: -1, hidden: true });
   let place = {};
   const [title, text] = [h('b', { class: 'title' }), h('span', { class: 'words' })];
   const skip = h('button', { type: 'button', class: 'plain', onclick: goToPlace }, gettext('To the panel'));
-  const back = h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
-  const close = h('button', { type: 'button', class: 'close', 'aria-label': gettext('Hide this line'), title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
+  const back = h('button', { type: 'button', class: 'action', onclick: () =>
+    page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
+  const close = h('button', { type: 'button', class: 'close', 'aria-label': gettext('Hide this line'),
+    title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
   root.append(h('p', { class: 'told grow' }, title, ' ', text), skip, back, close);
   // What sticks to the top of the window is moved below this line, and a place that is opened stands below it.
-  new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar', `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);
+  new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar',
+    `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);
 
   /** The panel, or the part of it, that the lesson has opened comes back into sight, and gets the focus. */
   function goToPlace() {
-    const head = document.querySelector(`#${place.show}-${place.part} > summary`) ?? document.querySelector(`#panel-${place.show} button`);
+    const head = document.querySelector(`#${place.show}-${place.part} > summary`)
+      ?? document.querySelector(`#panel-${place.show} button`);
     head.focus({ preventScroll: true });
     (document.getElementById(`${place.show}-${place.part}`) ?? head.closest('.panel')).scrollIntoView();
   }
@@ -56,8 +61,10 @@ async function report() {
 }
 
 function take(told) {
-  // What was done before belongs to another room. A link may have led to a lesson; a leader who begins anew does so at 1.
-  if (told.room !== memory.room) keep({ room: told.room, at: page.room ? 1 : memory.at, chosen: {}, done: [], called: 0 });
+  // What was done before belongs to another room. A link may have led to a lesson; a leader who begins anew does so at
+  // 1.
+  if (told.room !== memory.room) keep({ room: told.room, at: page.room ? 1 : memory.at, chosen: {}, done: [],
+    called: 0 });
   page.room = told;
   page.emit('room');
   if (told.call.lesson && told.call.number > memory.called) {

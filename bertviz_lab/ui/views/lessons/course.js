@@ -14,7 +14,8 @@ export function drawBars(caption, bars) {
   const top = most < 0.2 ? most : 1;
   return h('figure', { class: 'bars card' }, h('figcaption', { class: 'quiet small' }, caption),
     h('dl', {}, ...bars.map(([name, share, words]) => h('div', { class: 'bar-row' }, h('dt', {}, name),
-      h('dd', { class: 'track', 'aria-hidden': 'true' }, h('span', { class: 'fill', style: `width: ${(100 * share) / top}%` })),
+      h('dd', { class: 'track', 'aria-hidden': 'true' },
+        h('span', { class: 'fill', style: `width: ${(100 * share) / top}%` })),
       h('dd', { class: 'share' }, words)))));
 }
 

@@ -20,7 +20,8 @@ export function drawLesson(lesson, count, acts) {
     show.disabled = !chosen;
     show.hidden = page.start.workshop; // there the leader reveals
     hint.textContent = !chosen ? gettext('First choose what you expect.')
-      : page.start.workshop ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
+      : page.start.workshop
+        ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
   }
 
   /** The measurement has come, or a sentence why there is none. */
@@ -33,7 +34,8 @@ export function drawLesson(lesson, count, acts) {
     boxes.forEach((box, at) => box.settle(at === body.answer, at === guess, body.why[at]));
     told.replaceChildren(verdict(lesson, body, guess), drawRoom(lesson), drawBars(lesson.measured_by, body.bars),
       ...body.paragraphs.map((text) => paragraph(text)),
-      drawSteps(gettext('See for yourself'), body.proof, acts), drawFormula(lesson), drawCode(body.code), drawNext(lesson, count, acts));
+      drawSteps(gettext('See for yourself'), body.proof, acts), drawFormula(lesson), drawCode(body.code),
+        drawNext(lesson, count, acts));
     if (!fresh) return undefined;
     told.firstChild.focus({ preventScroll: true });
     return told.firstChild.scrollIntoView({ block: 'center' }); // with the bars under it
@@ -41,10 +43,14 @@ export function drawLesson(lesson, count, acts) {
 
   refresh();
   const node = h('article', { class: 'one' },
-    h('p', { class: 'quiet small' }, gettext('Lesson {number} of {count} · {minutes} minutes · model {model}', { ...lesson, count })), heading,
-    lesson.missing ? paragraph(gettext('This copy of the lab has no model {model}: the question cannot be measured here.', lesson), { class: 'verdict' }) : null,
+    h('p', { class: 'quiet small' }, gettext('Lesson {number} of {count} · {minutes} minutes · model {model}',
+      { ...lesson, count })), heading,
+    lesson.missing
+      ? paragraph(gettext('This copy of the lab has no model {model}: the question cannot be measured here.', lesson),
+      { class: 'verdict' }) : null,
     paragraph(lesson.idea, { class: 'idea' }), drawSteps(gettext('Look'), lesson.look, acts),
-    h('h3', {}, gettext('Predict')), lesson.example ? h('p', { class: 'example mono small', lang: 'en' }, lesson.example) : null, question, told);
+    h('h3', {}, gettext('Predict')), lesson.example ? h('p', { class: 'example mono small', lang: 'en' },
+      lesson.example) : null, question, told);
   return { node, heading, tell, waiting: () => { show.disabled = true; hint.textContent = gettext('Measuring …'); } };
 }
 
@@ -58,14 +64,16 @@ function drawChoice(lesson, text, at, onChange) {
     input.disabled = true;
     node.classList.add('settled');
     node.classList.toggle('right', right);
-    said.replaceChildren(...marked(right ? gettext('✓ Correct') : mine ? gettext('Your prediction. {why}', { why }) : why));
+    said.replaceChildren(...marked(right ? gettext('✓ Correct') : mine ? gettext('Your prediction. {why}', { why })
+      : why));
   };
   return { node, settle };
 }
 
 function verdict(lesson, body, guess) {
   const named = { answer: lesson.choices[body.answer] };
-  const right = body.answer === null ? gettext('The measurement supports none of these.') : body.answer === guess ? gettext('Correct.')
+  const right = body.answer === null ? gettext('The measurement supports none of these.') : body.answer === guess
+    ? gettext('Correct.')
     : guess === undefined ? gettext('The answer: {answer}', named) : gettext('Not quite. The answer: {answer}', named);
   return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
 }
@@ -76,28 +84,35 @@ function drawRoom(lesson) {
   if (!guesses) return '';
   const total = Object.values(guesses).reduce((sum, count) => sum + count, 0);
   return drawBars(gettext('What the room predicted'), lesson.choices.map((text, at) =>
-    [text.replaceAll('`', ''), (guesses[at] ?? 0) / (total || 1), gettext('{count} of {total}', { count: guesses[at] ?? 0, total })]));
+    [text.replaceAll('`', ''), (guesses[at] ?? 0) / (total || 1), gettext('{count} of {total}',
+      { count: guesses[at] ?? 0, total })]));
 }
 
 /** Things to look at, each with a button that opens its place. */
 function drawSteps(title, steps, acts) {
   const open = (step) => gettext('Open {place}', { place: step.name });
-  const rows = steps.map((step) => h('li', {}, paragraph(step.text), h('button', { type: 'button', class: 'set-up plain', onclick: () => acts.open(step),
+  const rows = steps.map((step) => h('li', {}, paragraph(step.text),
+    h('button', { type: 'button', class: 'set-up plain', onclick: () => acts.open(step),
     'aria-label': `${open(step)}: ${step.text.replaceAll('`', '')}` }, open(step))));
   return h('section', {}, h('h3', {}, title), h('ol', { class: 'steps' }, ...rows));
 }
 
 function drawFormula(lesson) {
-  return h('details', {}, h('summary', {}, gettext('In one formula')), h('pre', { class: 'formula mono small card' }, lesson.formula),
+  return h('details', {}, h('summary', {}, gettext('In one formula')), h('pre', { class: 'formula mono small card' },
+    lesson.formula),
     h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, gettext('In the paper: {source}', lesson)));
 }
 
-const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, gettext('In the code and in a notebook')), h('p', { class: 'quiet small' }, place),
+const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, gettext('In the code and in a notebook')),
+  h('p', { class: 'quiet small' }, place),
   h('pre', { class: 'mono small card', tabindex: '0', lang: 'en' }, lines));
 
 function drawNext(lesson, count, acts) {
   const next = () => acts.go(lesson.number + 1);
-  if (lesson.number < count) return h('div', { class: 'act' }, h('button', { type: 'button', class: 'action', onclick: next }, gettext('Next lesson')));
-  return h('div', { class: 'act' }, h('p', { class: 'quiet' }, gettext('That was the last lesson. Now train a model of your own.')),
-    h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'train', show: 'pretrain' }) }, gettext('Open {place}', { place: 'Train' })));
+  if (lesson.number < count) return h('div', { class: 'act' },
+    h('button', { type: 'button', class: 'action', onclick: next }, gettext('Next lesson')));
+  return h('div', { class: 'act' },
+    h('p', { class: 'quiet' }, gettext('That was the last lesson. Now train a model of your own.')),
+    h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'train', show: 'pretrain' }) },
+      gettext('Open {place}', { place: 'Train' })));
 }

@@ -15,8 +15,10 @@ export function mountLessons(root) {
   const progress = h('p', { class: 'quiet small', role: 'status' });
   const leaders = h('a', { class: 'plain', href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
   const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, gettext('Start again'));
-  const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE).map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
-  const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress, h('div', { class: 'act' }, leaders, again, ...languages));
+  const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
+    .map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
+  const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress,
+    h('div', { class: 'act' }, leaders, again, ...languages));
   const place = h('div', { class: 'place' });
   content.append(side, place);
   root.append(content);
@@ -36,7 +38,8 @@ export function mountLessons(root) {
   /** What the server measures for a lesson; asked for once. */
   function measured(number) {
     if (!answers.has(number)) {
-      answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`).catch((error) => {
+      answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`)
+        .catch((error) => {
         answers.delete(number);
         return { message: gettext(error.message) };
       }));
@@ -47,7 +50,8 @@ export function mountLessons(root) {
   function open(number, focus) {
     const lesson = find(number);
     keep({ at: number });
-    for (const link of languages) link.search = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), lang: link.lang, lesson: number });
+    for (const link of languages) link.search = new URLSearchParams(
+      { ...Object.fromEntries(new URLSearchParams(location.search)), lang: link.lang, lesson: number });
     const drawn = drawLesson(lesson, lessons.length, {
       choose: (index) => keep({ chosen: { ...memory.chosen, [number]: index } }),
       reveal: () => tell(true),
@@ -85,11 +89,16 @@ export function mountLessons(root) {
   function drawList(current) {
     list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
       const done = memory.done.includes(number);
-      const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
-      return [...heading, h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
-        onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
+      const heading = hour === find(number - 1)?.hour ? []
+        : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
+      return [...heading,
+        h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current
+        ? 'step' : null,
+        onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small',
+          'aria-hidden': 'true' }, done ? '✓' : number),
       h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
-      h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done') : '')))];
+      h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done')
+        : '')))];
     }));
     const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
     progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
@@ -105,7 +114,8 @@ export function mountLessons(root) {
   /** Open the place that a step is about. A model that this copy of the lab does not have leaves the chosen one. */
   function openPlace(lesson, { text, place: { input, ...there } }) {
     const { model, ...texts } = input ?? {};
-    page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number, title: lesson.title, text } });
+    page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number,
+      title: lesson.title, text } });
   }
 
   /** The line above the place that a lesson has opened leads back here. */
@@ -118,7 +128,8 @@ export function mountLessons(root) {
   /** To the step that was left. Learn comes into sight only after this. */
   function settleInSight(left, tries = 40) {
     const steps = [...place.querySelectorAll('.set-up')];
-    if (root.offsetParent) settle(steps.find((step) => left && step.getAttribute('aria-label').endsWith(left)) ?? place.querySelector('h2'));
+    if (root.offsetParent) settle(steps.find((step) => left && step.getAttribute('aria-label').endsWith(left))
+      ?? place.querySelector('h2'));
     else if (tries) setTimeout(settleInSight, 50, left, tries - 1);
   }
 

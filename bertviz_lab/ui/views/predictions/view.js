@@ -6,12 +6,15 @@ export function mount(panel) {
   const { page } = panel;
   let hidden = []; // the words behind the masked tokens, so that a click brings them back
   const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
-  const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask }, linked: true });
+  const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask },
+    linked: true });
   const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
   const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
   const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
-  const nspHint = h('p', { class: 'quiet' }, 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
-  const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)', { min: 1, max: 20, step: 1, id: 'fill-top-k' });
+  const nspHint = h('p', { class: 'quiet' },
+    'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
+  const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)',
+    { min: 1, max: 20, step: 1, id: 'fill-top-k' });
   const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
   const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
@@ -47,9 +50,11 @@ export function mount(panel) {
     if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
   });
   const folds = [
-    panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }], 'joint'),
+    panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }],
+      'joint'),
     panel.foldOf('surprisal', 'Surprisal (pseudo-log-likelihood)',
-      ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal', { more: () => ({ hidden }) }),
+      ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal',
+        { more: () => ({ hidden }) }),
   ];
   for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 

@@ -1,5 +1,5 @@
-// Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that was
-// chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
+// Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that
+// was chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
 
 import { h, setText } from 'lab/client/dom.js';
 import { ACTIVE, dateTime } from 'lab/client/format.js';
@@ -23,8 +23,10 @@ export function mount(panel) {
   const tags = h('span', { class: 'tags' });
   const note = h('p', { class: 'quiet note' });
   const said = h('p', { class: 'said small', role: 'status', id: id('message') });
-  const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick, hidden: true }, words);
-  const show = (view) => page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
+  const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick,
+    hidden: true }, words);
+  const show = (view) =>
+    page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
   const stop = button('stop', 'plain', 'Stop', () => change('stop'));
   const resume = button('resume', 'action', 'Resume training', () => change('resume'));
   const explore = button('explore', 'action', 'Open in Explore',
@@ -32,10 +34,13 @@ export function mount(panel) {
   const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
   const compare = button('compare', 'plain', 'Compare', () => show('compare'));
   const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
-  const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
-  const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
+  const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () =>
+    page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
+  const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume,
+    explore, dynamics, compare, download, all));
   const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
-  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
+  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll },
+    events: { run_changed: statusChanged, probes_done: bringProbes } });
   const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
   probes.host.hidden = true;
   const NO_RUN = {
@@ -77,7 +82,8 @@ export function mount(panel) {
     [drawnCurves, drawnResults] = ['', ''];
     chart.say(error.message);
     probes.host.hidden = true;
-    for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node), note]) node.hidden = true;
+    for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node),
+      note]) node.hidden = true;
     [name.textContent, status.textContent, said.textContent] = ['', '', ''];
     tags.replaceChildren();
   }
@@ -100,7 +106,8 @@ export function mount(panel) {
     if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
     const place = run.path ? ` It is in ${run.path}.` : '';
-    said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
+    said.textContent = run.shipped && kind
+      ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
       : !run.saved || run.shipped ? ''
       : run.active ? `The newest checkpoint of ${run.name} can be opened in Explore; it is updated during training.`
         : `The model of ${run.name} can be opened in Explore.${place}`;
@@ -137,12 +144,15 @@ export function mount(panel) {
   const ofRun = (more = {}) => ({ run_id: run.id, ...more });
   const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
   const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
-  const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
+  const confusion = panel.drawing('chart', 'Confusion matrix',
+    { id: id('confusion'), events: { item_select: pickCell } });
   const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
-  const list = panel.drawing('examples', 'Held-out examples, errors first', { id: id('list'), events: { example_select: pickExample } });
+  const list = panel.drawing('examples', 'Held-out examples, errors first',
+    { id: id('list'), events: { example_select: pickExample } });
   const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
   const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
-    h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
+    h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host],
+      drawResults);
   results.node.hidden = true;
 
   async function drawResults() {
@@ -181,7 +191,8 @@ export function mount(panel) {
 
   /** A fold with one drawing of the run, shown where `needs()` is met. */
   const folds = [];
-  const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
+  const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) =>
+    add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
 
   function add(part, needs) {
     part.node.hidden = true;
@@ -191,19 +202,22 @@ export function mount(panel) {
   const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
   const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
     host.append(difference.host);
-    return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
+    return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference,
+      'attention', ofRun({ example })));
   });
   add(attention, () => Boolean(run?.results && run.mine));
   fold('labels', 'Per-label metrics', ['chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }]);
   fold('calibration', 'Calibration', ['chart', 'Reliability diagram', { id: id('calibration-chart') }]);
   fold('slices', 'Slice analysis', ['chart', 'Metrics by length and label', { id: id('slices-chart') }]);
-  fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }], () => Boolean(run && !run.shipped));
+  fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }],
+    () => Boolean(run && !run.shipped));
 
   // ---- to the hub: first the files that would be sent, then a press
 
   const files = panel.drawing('facts', 'Files that are sent', { id: id('hub-files') });
   const hub = panel.fold('hub', 'Push to hub', (host) => {
-    const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model', id: id('hub-repo') });
+    const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model',
+      id: id('hub-repo') });
     const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
     const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
     const target = () => ofRun({ repo: repo.value, public: open.value });
@@ -216,7 +230,8 @@ export function mount(panel) {
     async function send() {
       push.disabled = true;
       files.say('Sending …');
-      files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => { push.disabled = false; return error.message; }));
+      files.say(await page.changeRun({ action: 'push', ...target() })
+        .catch((error) => { push.disabled = false; return error.message; }));
     }
     host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays

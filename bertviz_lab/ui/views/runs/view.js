@@ -14,7 +14,8 @@ export function mount(panel) {
     status: ['State', (row) => row.status, stateWords],
     task: ['Task', (row) => row.task, (row) => row.task || '–'],
     score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
-    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters) : '–')],
+    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters)
+      : '–')],
     started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? dateTime(row.started) : '–')],
   };
   const DOWNWARDS = ['score', 'parameters', 'started'];
@@ -28,9 +29,12 @@ export function mount(panel) {
   const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
     h('button', { type: 'button', onclick: () => sortBy(key) }, title)));
   const tbody = h('tbody');
-  const table = h('table', { id: 'runs-table' }, h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
+  const table = h('table', { id: 'runs-table' },
+    h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
   const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
-  const part = panel.part([h('div', { class: 'fields' }, filter.node), h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
+  const part = panel.part([h('div', { class: 'fields' }, filter.node),
+    h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing],
+    draw);
   filter.input.addEventListener('input', show);
 
   let looks = 0;
@@ -47,8 +51,10 @@ export function mount(panel) {
   }
 
   function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
-    const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-    return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}` : ''}`;
+    const steps = step && status !== 'finished'
+      ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
+    return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}`
+      : ''}`;
   }
 
   function sortBy(key) {
@@ -64,14 +70,16 @@ export function mount(panel) {
     const [, key] = COLUMNS[sorted] ?? COLUMNS.started;
     const sign = order === 'down' ? -1 : 1;
     const compare = (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
-    const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags].join(' ').toLowerCase().includes(words)).sort(compare);
+    const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags]
+      .join(' ').toLowerCase().includes(words)).sort(compare);
     for (const head of heads) {
       const is = head.dataset.column === sorted;
       head.setAttribute('aria-sort', is ? (order === 'down' ? 'descending' : 'ascending') : 'none');
     }
     for (const [id, { node }] of nodes) {
       if (shown.some((row) => row.id === id)) continue;
-      if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name') ?? filter.input).focus();
+      if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name')
+        ?? filter.input).focus();
       node.remove();
       nodes.delete(id);
       if (opened?.id === id) close();
@@ -82,7 +90,8 @@ export function mount(panel) {
       const { node, fill } = nodes.get(row.id);
       fill(row);
       const next = opened?.id === row.id ? opened.node : before;
-      if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node, before);
+      if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node,
+        before);
       if (!node.isConnected || node.nextSibling !== next) tbody.insertBefore(node, next);
       before = node;
     }
@@ -91,13 +100,15 @@ export function mount(panel) {
 
   function makeRow() {
     let row = null;
-    const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
+    const name = h('button', { type: 'button', class: 'name', onclick: () =>
+      page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
     const tags = h('span', { class: 'tags' });
     const note = h('p', { class: 'quiet small note', hidden: true });
     const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
     const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
     const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
-    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit, remove));
+    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit,
+      remove));
     const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
     function fill(now) {
       row = now;
@@ -106,7 +117,8 @@ export function mount(panel) {
       node.classList.toggle('chosen', page.kept('run.id') === row.id);
       say(name, row.name);
       if (note.textContent !== row.note) setText(note, row.note);
-      if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
+      if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags
+        .map((tag) => h('span', { class: 'tag card small' }, tag)));
       Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
       edit.hidden = remove.hidden = !row.mine;
       edit.setAttribute('aria-label', `Edit ${row.name}`);
@@ -146,7 +158,8 @@ export function mount(panel) {
     const last = opened;
     opened = null;
     last?.node.remove();
-    if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector('.actions button')?.focus();
+    if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector(
+      '.actions button')?.focus();
   }
 
   function editForm(row) {
@@ -156,7 +169,8 @@ export function mount(panel) {
     note.value = row.note;
     name.input.maxLength = 60;
     return {
-      fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' }, 'Note'), note)],
+      fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' },
+        'Note'), note)],
       words: 'Save',
       change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
     };

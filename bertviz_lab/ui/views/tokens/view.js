@@ -4,16 +4,19 @@ import { h } from 'lab/client/dom.js';
 import { whole } from 'lab/client/format.js';
 
 export function mount(panel) {
-  const RULE = { rate: 15, mask: 80, random: 10, unit: 'tokens', seed: 1 }; // with this seed the first example has a masked token
+  // with this seed the first example has a masked token
+  const RULE = { rate: 15, mask: 80, random: 10, unit: 'tokens', seed: 1 };
   const settings = panel.settings({ ...RULE, draws: '10000', masks: 'dynamic' }, follow);
   const rule = () => ({ settings: Object.fromEntries(Object.keys(RULE).map((name) => [name, settings.values[name]])) });
 
   const input = panel.drawing('tokens', 'Input of the model', { id: 'token-strip', linked: true });
   panel.part([input.host], () => panel.show(input, 'tokens'));
-  panel.foldOf('split', 'How does the tokenizer split the words?', ['split', 'How the words are split', { id: 'word-splits' }], 'split');
+  panel.foldOf('split', 'How does the tokenizer split the words?', ['split', 'How the words are split',
+    { id: 'word-splits' }], 'split');
 
   const masked = panel.drawing('tokens', 'Masking', { id: 'masking-strip', linked: true });
-  const share = (name, label, min, max) => settings.field(name, 'range', label, { id: `masking-${name}`, min, max, step: 1 }).node;
+  const share = (name, label, min, max) => settings.field(name, 'range', label, { id: `masking-${name}`, min, max,
+    step: 1 }).node;
   const knobs = h('div', { class: 'fields' },
     share('rate', 'Masking probability, % of all tokens', 1, 90),
     share('mask', '[MASK], % of the selected', 0, 100),
@@ -21,7 +24,8 @@ export function mount(panel) {
     settings.field('unit', 'select', 'Masking unit', { id: 'masking-unit',
       options: [['tokens', 'single tokens'], ['words', 'whole words'], ['spans', 'spans (SpanBERT)']] }).node,
     settings.field('seed', 'number', 'Seed', { id: 'masking-seed', min: 0, step: 1 }).node,
-    h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () => settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
+    h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () =>
+      settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
   const masking = panel.part([h('h3', {}, 'Masking in masked language modeling (MLM)'), masked.host, knobs],
     () => panel.show(masked, 'masking', rule()), 'masking');
   const choice = (name, label, options) => () => [h('div', { class: 'fields' },
@@ -31,12 +35,14 @@ export function mount(panel) {
   const statistics = panel.foldOf('statistics', 'Masking statistics: is it really 80/10/10?',
     ['chart', 'Masking statistics', { id: 'masking-statistics' }], 'statistics', {
       more: () => ({ ...rule(), draws: settings.values.draws }),
-      above: choice('draws', 'Number of draws', [100, 1000, 10000, 100000].map((count) => [String(count), whole(count)])),
+      above: choice('draws', 'Number of draws', [100, 1000, 10000, 100000]
+        .map((count) => [String(count), whole(count)])),
     });
   const epochs = panel.foldOf('epochs', 'Static or dynamic masking',
     ['chart', 'Masked tokens in each epoch', { id: 'masking-epochs' }], 'epochs', {
       more: () => ({ ...rule(), masks: settings.values.masks }),
-      above: choice('masks', 'Masks', [['dynamic', 'dynamic: new masks in each epoch'], ['static', 'static: three sets that repeat']]),
+      above: choice('masks', 'Masks', [['dynamic', 'dynamic: new masks in each epoch'],
+        ['static', 'static: three sets that repeat']]),
     });
 
   function follow(names) {
