@@ -1,6 +1,6 @@
-"""The door of the server: what every request passes before Gradio sees it, and every answer before it leaves.
+"""Middleware around the server: what every request passes before Gradio sees it, and every response before it leaves.
 
-In reading order: `middleware` (the steps in order), `addresses` (hosts, origins and proxies), `bodies` (sizes, types
-and times of what is sent), `headers` (what browsers are told not to do), `event_queue` (whose turn it is in Gradio's
-queue), `unread_answers` (what waits in it to be fetched), `passwords` and `logins`.
+In reading order: `middleware` (the steps in order), `routes` (the addresses that are answered), `addresses` (hosts,
+origins and proxies), `bodies` (sizes, types and times of bodies), `file_values` (files in events), `headers` (of every
+response), `event_queue` (turns in Gradio's queue), `unread_answers` (responses that wait there), `passwords`, `logins`.
 """

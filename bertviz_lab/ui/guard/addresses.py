@@ -1,8 +1,7 @@
-"""Where a request comes from and which name it was sent to.
+"""Check where a request comes from and which name it was sent to.
 
-A browser sends a page's requests to the address that the page's name stands for at that moment. So a page of somebody
-else, whose name is made to stand for 127.0.0.1 (DNS rebinding), can ask a server at this machine; it gives itself away
-by its name in `Host`. A page that keeps its own name gives itself away by `Origin` and `Sec-Fetch-Site`.
+A foreign page whose name resolves to 127.0.0.1 (DNS rebinding) can send requests to a server on this machine; its name
+is in `Host`. A page that keeps its own name is recognized by `Origin` and `Sec-Fetch-Site`.
 """
 
 import ipaddress
@@ -12,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from starlette.datastructures import Headers
 
-#: Headers by which a proxy says for whom it asks.
+#: Headers by which a proxy names its client.
 PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-forwarded-")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -23,7 +22,7 @@ class Addresses:
     Args:
         shared: other machines reach the page: any literal address and this machine's own name are right too, since
             only a name can be rebound.
-        hosts: further names, in which * stands for any text.
+        hosts: further names, in which * matches any text.
     """
 
     def __init__(self, *, shared: bool, hosts: Sequence[str]) -> None:
@@ -32,23 +31,23 @@ class Addresses:
         self._hosts = (*_LOOPBACK, *hosts, *((own, f"{own}.local") if shared else ()))
 
     def knows(self, authority: str) -> bool:
-        """Whether this server is called so; `authority` is a host with or without a port."""
+        """Return whether this server has that name; `authority` is a host with or without a port."""
         name = host_name(authority)
         return bool(name) and ((self._shared and _is_literal(name)) or any(fnmatchcase(name, h) for h in self._hosts))
 
 
 def public_host(headers: Headers) -> str:
-    """The host that a browser asked, of a proxy or of this server; headers of strangers are removed before."""
+    """Return the host that a browser requested; `Guard` has removed the forwarding headers of strangers."""
     return headers.get("x-forwarded-host", "").split(",")[0].strip() or headers.get("host", "")
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Whether a proxy has passed the request on."""
+    """Return whether a proxy has forwarded the request."""
     return any(name.startswith(PROXY_HEADERS) for name in headers)
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether a request that changes something comes from the page itself, or from no browser at all."""
+    """Return whether a request that changes something comes from the page itself or from a program."""
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
@@ -59,7 +58,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def host_name(authority: str) -> str:
-    """The name or address of `name:port` or `[address]:port`, in lower case; "" where it is neither."""
+    """Return the name or address of `name:port` or `[address]:port` in lower case; "" if it is neither."""
     text = authority.strip().lower()
     if text.startswith("["):
         name, bracket, rest = text[1:].partition("]")
@@ -69,7 +68,7 @@ def host_name(authority: str) -> str:
 
 
 def _without_port(authority: str) -> str:
-    """The authority without the port that its scheme implies, which a browser leaves out and a proxy may not."""
+    """Remove the port that the scheme implies: browsers leave it out and some proxies do not."""
     return authority.strip().lower().removesuffix(":80").removesuffix(":443")
 
 

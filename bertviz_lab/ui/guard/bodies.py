@@ -1,8 +1,8 @@
-"""What is sent with a request: its type, its size and the time that it takes.
+"""Limit the type, the size and the duration of request bodies.
 
-A body that is no upload is read whole before Gradio is asked, so that one too large or too slow costs nothing. An
-upload is counted while Gradio writes it to disk. An answer that comes before the end of a body waits for that end:
-who is hung up on while sending may never see it (RFC 9112, section 9.6).
+A body that is not an upload is read whole before Gradio is called, so that one too large or too slow costs nothing. An
+upload is counted while it arrives. An answer that is ready before the end of a body waits for that end: a client whose
+connection is closed while it sends may never see the answer (RFC 9112, section 9.6).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _LINGERING_PAUSE = 5.0  # seconds of them without a byte
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
-    """A request that is answered with a status and one sentence."""
+    """Refuse a request with a status and one sentence."""
 
     def __init__(self, status: int, sentence: str, retry_after: int = 0) -> None:
         super().__init__(sentence)
@@ -34,7 +34,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 
 def is_upload(path: str) -> bool:
-    """Whether a file is sent to this path."""
+    """Return whether files are posted to this path."""
     return path.rstrip("/") in ("/gradio_api/upload", "/lab/upload")
 
 
@@ -55,7 +55,7 @@ def check_type(path: str, headers: Headers) -> None:
 
 
 class RequestBody:
-    """Hands on what is received, and knows whether the whole body has come."""
+    """Forwards what is received and records whether the body is complete."""
 
     def __init__(self, receive: Receive, *, complete: bool) -> None:
         self._receive, self.complete = receive, complete
@@ -66,7 +66,7 @@ class RequestBody:
         return message
 
     async def drop_rest(self) -> None:
-        """Receive what is still being sent, for some time."""
+        """Receive and drop the rest of the body, for a limited time."""
         end = time.monotonic() + _LINGERING
         with suppress(Refused):
             while not self.complete and time.monotonic() < end:
@@ -74,7 +74,10 @@ class RequestBody:
 
 
 async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[bytes, Receive]:
-    """Read the body; return it with what hands it on. Raises `Refused` for one too large, too slow or cut off."""
+    """Read the body; return it with a function that replays it.
+
+    Raises `Refused` for one too large, too slow or cut off.
+    """
     sentence = f"A request may have {words_of('bytes', most)} at most."
     if announced_length(headers) > most:
         raise Refused(413, sentence)
@@ -95,7 +98,7 @@ async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[byt
 
 
 class CountedBody:
-    """Hands on the body of an upload of a file with `most` bytes; `take` raises `InputError` where there is no space.
+    """Forwards the body of an upload of a file with `most` bytes; `take` raises `InputError` where there is no space.
 
     What is wrong with it is left in `refused`. Who reads it gets the exception for a broken form: the only one after
     which Starlette and Gradio remove what they have written so far.
@@ -132,7 +135,7 @@ class CountedBody:
 
 
 def announced_length(headers: Headers) -> int:
-    """The length that the sender names; the server has checked that it is a number and that it is kept."""
+    """Return the announced length; uvicorn checks that it is a number and that the body has it."""
     length = headers.get("content-length", "0")
     return int(length) if length.isdecimal() else 0
 

@@ -1,4 +1,4 @@
-"""Who is logged in: tries that are counted, sessions that end, and the way out of one of them."""
+"""Logins: throttled attempts, sessions that expire, and a logout that ends one of them."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from bertviz_lab.ui.guard.passwords import hash_password, is_password
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.visitors import network_of
 
-#: The address from which the present request comes; Gradio does not tell it to who checks a password.
+#: The address of the current request, which Gradio does not pass to the function that checks a password.
 CLIENT_ADDRESS: ContextVar[str] = ContextVar("client address", default="")
 
 LOGIN_MESSAGE = "After a few wrong tries each further one has to wait, longer every time."
@@ -31,7 +31,7 @@ _MOST_SESSIONS = 10_000
 class Tries:
     """Counts wrong tries by user and address, by user, and by address; after some of them the wait doubles with each.
 
-    Each address counts once for a user: one that goes on trying keeps its own door shut, not that of the user. Where
+    Each address counts once for a user: one that keeps trying blocks itself, not the user. Where
     `user` is None they count by address alone.
     """
 
@@ -88,7 +88,7 @@ class Logins:
         self._at_a_time = asyncio.Semaphore(2)  # each takes a core for a quarter of a second
 
     async def check(self, user: str, password: str) -> bool:
-        """Whether this is a user's password. Raises `HTTPException` 429 who has to wait."""
+        """Return whether this is a user's password. Raises `HTTPException` 429 during a wait."""
         address = network_of(CLIENT_ADDRESS.get())
         wait = self._tries.wait(user, address)
         if wait > 0:
@@ -104,7 +104,7 @@ class Logins:
 
 
 class Sessions(MutableMapping[Any, str]):
-    """The users by the tokens in their browsers' cookies, each for a limited time; in the place of Gradio's own."""
+    """Maps the tokens in cookies to users for a limited time; replaces Gradio's dictionary."""
 
     def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         self._seconds, self._now = seconds, now
@@ -134,7 +134,7 @@ class Sessions(MutableMapping[Any, str]):
 
 
 def logout_route() -> Route:
-    """`/logout`: ends the session of this browser. Gradio's own ends all sessions of the user."""
+    """Return the route `/logout`, which ends this browser's session; Gradio's own ends all sessions of the user."""
 
     def logout(request: Request) -> Response:
         app = request.app

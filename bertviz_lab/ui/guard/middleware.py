@@ -1,4 +1,4 @@
-"""The steps that every request takes before Gradio sees it, and every answer before it leaves."""
+"""The middleware around the whole application: checks of every request, and headers of every response."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Stands around the whole application, Gradio's own middleware included."""
+    """Wraps the whole application, including Gradio's own middleware."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes, uploads: UploadStore
@@ -63,13 +63,13 @@ class Guard:
                 self._monitor.refused(refused.status)
                 await answer.refuse(scope, refused)
             except Exception as error:
-                # Our own handlers answer their errors themselves. What comes here are Gradio's routes, which do not
-                # expect every form that a request can have, and whose traceback would tell it to the log.
+                # Our own handlers catch their errors. Gradio's routes do not expect every form that a request can have,
+                # and their traceback would write it to the log.
                 _log.warning("a request was not understood: %s", where(error))
                 await answer.refuse(scope, Refused(400, "This server cannot make sense of the request."))
 
     def _check_proxy(self, scope: Scope) -> None:
-        """Believe forwarding headers of trusted proxies only, and no forwarded page to be private."""
+        """Drop forwarding headers unless a trusted proxy sent them; refuse forwarded requests on a local page."""
         headers = Headers(scope=scope)
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"x-gradio-server"]  # Gradio believes it
         if not is_forwarded(headers):
@@ -124,14 +124,14 @@ class Guard:
 
 
 class _Answer:
-    """What is sent back: with our headers, and with one sentence in place of a failure."""
+    """Sends the response with our headers, and one sentence in place of a failure."""
 
     def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
         self._send, self._headers, self._body = send, headers, body
         self._started = self._dropped = self._finished = self._has_events = False
         self.status = 0
-        self.kept: bytearray | None = None  # the body, where somebody wants to read it
-        self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
+        self.kept: bytearray | None = None  # the body of the response, if it is needed
+        self.refused: Callable[[], Refused | None] = lambda: None  # why the body was refused while it was read
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -160,8 +160,8 @@ class _Answer:
     async def refuse(self, scope: Scope, refused: Refused) -> None:
         """Answer with a status and a sentence.
 
-        An answer that is on its way stays without its end: the server closes the connection, and the browser knows that
-        a download broke off. A stream of events, of which each is whole, ends.
+        A response that has started stays incomplete: the server closes the connection, and the browser reports a broken
+        download. A stream of events, each of which is complete, ends normally.
         """
         self._dropped = False
         if self._started:
@@ -186,8 +186,8 @@ def install_guard(
 ) -> None:
     """Put the guard around Gradio's application as it starts, and the sessions of logins into it.
 
-    A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
-    headers to every answer.
+    Middleware that is passed to Gradio runs inside of Gradio's, which answers some requests itself and adds headers to
+    every response.
     """
     assert app.middleware_stack is not None
     routes = Routes(own, app.get_blocks())  # type: ignore[attr-defined] # of Gradio's application

@@ -25,18 +25,18 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, hashed: str) -> bool:
-    """Whether a password is the one of a hash; takes the same time either way. Raises `InputError` for no hash."""
+    """Return, in constant time, whether a password has that hash. Raises `InputError` for an invalid hash."""
     cost, block, parallel, salt, digest = _parts(hashed)
     return hmac.compare_digest(_scrypt(password[:_LONGEST], salt, cost, block, parallel), digest)
 
 
 def read_password() -> str:
-    """A password from the terminal, which does not show it, or a line of what is piped in."""
+    """Read a password from the terminal without showing it, or a line from a pipe."""
     return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
 
 
 def read_users(path: Path) -> dict[str, str]:
-    """The users of a file with a line `user:hash` for each. Raises `InputError` naming the line that is none."""
+    """Read the users of a file with a line `user:hash` for each. Raises `InputError` naming an invalid line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +59,7 @@ def read_users(path: Path) -> dict[str, str]:
 
 
 def users_of(auth: str | None, auth_file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Who may log in: the option, the file, or else the variable BERTVIZ_LAB_AUTH; {} leaves the page open to all.
+    """Return who may log in, from the option, the file, or else BERTVIZ_LAB_AUTH; {} leaves the page open to all.
 
     Option and variable hold `user:password` or `user:hash`, the variable several with spaces between them.
     """
@@ -79,12 +79,12 @@ def _scrypt(password: str, salt: bytes, cost: int, block: int, parallel: int) ->
 
 
 def _parts(hashed: str) -> tuple[int, int, int, bytes, bytes]:
-    """Cost, block size, parallel parts, salt and digest. Raises `InputError` for what is no hash of `hash_password`."""
+    """Return cost, block size, parallelism, salt and digest. Raises `InputError` for another format."""
     try:
         method, cost, block, parallel, salt, digest = hashed.split("$")
         parts = int(cost), int(block), int(parallel), bytes.fromhex(salt), bytes.fromhex(digest)
     except ValueError:
         method, parts = "", (0, 0, 0, b"", b"")
     if method != "scrypt" or 128 * parts[0] * parts[1] > _MEMORY // 2 or len(parts[4]) != 32:
-        raise InputError("this is no hash; `bertviz-lab app --hash-password USER` makes one.")
+        raise InputError("this is not a hash; `bertviz-lab app --hash-password USER` makes one.")
     return parts

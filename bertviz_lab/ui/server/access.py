@@ -1,8 +1,8 @@
-"""Who may do what: who is logged in, and who has a say over a run.
+"""Access: logins for our own routes, and the ownership of runs.
 
-Of a run on a shared page there are an owner, the browser that started it, and whoever has a link to it. A link shows
-curves, training dynamics on texts that its holder types, and answers of the model. The rest is the owner's: to stop,
-resume, rename, delete or download the run, and all that was typed or uploaded for it.
+On a shared page a run has an owner, the browser that started it. A link to the run shows curves, training dynamics on
+texts that the visitor types, and the model's predictions. Only the owner may stop, resume, rename, delete or download
+the run, or see what was typed or uploaded for it.
 """
 
 import inspect
@@ -15,14 +15,14 @@ from bertviz_lab.ui.state.app_state import AppState
 
 
 def require_owner(state: AppState, visitor: Visitor, run_id: str, what: str) -> None:
-    """Raise `InputError` where a run is somebody else's; `what` is the owner's alone, such as "can change it"."""
+    """Raise `InputError` unless the visitor owns a run; `what` is the owner's right, such as "can change it"."""
     state.runs.folder(run_id)
     if not state.models.owns(visitor, run_id):
         raise InputError(f"This run was started in another browser, which alone {what}.")
 
 
 async def is_logged_in(request: Request) -> bool:
-    """Whether who asks a route of our own may see the page, which Gradio guards for its own routes only."""
+    """Return whether the sender is logged in; Gradio checks that for its own routes only."""
     app = request.app
     if app.auth_dependency is not None:
         user = app.auth_dependency(request)

@@ -1,4 +1,4 @@
-"""Files that are made for a visitor to download, and the route of a run's model."""
+"""Downloads: folders for generated files, and the route that packs a model."""
 
 import io
 import re
@@ -26,16 +26,16 @@ _PIECE = 1_000_000  # bytes of a file
 
 
 def download_folder() -> Path:
-    """A new folder for one file, beside the uploads and removed like them; its name is as hard to guess as theirs."""
+    """Make a folder with an unguessable name for one file, next to the uploads and removed like them."""
     folder = Path(get_upload_folder())
     folder.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"download-{secrets.token_hex(16)}-", dir=folder))
 
 
 def model_route(state: AppState) -> Route:
-    """`lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one, for who may see the page.
+    """Return the route `lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one.
 
-    It is packed while it is sent, so that a download leaves nothing on disk.
+    It is packed while it is sent, so a download leaves nothing on disk.
     """
 
     async def download(request: Request) -> Response:
@@ -57,7 +57,7 @@ def model_route(state: AppState) -> Route:
 
 
 def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
-    """The newest model of a visitor's run, or a shipped one: the name of a zip, and its bytes piece by piece.
+    """Return the name of a zip of the newest model of a visitor's run, or of a shipped one, and its bytes in pieces.
 
     Raises `InputError` for any other name, or where the model is being replaced or deleted.
     """
@@ -76,9 +76,9 @@ def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Genera
 
 
 def _zipped(folder: Path, stem: str) -> Generator[bytes]:
-    """A zip of the files of a model, not compressed: weights shrink by a tenth at most. Pieces may be empty.
+    """Yield an uncompressed zip of a model's files (weights shrink by a tenth at most). Pieces may be empty.
 
-    With the first, which is, all files are open: the zip has the whole model, also where that is deleted meanwhile.
+    All files are open once the first, empty piece is yielded: the zip is complete even if the model is then deleted.
     """
     sink = _Sink()
     with ExitStack() as stack, zipfile.ZipFile(sink, "w") as archive:
@@ -97,7 +97,7 @@ def _zipped(folder: Path, stem: str) -> Generator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """Keeps what is written until it is taken."""
+    """Buffers what is written until it is taken."""
 
     def __init__(self) -> None:
         self._written = bytearray()
@@ -110,6 +110,6 @@ class _Sink(io.RawIOBase):
         return len(part)
 
     def take(self) -> bytes:
-        """What was written since the last time."""
+        """Return what was written since the last call."""
         taken, self._written = bytes(self._written), bytearray()
         return taken

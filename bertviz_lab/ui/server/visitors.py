@@ -1,6 +1,6 @@
-"""Who a visitor is: a browser, known by an unguessable cookie that no script can read.
+"""Visitors: browsers, identified by an unguessable cookie that no script can read.
 
-A run records a hash of the cookie as its owner, so that the folder of runs gives no key away. Programs that call the
+A run records a hash of the cookie as its owner, so the folder of runs contains no cookie. Programs that call the
 endpoints have no cookie: on a shared page they own nothing.
 """
 
@@ -24,7 +24,7 @@ _NETWORK_BITS = 64  # of an IPv6 address: the rest is the subscriber's to choose
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks.
+    """The sender of a request.
 
     Attributes:
         owner: what the visitor's runs record of the cookie; "" without one.
@@ -40,20 +40,20 @@ NOBODY = Visitor()
 
 
 def visitor_of(request: Any) -> Visitor:
-    """The visitor behind a request, one of Starlette's or of Gradio's."""
+    """Return the visitor of a request of Starlette or Gradio."""
     raw = getattr(request, "request", None) or request
     host = raw.client.host if raw.client else ""
     return Visitor(owner_of(raw.cookies.get(COOKIE, "")), network_of(host))
 
 
 def place_of(request: Any) -> tuple[str, str]:
-    """Whose question it is in a waiting line: places go round the addresses, then round the browsers of one."""
+    """Return (address, owner), by which the scheduler takes turns."""
     visitor = visitor_of(request)
     return visitor.address, visitor.owner
 
 
 def owner_of(key: str) -> str:
-    """What a run records of a cookie; "" for a text that is no key of ours."""
+    """Return what a run records of a cookie; "" for a text that is not one of our keys."""
     return hashlib.sha256(key.encode()).hexdigest() if _KEY.fullmatch(key) else ""
 
 
@@ -69,13 +69,13 @@ def network_of(host: str) -> str:
 
 
 class VisitorCookie:
-    """Middleware that gives a browser its cookie with the page, and the year anew with every visit."""
+    """Middleware that sets a browser's cookie with the page and renews it with every visit."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a page that comes back takes the cookie along."""
+        """Add the cookie to a page that is returned."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
@@ -96,16 +96,16 @@ def _cookie(scope: Scope) -> str:
 
 
 def cookie_header(scope: Scope, name: str, value: str, seconds: int = 0) -> str:
-    """The header that makes a browser keep a cookie which no script reads; without `seconds`, until it is closed."""
+    """Return the header of a cookie that no script can read; without `seconds` it ends with the browser."""
     cookie: SimpleCookie = SimpleCookie({name: value})
     attributes: dict[str, Any] = {"path": "/", "max-age": seconds or "", "httponly": True, "samesite": "Lax"}
     cookie[name].update(attributes)
     text = cookie[name].OutputString()
-    # A Space stands in a frame of another site, where a browser keeps partitioned cookies only.
+    # A Space is in a frame of another site, where a browser keeps partitioned cookies only.
     return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if _is_https(scope) else text
 
 
 def _is_https(scope: Scope) -> bool:
-    """Whether the browser's own connection is encrypted; the word of a proxy is enough for the form of a cookie."""
+    """Return whether the browser's connection is encrypted; a proxy's header suffices for the form of a cookie."""
     forwarded = Headers(scope=scope).get("x-forwarded-proto", "").split(",")[0].strip()
     return (forwarded or scope["scheme"]) == "https"

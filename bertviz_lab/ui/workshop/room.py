@@ -1,7 +1,7 @@
-"""What a workshop knows of its room: who is at which lesson, what was predicted, and what the leader has called.
+"""The state of a workshop's room: each participant's lesson and predictions, and the leader's calls.
 
-It lies in memory alone and ends with the server. A participant is a browser, known by the hash of its cookie, and what
-the leader is told are counts. All of it changes on the server's event loop only.
+It is in memory only and ends with the server. A participant is a browser, identified by the hash of its cookie, and
+the leader sees counts. Only the server's event loop changes it.
 """
 
 import secrets
@@ -46,7 +46,7 @@ class Room:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all predictions and all progress; the browsers begin anew."""
+        """Forget all predictions and all progress; the browsers start over."""
         self.id = secrets.token_urlsafe(8)
         self.called = 0  # the lesson to which everybody was called last
         self.revealed: set[int] = set()
@@ -55,13 +55,13 @@ class Room:
     def report(
         self, visitor: Visitor, room: str, lesson: int, done: Collection[int], guesses: Mapping[int, int]
     ) -> dict[str, Any]:
-        """A browser says where it is; returns what it is told. What it says of a room before a reset is ignored.
+        """Record a browser's lesson and predictions; returns the news. Reports from before a reset are ignored.
 
         A prediction can be changed until its lesson is revealed.
         """
         known = self._participants.pop(visitor.owner, None) or self._join(visitor)
         known.seen = self._now()
-        self._participants[visitor.owner] = known  # the last one to have said something stands last
+        self._participants[visitor.owner] = known  # the most recent report is last
         if room == self.id:
             fixed = {number: choice for number, choice in known.guesses.items() if number in self.revealed}
             known.guesses = {n: choice for n, choice in guesses.items() if n not in self.revealed} | fixed
@@ -69,7 +69,7 @@ class Room:
         return self.news()
 
     def news(self) -> dict[str, Any]:
-        """What every browser is told: the room, the last call, and for each revealed lesson its predictions."""
+        """Return what every browser receives: the room, the last call, and the predictions of revealed lessons."""
         return {
             "room": self.id,
             "call": {"number": self._calls, "lesson": self.called},
@@ -77,16 +77,16 @@ class Room:
         }
 
     def call(self, lesson: int) -> None:
-        """Everybody is led to a lesson, those who come later too."""
+        """Lead everybody to a lesson, including those who come later."""
         self._calls += 1
         self.called = lesson
 
     def reveal(self, lesson: int) -> None:
-        """The answer of a lesson is told from now on, with what the room predicted; the predictions are final."""
+        """Reveal the answer of a lesson and the room's predictions, which are final from now on."""
         self.revealed.add(lesson)
 
     def counts(self, lesson: int) -> LessonCounts:
-        """A lesson, counted over the room."""
+        """Count a lesson over the room."""
         people = self._participants.values()
         return LessonCounts(
             at=sum(person.lesson == lesson for person in people if self._is_present(person)),
@@ -96,7 +96,7 @@ class Room:
 
     @property
     def present(self) -> int:
-        """How many browsers are here now."""
+        """Return the number of browsers that are here now."""
         return sum(map(self._is_present, self._participants.values()))
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class Room:
         return self._now() - person.seen < _PRESENT
 
     def _join(self, visitor: Visitor) -> _Participant:
-        """A new participant. Cookies can be made up, so in a full room the oldest one of the fullest address leaves."""
+        """Add a participant. Cookies can be forged, so in a full room the oldest one of the fullest address leaves."""
         if len(self._participants) >= self._most:
             addresses = Counter(person.address for person in self._participants.values())
             ((fullest, _),) = addresses.most_common(1)

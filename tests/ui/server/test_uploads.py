@@ -81,31 +81,6 @@ def test_questions_of_the_views_answer_no_path_of_the_server(page: tuple[str, Ap
     assert asked > 50
 
 
-def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
-    url, _ = page
-    config = config_of(url)
-    types = {component["id"]: component["type"] for component in config["components"]}
-    asked = 0
-    for event in config["dependencies"]:
-        kinds = [types[number] for number in event["inputs"]]
-        if "file" not in kinds or not event["backend_fn"]:
-            continue
-        file = {"path": str(secret), "meta": {"_type": "gradio.FileData"}}
-        for value in ([file], file, [str(secret)], str(secret)):
-            data = [value if kind == "file" else "own" for kind in kinds]
-            body = {"data": data, "fn_index": event["id"], "session_hash": f"s{asked}", "trigger_id": None}
-            asked += 1
-            joined = post(f"{url}gradio_api/queue/join", body)
-            if "event_id" in joined:
-                stream = f"{url}gradio_api/queue/data?session_hash=s{asked - 1}"
-                with urllib.request.urlopen(stream, timeout=60) as answer:
-                    told = b""
-                    while b"process_completed" not in told and (line := answer.readline()):
-                        told += line
-                assert SECRET.encode() not in told
-    assert asked >= 8  # there are such events
-
-
 def test_only_files_below_the_upload_folder_are_accepted(uploads: Path, secret: Path) -> None:
     inside = uploads / "a" / "texts.csv"
     inside.parent.mkdir()
