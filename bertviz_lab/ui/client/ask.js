@@ -89,8 +89,8 @@ export async function pause(milliseconds, node = null) {
 }
 
 /**
- * Ask again and again while `isCurrent()`: `take(answer)` gives the milliseconds until the next question, null for
- * none. A lost answer is asked for again, later and later; `lost()` is told of it. `node` is as in `pause`.
+ * Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null for
+ * none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`.
  */
 export async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
   let failures = 0;

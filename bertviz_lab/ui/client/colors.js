@@ -44,19 +44,19 @@ export function sharpContext(canvas, width, height) {
   return context;
 }
 
-export const seenColours = new Map();
+export const seenColors = new Map();
 
 /** The page's current color behind a CSS variable, in a form that a canvas takes. */
 export function pageColor(variable) {
   // Asking makes the browser work out the page's styles: once for a burst of drawing is enough.
   const key = `${variable} ${document.body.className} ${document.documentElement.className}`;
-  if (seenColours.has(key)) return seenColours.get(key);
-  if (seenColours.size === 0) setTimeout(() => seenColours.clear(), 1000);
+  if (seenColors.has(key)) return seenColors.get(key);
+  if (seenColors.size === 0) setTimeout(() => seenColors.clear(), 1000);
   const probe = h('i', { style: `color: var(${variable}); display: none` });
   (document.querySelector('.lab-island') ?? document.body).append(probe);
   const value = getComputedStyle(probe).color;
   probe.remove();
-  seenColours.set(key, value);
+  seenColors.set(key, value);
   return value;
 }
 

@@ -34,7 +34,7 @@ export function makeTable(header, rows, caption = null) {
     h('tbody', {}, ...rows.map((cells) => line(cells, 'row'))));
 }
 
-/** The shares of a bar: a line of a name, the bar, and what stands behind it. */
+/** The shares of a bar: a line of a name, the bar, and its value. */
 export function barRow(name, share, words, tag = 'div', attributes = {}) {
   return h(tag, { ...attributes, class: `bar-row ${attributes.class ?? ''}` }, h('span', { class: 'name' }, name),
     h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })),
@@ -65,7 +65,7 @@ export function choices(label, options, chosen, onChange) {
   return { node: group, inputs };
 }
 
-/** Let arrow keys walk through `items`, of which one is in the tab order. `step(key, index)` gives the next index. */
+/** Let arrow keys walk through `items`, of which one is in the tab order. `step(key, index)` returns the next index. */
 export function nextByArrow(key, index, count, across = 1) {
   const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across };
   if (key === 'Home') return 0;
@@ -77,7 +77,7 @@ export function nextByArrow(key, index, count, across = 1) {
 
 /**
  * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
- * `choose(place)`, a step `onMove(place)`. `across()` is how many stand in a line, 1 where they stand under each other.
+ * `choose(place)`, a step `onMove(place)`. `across()` is how many there are in a line, 1 in a column.
  */
 export function walkWithKeys(host, { across = () => 1, choose = null, onMove = () => {},
   items = () => [...host.children] }) {

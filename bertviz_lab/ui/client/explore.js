@@ -64,7 +64,7 @@ export function mountExplore(root) {
     });
   }
 
-  /** Ask what stands in the fields. */
+  /** Take over the text of the fields. */
   function take() {
     clearTimeout(typing);
     page.set({ text_a: fields.text_a.value, text_b: fields.text_b.value });

@@ -55,7 +55,7 @@ export const page = (() => {
 
   // ---- the input of Explore
 
-  /** Change some of the input; whoever shows it is told what has changed. */
+  /** Change some of the input; listeners to `input` receive the names. */
   function set(changes) {
     const changed = Object.keys(changes).filter((name) => input[name] !== changes[name]);
     if (!changed.length) return;
@@ -83,7 +83,8 @@ export const page = (() => {
     /** The lesson that the page was opened with: its number. */
     lesson: start.get('lesson'),
     /**
-     * What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view.
+     * The place that `open` or the address asked for last, until a workspace that was perhaps not there yet has opened
+     * the view.
      */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
     /**

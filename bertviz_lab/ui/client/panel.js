@@ -55,7 +55,7 @@ export function makeLinkButton(id, before = () => {}) {
 
 /**
  * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, workspace};
- * `prefix` begins ids and names of settings: a view that stands in several places has another one in each.
+ * `prefix` begins ids and names of settings: a view in several places has another one in each.
  */
 export function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen}
@@ -153,8 +153,8 @@ export function makePanel(view, body, prefix = view.id) {
       return add({ node, draw, isOpen: () => !node.hidden });
     },
     /**
-     * A part that is folded away. `build(host)` is called when it is first opened and gives the function that draws it.
-     * Whether it is open is kept in the address.
+     * A part that is folded away. `build(host)` is called when it is first opened and returns the function that draws
+     * it. Whether it is open is kept in the address.
      */
     fold(name, title, build) {
       const host = h('div', { class: 'fold-body' });
@@ -171,7 +171,7 @@ export function makePanel(view, body, prefix = view.id) {
         },
       });
       node.addEventListener('toggle', () => {
-        if (!node.isConnected) return; // the panel has been built anew since
+        if (!node.isConnected) return; // the panel has been built again since
         panel.keep(name, node.open ? 'open' : '');
         bring(part);
       });
@@ -179,7 +179,7 @@ export function makePanel(view, body, prefix = view.id) {
     },
     /**
      * A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above` what
-     * stands over the drawing.
+     * is above the drawing.
      */
     foldOf(name, title, [kind, label, options], question, { more = () => ({}), above = () => [] } = {}) {
       return panel.fold(name, title, (host) => {
@@ -204,7 +204,7 @@ export function makePanel(view, body, prefix = view.id) {
       parts.forEach(bring);
       watching.splice(0).forEach((go) => go());
     },
-    /** Called by the workspace before it builds the panel anew: nothing that happens reaches this one any more. */
+    /** Called by the workspace before it builds the panel again: nothing that happens reaches this one any more. */
     leave() {
       seen = false;
       listening.forEach((end) => end());

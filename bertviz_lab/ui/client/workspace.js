@@ -80,7 +80,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       page.keep(setting, [...open].join(',') === openFirst.join(',') ? '' : [...open].join(','));
       lookAt();
     }
-    /** Open it, and keep it or one of its folds in sight while what stands above it is still being drawn. */
+    /** Open it, and keep it or one of its folds in sight while what is above it is still being drawn. */
     function reveal(part = '', focus = true) {
       turn(true);
       const stop = new AbortController();
@@ -101,7 +101,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       };
       follow(FOLLOWED);
     }
-    /** Its settings were made from outside: it is built anew with them when it is next looked at. */
+    /** Its settings were made from outside: it is built again with them when it is next in sight. */
     function clear() {
       panel?.leave();
       panel = mounted = null;

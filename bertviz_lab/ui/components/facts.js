@@ -1,4 +1,4 @@
-// Facts as they are read: "2 layers · hidden size 128 ...", each with its name kept beside it.
+// Facts as they are read: "2 layers · hidden size 128 ...", each next to its name.
 
 import { h, setText } from 'lab/client/dom.js';
 

@@ -11,7 +11,7 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const ask = async (act) => (await fetch(live, act && posted(act))).json();
 const lost = () => show({ texts: { said: gettext('The server did not answer. Is it still running?') }, shares: {} });
 
-/** Put the texts and the lengths of bars into their places; gives the milliseconds until the next look. */
+/** Put the texts and the lengths of bars into their places; returns the milliseconds until the next look. */
 function show({ texts, shares }) {
   for (const node of all('[data-told]')) {
     const text = texts[node.dataset.told] ?? '';

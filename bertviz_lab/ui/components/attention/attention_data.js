@@ -32,7 +32,7 @@ function headCodes(data, layer, head) {
   return codes ? codes.subarray(head * data.perHead, (head + 1) * data.perHead) : null;
 }
 
-/** The weight that a code of so many values stands for; of a difference the middle code is 0. */
+/** Decode a weight; `top` is the largest code. Of a difference the middle code is 0. */
 function decode(code, top, signed) {
   if (!signed) return (code / top) ** 2;
   const half = (top - 1) / 2;

@@ -54,7 +54,7 @@ export default function attentionGrid(root, first, { label, events = {}, server,
   const heatmap = makeHeatmap(mapHost, moveCursor);
   const links = makeLines(linesHost, pickRow);
   const pair = makePair(pairHost, askPair);
-  const scaleChoice = choices('Colours', Object.entries(SCALES).map(([name, scale]) => [name, scale.label, scale.says]),
+  const scaleChoice = choices('Colors', Object.entries(SCALES).map(([name, scale]) => [name, scale.label, scale.says]),
     state.scale, (scale) => change({ scale }));
   const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this head as a heat map'],
     ['lines', 'Single tokens', 'Lines from one token, or several, to all they attend to']], state.form,
@@ -77,7 +77,7 @@ export default function attentionGrid(root, first, { label, events = {}, server,
   const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}`
     : `attention-${state.of}-${state.layer + 1}`);
   const caption = () => [data.title, headWords()].filter(Boolean).join(' · ');
-  const scaleWords = () => `Colours: ${scalesOf(data)[state.scale].says}.`;
+  const scaleWords = () => `Colors: ${scalesOf(data)[state.scale].says}.`;
   const lens = () => ({ quarter: state.quarter, special: state.special });
   const look = () => ({ scale: state.scale, lens: lens(), order: data.metrics ? state.order : '' });
 
@@ -172,7 +172,7 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     report();
   }
 
-  /** Tell whoever remembers it what the reader has chosen. */
+  /** Report what the reader has chosen. */
   function report() {
     events.state_change?.(chosenState());
   }

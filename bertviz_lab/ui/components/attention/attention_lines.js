@@ -2,7 +2,7 @@
 
 import { h, nextByArrow, svg } from 'lab/client/dom.js';
 
-/** `onPick(row, more)`: a token on the left was chosen; with `more` beside those that are chosen already. */
+/** `onPick(row, more)`: a token on the left was chosen; with `more` in addition to those already chosen. */
 export function makeLines(host, onPick) {
   const left = h('div', { class: 'side from', role: 'listbox', 'aria-multiselectable': 'true',
     'aria-label': 'The attending tokens; Control and click, or Space, to select several' });

@@ -8,9 +8,9 @@ import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
 
 /**
  * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
- * `onPick(pick)` is told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with
- * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands
- * over saved pictures instead of the title, and `shapes()` gives what is drawn over them.
+ * `onPick(pick)` is called for clicks on marks and cells that can be picked. `knobs` are next to the title; with
+ * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` is
+ * the title of saved pictures, and `shapes()` returns what is drawn over them.
  */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const heading = h('p', { class: 'heading' });
@@ -66,10 +66,10 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
     return { header: payload.table.header, rows: payload.table.rows.slice(0, 600), cell };
   }
 
-  /** What stands at a bar, such as a share in percent, stands in its cell too. */
+  /** The text of a bar, such as a percentage, is in its cell too. */
   const label = (row, column) => (payload.kind === 'bars' ? payload.texts[column]?.[row] : undefined);
 
-  /** What a cell of the table stands for: {number, pick}; null where nothing can be picked. */
+  /** Return what a cell of the table represents: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {
     if (!payload.picks?.length) return null;
     const [pick, across] = payload.kind === 'matrix' ? [payload.picks[row]?.[column], payload.picks[0].length]

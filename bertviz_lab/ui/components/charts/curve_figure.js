@@ -16,7 +16,7 @@ const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: 
   'tokens/s': (value) => `${compact(value)}/s`, nats: short, norm: short };
 export const written = (unit, value, digits) => (Number.isFinite(value) ? WRITE[unit](value, digits) : '–');
 
-/** Exponential moving average as in TensorBoard; gaps (NaN) are passed over and stay gaps. Each part begins anew. */
+/** Exponential moving average as in TensorBoard; gaps (NaN) are passed over and stay gaps. Each part starts again. */
 function smoothed(values, weight, parts) {
   const result = new Float64Array(parts.at(-1)[1]).fill(NaN);
   for (const [start, end] of parts) {

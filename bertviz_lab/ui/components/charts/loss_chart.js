@@ -53,7 +53,7 @@ export default function lossChart(root, first, { label, events = {}, server } = 
   const legend = h('p', { class: 'quiet small legend' });
   const why = h('p', { class: 'quiet small why' },
     'Shaded: causal-LM warm-up. The model first predicts each next token from those '
-    + 'before it: there every token gives a training signal, in MLM only the masked ones do. A few batches are masked '
+    + 'before it: there every token contributes to the loss, in MLM only the masked ones do. A few batches are masked '
     + 'even then. Held-out examples have full length throughout; those of training may be shorter at first.');
   const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
   const numbers = makeDataTable(() => tableOf(entriesOf(log, NEWEST), panels));
@@ -63,7 +63,7 @@ export default function lossChart(root, first, { label, events = {}, server } = 
   const turns = makeTurns(() => boxes.filter(({ panel }) => panel.series.length), drawPanel);
   for (const group of [main, folded]) new ResizeObserver(() => turns.want()).observe(group);
 
-  /** A place for each panel, made anew only where a run has others. */
+  /** A place for each panel, made again only where a run has others. */
   function place() {
     const now = panelsOf(log, payload);
     if (now.map(({ title: name }) => name).join() !== panels.map(({ title: name }) => name).join()) {

@@ -19,11 +19,11 @@ function loadPlotly() {
 }
 
 /** A copy in which every `var(--name)` is the page's color of now. */
-function inColours(value) {
+function inColors(value) {
   if (typeof value === 'string') return value.startsWith('var(') ? plainPaint(pageColor(value.slice(4, -1))) : value;
-  if (Array.isArray(value)) return value.map(inColours);
+  if (Array.isArray(value)) return value.map(inColors);
   if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColours(part)]));
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColors(part)]));
   }
   return value;
 }
@@ -45,8 +45,8 @@ function withoutBase(act) {
 
 /**
  * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture of it
- * as an address, with further shapes. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
- * `on` are listeners to Plotly's own events.
+ * as an address, with further shapes. `onPick(trace, point)` is called for clicks; a point of a heatmap is [row,
+ * column]. `on` are listeners to Plotly's own events.
  */
 export function makePlot(host, onPick = () => {}, on = {}) {
   let figure = null;
@@ -62,7 +62,7 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     const mine = figure;
     library ??= await loadPlotly();
     if (mine !== figure) return;
-    const { data, layout } = inColours(figure);
+    const { data, layout } = inColors(figure);
     layout.font.family = getComputedStyle(host).fontFamily;
     const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false,
       modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
@@ -90,7 +90,7 @@ export function makePlot(host, onPick = () => {}, on = {}) {
       host.setAttribute('aria-label', description);
       return draw();
     },
-    /** What comes next is about something else: its axes begin anew. */
+    /** What comes next is about something else: its axes start again. */
     forget() { subject += 1; },
     /** The part of the x-axis that a person has zoomed into while a figure had this revision; null for all of it. */
     shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false
@@ -99,7 +99,7 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     pointAt: (x) => drawn && (x === null ? library.Fx.unhover(host, {}) : library.Fx.hover(host, { xval: x }, ['xy'])),
     async image(format, title, shapes = []) {
       library ??= await loadPlotly();
-      const { data, layout } = inColours({ ...figure,
+      const { data, layout } = inColors({ ...figure,
         layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
@@ -112,8 +112,8 @@ export function makePlot(host, onPick = () => {}, on = {}) {
 }
 
 /**
- * Draw several plots, one a frame: all at once they would hold up the page. `list()` gives what is to be drawn, `draw`
- * draws one of them. However often `want()` is called meanwhile, they are drawn once more.
+ * Draw several plots, one a frame: all at once they would hold up the page. `list()` returns what is to be drawn,
+ * `draw` draws one of them. However often `want()` is called meanwhile, they are drawn once more.
  */
 export function makeTurns(list, draw) {
   let [running, wanted] = [false, false];
@@ -137,7 +137,9 @@ export function makeTurns(list, draw) {
   } };
 }
 
-/** The numbers of a chart behind a fold. `read()` gives {header, rows, cell}: `cell(value, row, column)` writes one. */
+/**
+ * The numbers of a chart behind a fold. `read()` returns {header, rows, cell}: `cell(value, row, column)` writes one.
+ */
 export function makeDataTable(read) {
   const place = h('div', { class: 'numbers', tabindex: '0' });
   const node = h('details', { class: 'table' }, h('summary', {}, 'Data table'), place);

@@ -53,7 +53,7 @@ export default function recipeCards(root, first, { label, events = {}, server } 
     start.textContent = ticked.length
       ? `Train ${first ? 'the full recipe and ' : ''}${plural(ticked.length, 'ablation')}` : 'Run ablation study';
     start.disabled = ticked.length === 0;
-    start.hidden = payload.training === false; // whoever runs the page has turned it off
+    start.hidden = payload.training === false; // turned off by the operator of the page
     start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}`
       : 'Select an ablation first';
     all.hidden = cards.every((card) => card.box.checked || card.box.hidden);

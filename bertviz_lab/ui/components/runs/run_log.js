@@ -43,7 +43,7 @@ export function makeLog() {
   const handlers = {
     Preparing(row) { log.preparing = row; },
     RunStarted(row) {
-      // A run that was stopped goes on in the same file, from its last checkpoint: what came after is trained anew.
+      // A run that was resumed writes to the same file, from its last checkpoint: later steps are trained again.
       const { mlm_loss: uniform, unigram_entropy: unigram } = row.baselines ?? {};
       log.started = { ...row, baselines: { ...row.baselines, uniform_perplexity: Math.exp(uniform),
         unigram_perplexity: Math.exp(unigram) } };
@@ -58,7 +58,7 @@ export function makeLog() {
     TrialStarted(row) {
       const last = log.trials.at(-1);
       if (last?.trial === row.trial) log.trials.pop(); // gone on with
-      // One without a name is the run itself, beside the same from random weights.
+      // One without a name is the run itself, next to the same from random weights.
       log.trials.push({ ...row, name: row.name || (row.trials > 1 ? 'pretrained weights' : ''),
         step: last?.trial === row.trial ? Math.min(last.step, row.step) : row.step });
     },

@@ -1,4 +1,4 @@
-// Where a run stands, in one line: it is followed here, whichever tab is open, and its news become events.
+// The progress of a run in one line, whichever workspace is open.
 
 import { poll } from 'lab/client/ask.js';
 import { h } from 'lab/client/dom.js';

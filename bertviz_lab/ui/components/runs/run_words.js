@@ -89,7 +89,7 @@ function resultWords(log, panels) {
 export const currentSeries = (log, panel) => panel.series.filter(({ field }) => !field.startsWith('causal')
   || log.warmsUp());
 
-/** Where a run stands in a few words, for a screen reader. */
+/** Return the progress of a run in a few words, for a screen reader. */
 export function newestWords(log, panels) {
   const [panel] = panels;
   const losses = currentSeries(log, panel).map(({ label, field }) => `${label} ${short(log.newest(field))}`);

@@ -114,7 +114,7 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
       h('p', { class: 'heading' }, title), ...rows, h('p', { class: 'quiet small' }, rest), askedWords(mask));
   }
 
-  /** Where the word stands that a person named. */
+  /** The rank of the word that a person named. */
   function askedWords({ asked }) {
     if (!asked) return null;
     const place = `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;

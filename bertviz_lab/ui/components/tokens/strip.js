@@ -41,7 +41,7 @@ function breakLines(columns, widths, room) {
 /**
  * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position), paint(column,
  * position)}, the last one the style of a cell; the first row is made of buttons that arrow keys walk through.
- * `describe(position)` gives the nodes of the read-out under the strip.
+ * `describe(position)` returns the nodes of the read-out under the strip.
  */
 export function makeStrip(host, rows, describe, selection, onSelect) {
   const lines = h('div', { class: 'lines' });

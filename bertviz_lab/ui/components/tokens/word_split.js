@@ -15,9 +15,9 @@ export default function wordSplit(root, first, { label } = {}) {
     wordpiece: 'WordPiece takes the longest prefix of the word that is in the vocabulary, then the longest piece '
       + 'that continues from there, marked with ##, and so on. If no piece matches, the word becomes [UNK].',
     bpe: 'Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned '
-      + 'first, until no learned pair is left. Ġ stands for the space before a word.',
+      + 'first, until no learned pair is left. Ġ marks the space before a word.',
     unigram: 'Unigram (SentencePiece) takes the split with the largest sum of log-probabilities. Each line has the '
-      + 'piece taken, after others that end at the same place, with the best sum up to there. ▁ stands for the space '
+      + 'piece taken, after others that end at the same place, with the best sum up to there. ▁ marks the space '
       + 'before a word.',
   };
 

@@ -5,7 +5,7 @@ import { h, setOptions } from 'lab/client/dom.js';
 
 export function mount(panel) {
   const { page } = panel;
-  // Ablated heads stand in the address as "layer.head layer.head", counted from 0.
+  // Ablated heads are in the address as "layer.head layer.head", counted from 0.
   const SEGMENTS = [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']];
   const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', segments: '',
     ablated: '' }, (names) => {
@@ -102,7 +102,7 @@ export function mount(panel) {
   }
 
   function toggleHead({ row, column }) {
-    // The column after the last head stands for all heads of the layer.
+    // The column after the last head represents all heads of the layer.
     const meant = column < targets.heads ? [[row, column]] : Array.from({ length: targets.heads },
       (_, head) => [row, head]);
     const isMeant = ([layer, head]) => meant.some(([otherLayer, otherHead]) => layer === otherLayer

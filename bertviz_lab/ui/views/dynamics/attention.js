@@ -25,7 +25,7 @@ export function makeAttention(scene, onHead) {
   let settled = false; // somebody, or a link, has chosen the head and the row
   const overview = makeOverview(gridHost, (layer, head) => choose(layer, head), () => {});
   const heatmap = makeHeatmap(mapHost, move);
-  const SCALE = 'Colours: square-root scale from 0 to 1, which makes small weights visible.';
+  const SCALE = 'Colors: square-root scale from 0 to 1, which makes small weights visible.';
 
   const caption = () => `${scene.opening.title} · step ${whole(frame.step)} · ${headName.textContent}`;
   const file = () => `attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;

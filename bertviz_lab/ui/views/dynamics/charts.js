@@ -82,7 +82,7 @@ function verdictOf(metric, drawn) {
   if (metric in SHARES) {
     if (last(best) < 0.5) {
       return { ...best,
-        words: `No head gives more than half of its attention here. ${name} gives most: ${percent(last(best),
+        words: `No head puts more than half of its attention here. ${name} puts the most: ${percent(last(best),
         0)} in the end, ${
         percent(best.points[0][1], 0)} at step ${whole(best.points[0][0])}.` };
     }
@@ -90,11 +90,11 @@ function verdictOf(metric, drawn) {
     while (since > 0 && best.points[since - 1][1] >= 0.5) since -= 1;
     const others = order.slice(1).filter((one) => last(one) >= 0.5).map((one) => place(one.layer, one.head));
     const [step] = best.points[since];
-    const begins = since === 0 ? 'gives more than half of its attention'
-      : `came to give more than half of its attention`;
+    const begins = since === 0 ? 'puts more than half of its attention'
+      : `came to put more than half of its attention`;
     return { ...best,
       words: `${name} ${begins} ${SHARES[metric]} ${since === 0 ? 'from the start'
-      : `by step ${whole(step)}`}, and gives ${
+      : `by step ${whole(step)}`}, and puts ${
       percent(last(best), 0)} in the end.${others.length
         ? ` So ${others.length === 1 ? 'does' : 'do'} ${others.slice(0, 3).join('; ')}${
       others.length > 3 ? ` and ${others.length - 3} more` : ''}.` : ''}` };

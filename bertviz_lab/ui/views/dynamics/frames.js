@@ -4,7 +4,7 @@
 import { decodeBase64 } from 'lab/client/saving.js';
 import { readAttention } from 'lab/components/attention/attention_data.js';
 
-/** `onNews(step)` is called when a frame has come; `where()` gives the index of the slider. */
+/** `onNews(step)` is called when a frame has come; `where()` returns the index of the slider. */
 export function makeFrames(scene, where, onNews) {
   const known = new Map(); // step -> frame
   const [failed, underWay] = [new Set(), new Set()];

@@ -10,7 +10,7 @@ import { makeTimeline } from 'lab/views/dynamics/timeline.js';
 export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
 const joins = (token) => token.startsWith('##') || /^[^\p{L}\p{N}[(“"'$]+$/u.test(token);
 
-/** The tokens as a sentence; `write(token, position)` gives the node of each. */
+/** The tokens as a sentence; `write(token, position)` returns the node of each. */
 export function sentenceNodes({ tokens, special }, write) {
   const nodes = [];
   const tight = !tokens.some((token) => /^[Ġ▁]/u.test(token)); // the marks of byte-level pieces say where words begin

@@ -1,4 +1,4 @@
-// The scrubber: one slider over a training, and every view at the step on which it stands.
+// The scrubber: one slider over a training, and every view at its step.
 
 import { poll } from 'lab/client/ask.js';
 import { onThemeChange } from 'lab/client/colors.js';
@@ -128,7 +128,7 @@ export default function scrubber(root, first, { label, events = {}, server, save
     else tellState();
   }
 
-  // ---- the step on which it stands
+  // ---- the step of the slider
 
   /** Everything that moves with the slider; all of it comes out of what is here. */
   function draw() {

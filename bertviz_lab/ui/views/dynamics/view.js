@@ -83,7 +83,7 @@ export function mount(panel) {
     Object.values(texts).forEach((field, place) => field.set(example[place]));
   }
 
-  /** Ask for what stands in the fields. */
+  /** Ask about the text of the fields. */
   async function show() {
     const question = Object.fromEntries(Object.entries(texts).map(([name, { value }]) => [name, value]));
     const byDefault = known.length && known[0].join('\n') === Object.values(question).join('\n');

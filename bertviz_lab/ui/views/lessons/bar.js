@@ -18,7 +18,7 @@ export function mountLessonBar(root) {
   const close = h('button', { type: 'button', class: 'close', 'aria-label': gettext('Hide this line'),
     title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
   root.append(h('p', { class: 'told grow' }, title, ' ', text), skip, back, close);
-  // What sticks to the top of the window is moved below this line, and a place that is opened stands below it.
+  // What sticks to the top of the window is moved below this line, and so is a place that is opened.
   new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar',
     `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);
 
@@ -61,7 +61,7 @@ async function report() {
 }
 
 function take(told) {
-  // What was done before belongs to another room. A link may have led to a lesson; a leader who begins anew does so at
+  // What was done before belongs to another room. A link may have led to a lesson; a leader who starts again does so at
   // 1.
   if (told.room !== memory.room) keep({ room: told.room, at: page.room ? 1 : memory.at, chosen: {}, done: [],
     called: 0 });

@@ -76,7 +76,7 @@ export function mountLessons(root) {
   const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
 
   page.on('room', () => {
-    if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has begun anew
+    if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has started again
     else if (lessons.length && isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
   });
 
