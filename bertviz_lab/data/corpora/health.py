@@ -7,7 +7,7 @@ unigram entropy) is measured on a sample spread evenly over the text, which is a
 import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ import numpy as np
 
 from bertviz_lab.data.corpora.health_warnings import Findings, warnings_about
 from bertviz_lab.data.corpora.read import MAX_BYTES, Document, ReadingNotes, read_documents
+from bertviz_lab.data.corpora.writing_system import writing_system
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -46,6 +47,8 @@ class HealthReport:
         mean_sentence_tokens: mean number of tokens in a sentence.
         warnings: full sentences, each with what the lab does about it.
         reading: a sentence per file on how it was read, for the first files.
+        writing_system: such as "Cyrillic".
+        recommended: options of `pretrain` that suit the writing system and are not the defaults.
     """
 
     documents: int
@@ -64,6 +67,8 @@ class HealthReport:
     mean_sentence_tokens: float
     warnings: tuple[str, ...]
     reading: tuple[str, ...]
+    writing_system: str = ""
+    recommended: dict[str, str | bool] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -156,6 +161,7 @@ def examine_with_tokenizer(
         raise InputError("The text holds no words; give a text of at least a few sentences.")
 
     train, held_out = sample.split()
+    writing = writing_system(train)
     if tokenizer is None:
         tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
         train_ids, held_out_ids = tokenizer.ids(train), tokenizer.ids(held_out)
@@ -183,6 +189,9 @@ def examine_with_tokenizer(
         duplicated=counts.duplicated(),
         too_long=float(np.mean(lengths > seq_len - 3)),
         seq_len=seq_len,
+        writing=writing,
+        strips_accents=tokenizer.lowercase and tokenizer.algorithm == "wordpiece",
+        splits_words=tokenizer.algorithm == "wordpiece",
     )
     report = HealthReport(
         documents=counts.documents,
@@ -201,6 +210,8 @@ def examine_with_tokenizer(
         mean_sentence_tokens=float(lengths.mean()),
         warnings=tuple(warnings_about(findings, notes or ReadingNotes())),
         reading=tuple(notes.descriptions()) if notes else (),
+        writing_system=writing.name,
+        recommended=writing.settings,
     )
     return report, tokenizer
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
+from bertviz_lab.data.corpora.writing_system import WritingSystem, writing_warnings
 from bertviz_lab.data.documents import LONGEST_SENTENCE
 
 _FEW_TOKENS = 20_000
@@ -25,6 +26,8 @@ class Findings:
         distinct_tokens: tokens of the vocabulary that occur.
         duplicated: share of sentences that repeat an earlier one.
         too_long: share of sentences that do not fit into `seq_len` tokens.
+        strips_accents: the tokenizer lowercases and strips accents.
+        splits_words: the tokenizer is WordPiece, which needs words between spaces.
     """
 
     documents: int
@@ -37,6 +40,9 @@ class Findings:
     duplicated: float
     too_long: float
     seq_len: int
+    writing: WritingSystem | None = None
+    strips_accents: bool = False
+    splits_words: bool = False
 
     @property
     def nsp_possible(self) -> bool:
@@ -46,10 +52,18 @@ class Findings:
 
 def warnings_about(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
     """Full sentences, the most important first."""
+    yield from _about_writing(findings)
     yield from _about_pairs(findings)
     yield from _about_amount(findings)
     yield from _about_tokens(findings)
     yield from _about_reading(findings, notes)
+
+
+def _about_writing(findings: Findings) -> Iterator[str]:
+    if findings.writing is not None:
+        yield from writing_warnings(
+            findings.writing, strips_accents=findings.strips_accents, splits_words=findings.splits_words
+        )
 
 
 def _about_pairs(findings: Findings) -> Iterator[str]:

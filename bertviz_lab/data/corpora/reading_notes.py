@@ -16,6 +16,7 @@ class FileNotes:
         name: path as given; in a zip, `archive.zip/inner/name.txt`.
         encoding: the encoding it was decoded with.
         layout: one sentence on the document boundaries.
+        markup: what was done with the markup of the text, in sentences.
         blank_after_sentence: True where a blank line follows nearly every sentence.
         blank_ends_document: True where a single blank line ends a document.
         replaced: characters that could not be decoded, now U+FFFD.
@@ -27,6 +28,7 @@ class FileNotes:
     name: str
     encoding: str = ""
     layout: str = ""
+    markup: str = ""
     blank_after_sentence: bool = False
     blank_ends_document: bool = False
     replaced: int = 0
@@ -57,6 +59,11 @@ class ReadingNotes:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
         if len(self.files) > _MOST_DESCRIBED:
             yield f"{len(self.files) - _MOST_DESCRIBED:,} more files were read."
+
+    def markup(self) -> Iterator[str]:
+        """A sentence on the markup of each of the first files that have some."""
+        marked = [file for file in self.files if file.markup]
+        yield from (f"{quoted(file.name)}: {file.markup}" for file in marked[:_MOST_LEFT_OUT])
 
     def left_out(self) -> Iterator[str]:
         """A sentence on each of the first files that were left out."""

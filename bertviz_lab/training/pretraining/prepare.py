@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
+from bertviz_lab.data.corpora.writing_system import writing_system, writing_warnings
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
@@ -32,6 +33,7 @@ _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
 _STREAM = "corpus/stream.json"  # how rows are read
+_SAMPLE_CHARACTERS = 200_000  # by which the writing system is recognized
 _LEFT_OUT = "corpus/left_out.json"  # sentences on files that were left out; absent where there are none
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
 _GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
@@ -86,11 +88,18 @@ def prepare(
     try:
         documents = yield from _in_background("read", "Reading the corpus", should_stop, read)
         tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
+        is_wordpiece = tokenizer.algorithm == "wordpiece"
+        warnings = writing_warnings(
+            writing_system(sample_sentences(spool, _SAMPLE_CHARACTERS)),
+            strips_accents=is_wordpiece and tokenizer.lowercase,
+            splits_words=is_wordpiece,
+        )
+        said = [*notes.left_out(), *notes.markup(), *warnings]
         yield from _in_background("tokenize", "Tokenizing the corpus", should_stop, tokenize)
     finally:
         spool.unlink(missing_ok=True)
-    if left_out := list(notes.left_out()):
-        write_json(folder / _LEFT_OUT, left_out)
+    if said:
+        write_json(folder / _LEFT_OUT, said)
     if key:
         corpus_cache.keep(key, folder)
 
@@ -146,7 +155,7 @@ def _tokenize(
 
 
 def left_out_files(folder: Path) -> tuple[str, ...]:
-    """Return sentences on the files that were left out of the prepared text of a run."""
+    """Return sentences on files and markup that were left out of the text of a run, and on its writing system."""
     path = folder / _LEFT_OUT
     return tuple(map(str, _read_json(path))) if path.is_file() else ()
 

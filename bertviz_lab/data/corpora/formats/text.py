@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout, is_wrapped
+from bertviz_lab.data.corpora.formats.markup import find_markup
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
 #: Paragraphs in reading order; None ends a document.
@@ -59,17 +61,34 @@ def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragra
     """Plain text; see `layout` for what a paragraph and a document are."""
     lines = pieces(stream)
     sample = sample_lines(lines, _SAMPLE_LINES, _SAMPLE_CHARACTERS)
-    layout = guess_layout(sample, documents)
+    markup = find_markup(sample)
+    kept: Iterable[str | None] = chain(sample, lines)
+    for kind in markup:
+        kept = kind.strip(kept)
+    plain: Iterable[str | None] = sample
+    for kind in markup:
+        plain = kind.strip(plain)
+    layout = guess_layout([line for line in plain if line is not None], documents)
+    if documents == "file":
+        kept = (line for line in kept if line is not None)
+    elif documents == "auto" and any(kind.has_documents for kind in markup):
+        layout = replace(layout, gap=0, description="")
+    layout = replace(layout, description=" ".join([*(kind.description for kind in markup), layout.description]).strip())
+    notes.markup = " ".join(kind.description for kind in markup)
     notes.layout, notes.blank_after_sentence = layout.description, layout.blank_after_sentence
     notes.blank_ends_document = layout.gap == 1
-    return lay_out(chain(sample, lines), layout)
+    return lay_out(kept, layout)
 
 
-def lay_out(lines: Iterable[str], layout: Layout) -> Paragraphs:
-    """Lines as paragraphs and document ends, according to `layout`."""
+def lay_out(lines: Iterable[str | None], layout: Layout) -> Paragraphs:
+    """Lines as paragraphs and document ends, according to `layout`; None ends a document."""
     paragraph = Paragraph()
     blank = 0
     for line in lines:
+        if line is None:
+            yield from paragraph.end()
+            yield None
+            continue
         if not line or line.isspace():
             yield from paragraph.end()
             blank += 1
