@@ -68,7 +68,7 @@ class LightPage(Page):
 
 
 def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
-    """The whole page, ready to be launched with `launch_options`."""
+    """Return the whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     _make_folder(settings.runs_dir)
     cleaned = (_CLEAN_EVERY, int(settings.limits.upload_seconds) + 1)
@@ -99,7 +99,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
 
 
 def _start(state: AppState) -> Payload:
-    """What the page's scripts are told as it opens."""
+    """Return what the page's scripts are told as it opens."""
     settings = state.settings
     return to_json({"model": state.models.default(), "shared": settings.shared, "workshop": settings.workshop})
 
@@ -139,7 +139,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
 
 
 def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """What runs beside the server from its start to its end."""
+    """Return what runs with the server from its start to its end."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -211,7 +211,7 @@ def wait_for_answers() -> None:
 
 
 def _computes(thread: threading.Thread) -> bool:
-    """Whether one of the page's threads is at work, and not waiting for some."""
+    """Return whether one of the page's threads is at work, and not waiting for some."""
     frame = sys._current_frames().get(thread.ident or 0)
     idle = frame is None or frame.f_code.co_filename == threading.__file__
     return not idle and thread.name in (_WORKER, _WARMING)

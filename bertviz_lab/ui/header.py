@@ -10,7 +10,7 @@ from bertviz_lab.ui.state.models import saved_at
 
 
 def _logo() -> str:
-    """A small attention map: strong on its diagonal, fainter beside it."""
+    """Return a small attention map: strong on its diagonal, fainter beside it."""
     shades = {0: "#ffffff", 1: "#a5b4fc", 2: "#6366f1"}
     cells = [
         f'<rect x="{8 + 7.5 * column}" y="{8 + 7.5 * row}" width="5" height="5" rx="1" fill="{shade}"/>'
@@ -43,7 +43,7 @@ def create_header(session: AppState) -> gr.HTML:
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
-    """The value of the strip for a run; "" for none."""
+    """Return the value of the strip for a run; "" for none."""
     try:
         state = session.runs.state(run_id or "")
         saved = saved_at(session.runs.folder(run_id or ""))

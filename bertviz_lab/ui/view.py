@@ -68,7 +68,7 @@ class Question:
     uploads: frozenset[str] = frozenset()
 
     def ask(self, state: "AppState", arguments: Mapping[str, Any], visitor: Visitor = NOBODY) -> Any:
-        """The answer. Raises `InputError` for arguments that are none of its own or of another type."""
+        """Return the answer. Raises `InputError` for arguments that are none of its own or of another type."""
         unknown = arguments.keys() - self.arguments
         if unknown:
             raise InputError(f"This question has no argument {sorted(unknown)[0]!r}.")

@@ -19,7 +19,7 @@ _LEAST_STEPS, _MOST_STEPS = 20, 100_000
 
 
 def kinds_of(state: AppState, visitor: Visitor) -> dict[str, tuple[str, int, int]]:
-    """Those of a visitor's runs that belong to the study: (ablation, steps, seed) by run, the newest first."""
+    """Return those of a visitor's runs that belong to the study: (ablation, steps, seed) by run, the newest first."""
     settings_of_runs: dict[str, tuple[str, int, int]] = {}
     for run_id in state.models.visible_runs(visitor):
         try:
@@ -86,7 +86,7 @@ def queue(state: AppState, visitor: Visitor, names: Any, steps: Any, seed: Any) 
 
 
 def cards(state: AppState, visitor: Visitor, steps: Any, seed: Any) -> Payload:
-    """The cards with the runs that are there. Raises `InputError` as `checked_plan`."""
+    """Return the cards with the runs that are there. Raises `InputError` as `checked_plan`."""
     steps, seed = checked_plan(state, steps, seed)
     runs = runs_of(state, visitor, steps, seed)
     payload = recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
@@ -104,7 +104,7 @@ def progress(state: AppState, visitor: Visitor, runs: Sequence[str]) -> dict[str
 
 
 def reveal(state: AppState, name: str, whole: str, run: str, predicted: Mapping[str, str]) -> dict[str, Any]:
-    """What came of an ablation: {"measures", "words"}, or {"message"} where there is nothing to tell yet."""
+    """Return what came of an ablation: {"measures", "words"}, or {"message"} where there is nothing to tell yet."""
     from bertviz_lab.data.probes import PROBES
 
     if name not in ABLATIONS:

@@ -17,13 +17,13 @@ Predicted = Annotated[dict[Word, Word], Field(max_length=20)]
 
 
 def cards(state: AppState, visitor: Visitor, steps: Planned, seed: Planned) -> Payload:
-    """The cards, for runs of so many steps from a seed."""
+    """Return the cards, for runs of so many steps from a seed."""
     newest = study.newest_set(state, visitor)
     return study.cards(state, visitor, newest[0] if steps is None else steps, newest[1] if seed is None else seed)
 
 
 def progress(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, Any]:
-    """How far some runs are."""
+    """Return how far some runs are."""
     return study.progress(state, visitor, runs)
 
 
@@ -35,7 +35,7 @@ def train(
 
 
 def reveal(state: AppState, name: Word, whole: Word, run: Word, predicted: Predicted) -> dict[str, Any]:
-    """What came of an ablation, beside what was predicted."""
+    """Return what came of an ablation, next to what was predicted."""
     return study.reveal(state, name, whole, run, predicted)
 
 

@@ -118,7 +118,7 @@ def difference(
 
 
 def _matched(stretches: int, first: int, second: int) -> str:
-    """How the tokens of two models were matched, where they differ."""
+    """Return how the tokens of two models were matched, where they differ."""
     if stretches == first == second:
         return ""
     return (
@@ -129,13 +129,13 @@ def _matched(stretches: int, first: int, second: int) -> str:
 
 
 def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[str, Any]:
-    """The exact numbers of one head, `weights` (tokens, tokens), float32; {} where they are no longer kept."""
+    """Return the exact numbers of one head, `weights` (tokens, tokens), float32; {} where they are no longer kept."""
     trace = _trace(state, key, layer, head)
     return {} if trace is None else {"weights": trace.values[layer, head].astype(np.float32, copy=False)}
 
 
 def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
-    """The numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens).
+    """Return the numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens).
 
     {} where the computation is no longer kept.
     """
@@ -152,7 +152,7 @@ def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index,
 
 
 def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:
-    """A computation that is still kept and has this head."""
+    """Return a computation that is still kept and has this head."""
     trace = state.trace(key)
     layers, heads = trace.values.shape[:2] if trace is not None else (0, 0)
     return trace if layer < layers and head < heads else None

@@ -28,7 +28,7 @@ class Explained:
 
 
 def possible_targets(checkpoint: Any, text_a: str, text_b: str, kind: str) -> dict[str, Any]:
-    """What can be explained.
+    """Return what can be explained.
 
     `kinds` [[kind, words], ...] and the `kind` of them that is meant; `positions` [[position, words], ...] of the
     tokens that it can be about; `classes`, the names to choose from, where they are few; whether one can be chosen and
@@ -55,7 +55,7 @@ def possible_targets(checkpoint: Any, text_a: str, text_b: str, kind: str) -> di
 
 
 def resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:
-    """The kind that was chosen where the model has a head for it, else the one that suits the text."""
+    """Return the kind that was chosen where the model has a head for it, else the one that suits the text."""
     from bertviz_lab.interpret import target_kinds
 
     kinds = target_kinds(checkpoint)
@@ -73,7 +73,7 @@ def resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:
 def explained(
     checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
 ) -> Explained:
-    """The prediction that is meant; a position that the text has no such token at stands for the first one.
+    """Return the prediction that is meant; a position that the text has no such token at stands for the first one.
 
     Raises `InputError` as `choose_target` does.
     """
@@ -104,7 +104,7 @@ def _pair(text_b: str, kind: str) -> str | None:
 
 
 def _positions(checkpoint: Any, inputs: Any, kind: str) -> list[int]:
-    """The masked tokens, or the first token of each word, where a prediction is about one of several."""
+    """Return the masked tokens, or the first token of each word, where a prediction is about one of several."""
     encoding = inputs.encoding
     if kind == "token":
         return list(encoding.mask_positions(checkpoint.tokenizer.mask_id))

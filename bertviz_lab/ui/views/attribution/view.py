@@ -16,7 +16,7 @@ _SHOWN_CLASSES = 6  # of many, before and after an intervention
 
 
 def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind: Word) -> dict[str, Any]:
-    """Which predictions can be explained; see `possible_targets`."""
+    """Return which predictions can be explained; see `possible_targets`."""
     return possible_targets(state.models.open(model), text_a, text_b, kind)
 
 
@@ -30,7 +30,7 @@ def attribution(
     choice: Word,
     contrast: Word,
 ) -> dict[str, Any]:
-    """The prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
+    """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
     from bertviz_lab.interpret import METHODS, attribute, check_attribution, trace_text
 
     prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
@@ -83,7 +83,7 @@ def head_effects(
     contrast: Word,
     ablated: Heads,
 ) -> Payload:
-    """The map of all heads, with the ablated ones marked."""
+    """Return the map of all heads, with the ablated ones marked."""
     from bertviz_lab.interpret import ablate_heads
     from bertviz_lab.interpret.family_notes import sharing_note
 
@@ -113,7 +113,7 @@ def intervention(
     causal: bool,
     segments: Literal["", "zero", "swapped"],
 ) -> dict[str, Any]:
-    """What is changed in the model or in its input (`facts`), and the prediction before and after (`chart`)."""
+    """Return what is changed in the model or in its input (`facts`), and the prediction before and after (`chart`)."""
     from bertviz_lab.interpret import class_name, class_scores
     from bertviz_lab.interpret.inputs import with_segment_ids
 

@@ -44,7 +44,7 @@ def _begins_pretraining(row: dict[str, Any]) -> bool:
 
 
 def first(state: AppState, visitor: Visitor) -> list[str]:
-    """What to show before anybody has chosen: the last two runs, filled up with models that ship.
+    """Return what to show before anybody has chosen: the last two runs, filled up with models that ship.
 
     Not those of the ablation study, whose outcome is to be predicted first.
     """
@@ -56,7 +56,7 @@ def first(state: AppState, visitor: Visitor) -> list[str]:
 
 
 def visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str]:
-    """The names that may be looked at, each once. Raises `InputError` where there are too many or none."""
+    """Return the names that may be looked at, each once. Raises `InputError` where there are too many or none."""
     runs = set(state.models.visible_runs(visitor))
     known = [name for name in dict.fromkeys(names) if name in runs or name in state.models.shipped()]
     if not known:
@@ -68,7 +68,7 @@ def visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str
 
 
 def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload:
-    """The settings and curves of the named runs, or a sentence in their place. Raises as `visible`."""
+    """Return the settings and curves of the named runs, or a sentence in their place. Raises as `visible`."""
     views = [_view(state, name) for name in visible(state, visitor, names)]
     if any(view is None for view in views):
         return message_payload("One of these runs was removed meanwhile: choose others.")
@@ -76,7 +76,7 @@ def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Paylo
 
 
 def probes(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload | None:
-    """The newest probes of the named runs; None where none was asked any. Raises as `visible`."""
+    """Return the newest probes of the named runs; None where none was asked any. Raises as `visible`."""
     logs = []
     for name in visible(state, visitor, names):
         with contextlib.suppress(InputError):  # it has just been removed
@@ -89,7 +89,7 @@ def _label(name: str) -> str:
 
 
 def label_of_run(state: AppState, name: str) -> str:
-    """What people call it: "kind-otter", with what it leaves out of the recipe."""
+    """Return what people call it: "kind-otter", with what it leaves out of the recipe."""
     if name in state.models.shipped():
         return name
     title, given = _ablation_title(state, name), state.runs.name(name)
@@ -97,7 +97,7 @@ def label_of_run(state: AppState, name: str) -> str:
 
 
 def _ablation_title(state: AppState, run_id: str) -> str:
-    """What a run of the ablation study leaves out; "" for another."""
+    """Return what a run of the ablation study leaves out; "" for another."""
     config = state.runs.config(run_id)
     name = ablation_of(config) if isinstance(config, PretrainConfig) else None
     return "" if name is None else "Full recipe" if name == WHOLE else ABLATIONS[name].title
@@ -126,7 +126,7 @@ def _settings_on_card(state: AppState, name: str) -> dict[str, Any]:
 
 
 def _typed(words: Sequence[str]) -> dict[str, Any]:
-    """The settings of a command line: a flag with a value, with several, or with none."""
+    """Return the settings of a command line: a flag with a value, with several, or with none."""
     given: dict[str, list[str]] = {}
     flag = ""
     for word in words:

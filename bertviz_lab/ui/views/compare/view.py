@@ -32,22 +32,22 @@ def runs(state: AppState, visitor: Visitor) -> dict[str, Any]:
 
 
 def comparison(state: AppState, visitor: Visitor, names: Names) -> Payload:
-    """The settings that differ, and the curves."""
+    """Return the settings that differ, and the curves."""
     return comparable.comparison(state, visitor, names)
 
 
 def probes(state: AppState, visitor: Visitor, names: Names) -> Payload | None:
-    """The minimal-pair probes of the runs, as bars."""
+    """Return the minimal-pair probes of the runs, as bars."""
     return comparable.probes(state, visitor, names)
 
 
 def follow(state: AppState, visitor: Visitor, run: Word, start: Place) -> dict[str, Any] | None:
-    """A run's events after the first `start` bytes of its log; None for a run that is gone."""
+    """Return a run's events after the first `start` bytes of its log; None for a run that is gone."""
     return state.follow(run, start, visitor)
 
 
 def example(state: AppState, visitor: Visitor, names: Names) -> str:
-    """A text with a masked token that the first of the models can be asked; "" where it has none."""
+    """Return a text with a masked token that the first of the models can be asked; "" where it has none."""
     try:
         return state.examples(names[0], visitor).masked[0]
     except (InputError, IndexError):
@@ -55,7 +55,7 @@ def example(state: AppState, visitor: Visitor, names: Names) -> str:
 
 
 def predictions(state: AppState, visitor: Visitor, names: Names, text_a: Text) -> Payload:
-    """The predictions of each model for the same masked tokens."""
+    """Return the predictions of each model for the same masked tokens."""
     from bertviz_lab.interpret import compare_fill_mask
 
     checkpoints, labels = _opened(state, visitor, names)
@@ -63,7 +63,7 @@ def predictions(state: AppState, visitor: Visitor, names: Names, text_a: Text) -
 
 
 def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
-    """Whether B follows A, by each model that has an NSP head."""
+    """Return whether B follows A, by each model that has an NSP head."""
     from bertviz_lab.interpret import next_sentence
 
     if not text_b.strip():
@@ -79,7 +79,7 @@ def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: T
 
 
 def attention(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
-    """All heads of each model."""
+    """Return all heads of each model."""
     from bertviz_lab.interpret import trace_text
 
     checkpoints, labels = _opened(state, visitor, names)
@@ -96,7 +96,7 @@ def attention(state: AppState, visitor: Visitor, names: Names, text_a: Text, tex
 
 
 def _opened(state: AppState, visitor: Visitor, names: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """The models of the chosen runs, and what people call them. Raises `InputError`."""
+    """Return the models of the chosen runs, and what people call them. Raises `InputError`."""
     known = comparable.visible(state, visitor, names)
     return [state.models.open(name) for name in known], [comparable.label_of_run(state, name) for name in known]
 

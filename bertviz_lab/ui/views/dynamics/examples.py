@@ -71,7 +71,7 @@ def _of(examples: Examples) -> Sequence[TrackedExample]:
 
 
 def _words(tokenizer: "Tokenizer", words: str) -> str:
-    """Those of some words that the vocabulary has as a whole."""
+    """Return those of some words that the vocabulary has as a whole."""
     names = [word.strip() for word in words.split(",") if word.strip()]
     pieces = tokenizer.ids([f" {name}" for name in names]) if names else []
     unknown = tokenizer.unk_id

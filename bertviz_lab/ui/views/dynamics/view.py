@@ -41,12 +41,12 @@ def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
 
 
 def examples(state: AppState, visitor: Visitor, run: Word) -> list[TrackedExample]:
-    """Texts for a run: [text A, text B, words to track]."""
+    """Return texts for a run: [text A, text B, words to track]."""
     return tracked_examples(state, visitor, run)
 
 
 def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text) -> Payload:
-    """How the scrubber begins for a run and a text: what all its frames share, and the last frame."""
+    """Return how the scrubber begins for a run and a text: what all its frames share, and the last frame."""
     from bertviz_lab.interpret import METRICS, analyze_snapshot, related_tokens
 
     if not run:
@@ -88,7 +88,7 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
 def frame(
     state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, step: Index
 ) -> Payload:
-    """What the snapshot of one step makes of the text."""
+    """Return what the snapshot of one step makes of the text."""
     return state.snapshots.frame(_tracked(state, run, text_a, text_b, watched, mapped), step)
 
 
@@ -110,7 +110,7 @@ def news(
 
 
 def token_ids(checkpoint: Any, words: str) -> list[int]:
-    """The ids of words that a person named. Raises `InputError` for one that is not one token, or too many."""
+    """Return the ids of words that a person named. Raises `InputError` for one that is not one token, or too many."""
     from bertviz_lab.interpret.inputs import single_token
 
     names = [name for name in words.split(",") if name.strip()]
@@ -120,7 +120,7 @@ def token_ids(checkpoint: Any, words: str) -> list[int]:
 
 
 def _tracked(state: AppState, run: str, text_a: str, text_b: str, watched: list[int], mapped: list[int]) -> TrackedText:
-    """The question as `opening` wrote it. Raises `InputError` for tokens that the model does not have."""
+    """Return the question as `opening` wrote it. Raises `InputError` for tokens that the model does not have."""
     size = state.snapshots.reader(run).config.vocab_size
     if any(token >= size for token in (*watched, *mapped)):
         raise InputError("The tracked words are not in this model's vocabulary; press Show again.")

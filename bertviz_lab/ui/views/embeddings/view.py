@@ -31,7 +31,7 @@ def sentences(state: AppState, visitor: Visitor, model: ModelName, text_a: Text,
 def similarity(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
-    """The cosine of each pair of sentences."""
+    """Return the cosine of each pair of sentences."""
     compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
     return similarity_payload(compared.texts, compared.cosines)
 
@@ -39,13 +39,13 @@ def similarity(
 def sentence_map(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
-    """The sentences in the plane of their first two principal components."""
+    """Return the sentences in the plane of their first two principal components."""
     compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
     return map_payload(compared.texts, compared.map, compared.explained)
 
 
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
-    """The token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
+    """Return the token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
     from bertviz_lab.interpret import encode_inputs
 
     checkpoint = state.models.open(model)
@@ -59,7 +59,7 @@ def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, posit
 
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
-    """The tokens whose embeddings are closest to a word's; without a word, to the longest of the input's own."""
+    """Return the tokens whose embeddings are closest to a word's; without a word, to the longest of the input's own."""
     from bertviz_lab.interpret import encode_inputs, nearest_tokens
 
     checkpoint = state.models.open(model)
@@ -75,7 +75,7 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
 def contexts(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, word: Word
 ) -> dict[str, Any]:
-    """A word's path through the layers in both texts, or in an example while one of them is empty.
+    """Return a word's path through the layers in both texts, or in an example while one of them is empty.
 
     {text_a, text_b, word, similarity, path}; without a word the longest that both texts have.
     """

@@ -25,12 +25,12 @@ def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
-    """The facts about a model; one that cannot be opened as the sentence that says why."""
+    """Return the facts about a model; one that cannot be opened as the sentence that says why."""
     return describe(state, model, visitor)
 
 
 def examples(state: AppState, visitor: Visitor, model: ModelName) -> list[tuple[str, str]]:
-    """Texts, with a second one or "", whose words the model has met; those of its task where it has one."""
+    """Return texts, with a second one or "", whose words the model has met; those of its task where it has one."""
     if state.models.is_task_model(model):
         return state.task_examples(model, visitor)
     known = state.examples(model, visitor)
@@ -39,7 +39,7 @@ def examples(state: AppState, visitor: Visitor, model: ModelName) -> list[tuple[
 
 
 def missing(state: AppState, models: ModelNames) -> list[str]:
-    """Those of some models that a press of a button could bring to this machine."""
+    """Return those of some models that a press of a button could bring to this machine."""
     names = []
     for model in dict.fromkeys(models):
         try:
@@ -57,7 +57,7 @@ def download(state: AppState, model: ModelName) -> None:
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """The tokens of the input, {token, segment, special, masked} each, and a note where the text is too long."""
+    """Return the tokens of the input, {token, segment, special, masked} each, and a note where the text is too long."""
     from bertviz_lab.interpret import encode_inputs
 
     checkpoint = state.models.open(model)
@@ -74,7 +74,7 @@ def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dic
 
 
 def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list[Text]) -> str:
-    """A sentence of the text that the model was trained on, or one of its examples, but none of `texts`."""
+    """Return a sentence of the text that the model was trained on, or one of its examples, but none of `texts`."""
     others = [text for text in state.examples(model, visitor).others if text not in texts]
     return random.choice(others) if others else ""
 

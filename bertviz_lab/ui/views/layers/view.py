@@ -8,7 +8,7 @@ from bertviz_lab.ui.view import Index, ModelName, Text, View, question
 
 
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
-    """The prediction for a [MASK] at every layer: the one at `position`, or else the first."""
+    """Return the prediction for a [MASK] at every layer: the one at `position`, or else the first."""
     from bertviz_lab.interpret import choose_target, encode_inputs, logit_lens
 
     checkpoint = state.models.open(model)
@@ -20,7 +20,7 @@ def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
-    """Norms by layer, of the token at `position` or the mean of all."""
+    """Return norms by layer, of the token at `position` or the mean of all."""
     from bertviz_lab.interpret import norms_by_layer
     from bertviz_lab.interpret.family_notes import norm_note
 
@@ -30,7 +30,7 @@ def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, positio
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
-    """The norms of one kind of vector, layer by layer and token by token."""
+    """Return the norms of one kind of vector, layer by layer and token by token."""
     from bertviz_lab.interpret import norms_by_layer
     from bertviz_lab.interpret.family_notes import norm_note
 
@@ -39,7 +39,7 @@ def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, o
 
 
 def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """The vectors that are added for each token, and those that the family lacks in words."""
+    """Return the vectors that are added for each token, and those that the family lacks in words."""
     from bertviz_lab import interpret
     from bertviz_lab.interpret.family_notes import factorization_note, positions_note, segments_note
 

@@ -40,7 +40,7 @@ def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
 
 
 def measured(state: AppState, number: _Number, language: Word = "") -> dict[str, Any]:
-    """What a lesson's measurement says, and the steps after it.
+    """Return what a lesson's measurement says, and the steps after it.
 
     Raises `InputError` where its model is not there, and in a workshop before its leader has revealed the lesson.
     """

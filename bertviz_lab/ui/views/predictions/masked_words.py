@@ -13,7 +13,7 @@ MaskedWords = Annotated[list[Word], Field(max_length=1000)]
 
 
 def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], position: int) -> dict[str, Any]:
-    """The texts after a click on a position of the input, and the words behind their masked tokens.
+    """Return the texts after a click on a position of the input, and the words behind their masked tokens.
 
     A [MASK] that nobody's click has made is filled with the model's first prediction.
     """
@@ -53,7 +53,7 @@ def fill(checkpoint: Any, text_a: str, text_b: str, hidden: list[str]) -> tuple[
 
 
 def _behind(tokenizer: Tokenizer, texts: list[str], hidden: list[str]) -> list[str]:
-    """A word for each [MASK]; where the texts have been edited since, none is known."""
+    """Return a word for each [MASK]; where the texts have been edited since, none is known."""
     count = sum(len(_spans(tokenizer, text)) for text in texts)
     return list(hidden) if len(hidden) == count else [""] * count
 
@@ -65,7 +65,7 @@ def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
 
 
 def _predictions(checkpoint: Any, text_a: str, text_b: str) -> list[str]:
-    """The first prediction for each [MASK], as it is written in a text."""
+    """Return the first prediction for each [MASK], as it is written in a text."""
     from bertviz_lab.interpret import fill_mask
 
     masks = fill_mask(checkpoint, text_a, 1, text_b or None).masks

@@ -8,7 +8,7 @@ from bertviz_lab.ui.server.scheduler import report_progress
 
 
 def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:
-    """The label of a text or pair, the entities in it, or the answer in a passage (`text_b`) to a question."""
+    """Return the label of a text or pair, the entities in it, or the answer in a passage (`text_b`) to a question."""
     from bertviz_lab.interpret import answer_question, classify, label_words
 
     if checkpoint.kind == "BertForSequenceClassification":

@@ -42,7 +42,7 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
 
 
 def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
-    """The likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
+    """Return the likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
     from bertviz_lab.interpret import FillMask, encode_inputs, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
@@ -65,7 +65,7 @@ def toggle_mask(
 
 
 def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """All masked tokens filled together."""
+    """Return all masked tokens filled together."""
     from bertviz_lab.interpret import joint_fill
 
     return joint_payload(
@@ -89,7 +89,7 @@ def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hid
 
 
 def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """Whether B follows A."""
+    """Return whether B follows A."""
     from bertviz_lab.interpret import next_sentence
 
     prediction = next_sentence(state.models.open(model), text_a, text_b)
@@ -97,14 +97,14 @@ def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payloa
 
 
 def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """The label, the entities or the answer. Raises `InputError` for a model that was not fine-tuned."""
+    """Return the label, the entities or the answer. Raises `InputError` for a model that was not fine-tuned."""
     if not state.models.is_task_model(model):
         raise InputError("This model has not been fine-tuned for a task.")
     return predict_task(state.models.open(model), text_a, text_b)
 
 
 def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """The same masked tokens by two models."""
+    """Return the same masked tokens by two models."""
     from bertviz_lab.interpret import compare_fill_mask
 
     checkpoint = state.models.open(model)

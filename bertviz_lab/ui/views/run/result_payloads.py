@@ -25,7 +25,7 @@ _MOST_LISTED = 200
 
 
 def trials_view(results: "Results") -> Payload | None:
-    """The trials side by side; None where there is one only."""
+    """Return the trials side by side; None where there is one only."""
     if len(results.trials) < 2:
         return None
     rows = [_row(trial) for trial in results.trials]
@@ -37,7 +37,7 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary_view(results: "Results") -> str:
-    """The scores of the best model, beside those of guessing and of random weights."""
+    """Return the scores of the best model, beside those of guessing and of random weights."""
     items = [(NAMES[name], format_score(name, value)) for name, value in results.scores.items() if name in NAMES]
     baseline_score = results.baselines.get(results.metric)
     if baseline_score is not None:
@@ -71,7 +71,7 @@ def confusion_view(results: "Results") -> Payload:
 
 
 def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, errors first") -> Payload:
-    """The examples at some places, in that order."""
+    """Return the examples at some places, in that order."""
     examples = [_as_shown(results, place) for place in places[:_MOST_LISTED]]
     wrong = int((results.example_scores < 1).sum())
     sentence = (

@@ -20,7 +20,7 @@ from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view
 
 
 def results_of(state: AppState, run_id: str) -> Any:
-    """What a run came to, read again when it has come to more. Raises `InputError` before its first result."""
+    """Return what a run came to, read again when it has come to more. Raises `InputError` before its first result."""
     from bertviz_lab.interpret import read_results
 
     folder = state.runs.folder(run_id)
@@ -42,24 +42,24 @@ def report_version(folder: Path) -> int:
 
 
 def summary(state: AppState, run_id: Word) -> str:
-    """The metrics on the held-out set, beside the baselines."""
+    """Return the metrics on the held-out set, beside the baselines."""
     return summary_view(results_of(state, run_id))
 
 
 def trials(state: AppState, run_id: Word) -> Payload | None:
-    """The trials side by side; None where there is one only."""
+    """Return the trials side by side; None where there is one only."""
     return trials_view(results_of(state, run_id))
 
 
 def confusion(state: AppState, run_id: Word) -> Payload:
-    """The confusion matrix, or what a task without one has in its place."""
+    """Return the confusion matrix, or what a task without one has in its place."""
     return confusion_view(results_of(state, run_id))
 
 
 def examples(
     state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
 ) -> Payload:
-    """The held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
+    """Return the held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
     require_owner(state, visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if row is None or column is None or results.task != "classification":
@@ -72,7 +72,7 @@ def examples(
 
 
 def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> Payload:
-    """What each token of an example contributes to its prediction."""
+    """Return what each token of an example contributes to its prediction."""
     from bertviz_lab.interpret import explain_example
 
     results = _with_example(state, visitor, run_id, example)
@@ -87,7 +87,7 @@ def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index)
 
 
 def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> dict[str, Any]:
-    """The attention of the fine-tuned model minus that of the model it started from, on an example."""
+    """Return the attention of the fine-tuned model minus that of the model it started from, on an example."""
     from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
 
     texts = texts_of_example(_with_example(state, visitor, run_id, example).examples[example])
@@ -119,18 +119,18 @@ def labels(state: AppState, run_id: Word) -> Payload:
 
 
 def calibration(state: AppState, run_id: Word) -> Payload:
-    """Whether the model is right as often as it is confident."""
+    """Return whether the model is right as often as it is confident."""
     return reliability_payload(results_of(state, run_id).calibration())
 
 
 def slices(state: AppState, run_id: Word) -> Payload:
-    """The score by length and by label."""
+    """Return the score by length and by label."""
     results = results_of(state, run_id)
     return slices_payload(results.slices(), results.measure)
 
 
 def _with_example(state: AppState, visitor: Visitor, run_id: str, example: int) -> Any:
-    """The results, which have an example of that number. Raises `InputError` where they have none."""
+    """Return the results, which have an example of that number. Raises `InputError` where they have none."""
     require_owner(state, visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if example >= len(results.examples):
@@ -139,5 +139,5 @@ def _with_example(state: AppState, visitor: Visitor, run_id: str, example: int) 
 
 
 def _model(state: AppState, run_id: str) -> Any:
-    """The run's best model, which made the predictions; not its newest checkpoint."""
+    """Return the run's best model, which made the predictions; not its newest checkpoint."""
     return state.models.open_folder(state.runs.folder(run_id) / "model", "the fine-tuned model")

@@ -51,7 +51,7 @@ def _is_kind(state: AppState, shipped: str, kind: str) -> bool:
 
 
 def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
-    """What a run, or a shipped model, is, and what can be done with it."""
+    """Return what a run, or a shipped model, is, and what can be done with it."""
     objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
@@ -87,7 +87,7 @@ def _is_known(state: AppState, run_id: str) -> bool:
 
 
 def curves(state: AppState, run_id: Word) -> Payload:
-    """The payload of the curves: a run is followed, the log of a shipped model is replayed."""
+    """Return the payload of the curves: a run is followed, the log of a shipped model is replayed."""
     if run_id not in state.models.shipped():
         return live_payload(run_id, state.runs.name(run_id), objective=state.summary(run_id).objective)
     rows = state.log_of(run_id)
@@ -99,19 +99,19 @@ def curves(state: AppState, run_id: Word) -> Payload:
 
 
 def probes(state: AppState, run_id: Word) -> Payload | None:
-    """The minimal-pair probes of a run; None where it was not asked any."""
+    """Return the minimal-pair probes of a run; None where it was not asked any."""
     return learning_payload(state.log_of(run_id))
 
 
 def follow(
     state: AppState, visitor: Visitor, run_id: Word, start: Annotated[int, Field(ge=0)]
 ) -> dict[str, Any] | None:
-    """The events after a place of the log, and the state; None for a run that is gone."""
+    """Return the events after a place of the log, and the state; None for a run that is gone."""
     return state.follow(run_id, start, visitor)
 
 
 def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
-    """The settings of a run; nobody else is told what its owner's files are like."""
+    """Return the settings of a run; nobody else learns what its owner's files are like."""
     if run_id in state.models.shipped():
         raise InputError("The recipe of a shipped model is on its model card.")
     config = state.runs.config(run_id)
@@ -124,7 +124,7 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
 
 
 def setting_words(state: AppState, value: Any) -> str:
-    """A setting's value for people; a model to start from by its name."""
+    """Return a setting's value for people; a model to start from by its name."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str) and Path(value).is_absolute():  # a model to start from: its folder is nobody's business

@@ -17,7 +17,7 @@ from bertviz_lab.ui.view import View, Word, question
 
 
 def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
-    """A row for each run, the newest first, then for each shipped model."""
+    """Return a row for each run, the newest first, then for each shipped model."""
     rows = []
     for run_id in state.models.visible_runs(visitor):
         with contextlib.suppress(InputError, OSError):  # it has just been deleted

@@ -41,7 +41,7 @@ class Masking:
 
 
 def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """Pieces, ids, segments, positions and attention mask."""
+    """Return pieces, ids, segments, positions and attention mask."""
     from bertviz_lab.interpret import encode_inputs
     from bertviz_lab.interpret.family_notes import positions_note, segments_note
 
@@ -56,7 +56,7 @@ def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Pay
 
 
 def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """How the tokenizer splits the words of both texts, step by step."""
+    """Return how the tokenizer splits the words of both texts, step by step."""
     from bertviz_lab.tokenization import explain
 
     tokenizer = state.models.open(model).tokenizer
@@ -74,7 +74,7 @@ def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, setti
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
-    """The MLM loss at each selected position."""
+    """Return the MLM loss at each selected position."""
     from bertviz_lab.interpret import masked_loss
 
     checkpoint = state.models.open(model)
@@ -85,7 +85,7 @@ def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings
 def statistics(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
 ) -> Payload:
-    """The same text masked many times, beside what the rule makes one expect."""
+    """Return the same text masked many times, next to what the rule makes one expect."""
     from bertviz_lab.interpret import masking_statistics
 
     checkpoint = state.models.open(model)
@@ -112,7 +112,7 @@ def epochs(
     settings: Masking,
     masks: Literal["dynamic", "static"],
 ) -> Payload:
-    """What is masked in the first epochs of a training."""
+    """Return what is masked in the first epochs of a training."""
     from bertviz_lab.interpret import mask_epochs
 
     checkpoint = state.models.open(model)
