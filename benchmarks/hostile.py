@@ -100,7 +100,7 @@ class Attack:
     async def headers(self) -> None:
         for headers in HEADERS:
             await self.send("headers", headers, lambda h=headers: self._request("GET", "", h))
-            await self.send("headers", headers, lambda h=headers: self._request("POST", "lab-arrays", h, b"[]"))
+            await self.send("headers", headers, lambda h=headers: self._request("POST", "lab/ask", h, b"{}"))
 
     async def bodies(self) -> None:
         nested = b'{"data": ' * 20_000
@@ -115,7 +115,7 @@ class Attack:
             b"null",
         ):
             for path in (
-                "lab-arrays",
+                "lab/ask",
                 "gradio_api/component_server",
                 "gradio_api/queue/join",
                 "gradio_api/call/fill_mask",

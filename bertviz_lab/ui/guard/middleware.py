@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -168,8 +168,10 @@ class _Answer:
             if self._has_events and not self._finished:
                 await self({"type": "http.response.body", "body": b""})
             return
-        extra = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
-        response = PlainTextResponse(refused.sentence, refused.status, headers={"Connection": "close", **extra})
+        headers = {"Connection": "close"} | ({"Retry-After": str(refused.retry_after)} if refused.retry_after else {})
+        response: Response = PlainTextResponse(refused.sentence, refused.status, headers)
+        if scope["path"].startswith("/lab/"):
+            response = JSONResponse({"error": refused.sentence}, refused.status, headers)
 
         async def nothing() -> Message:
             return {"type": "http.disconnect"}

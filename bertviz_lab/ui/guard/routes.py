@@ -15,13 +15,13 @@ from bertviz_lab.ui.guard.bodies import Refused
 
 SAFE = ("GET", "HEAD")
 
-#: Paths of Gradio that are read, and those to which something is sent. Those of files and `component_server` go when no
-#: component of Gradio takes or offers a file and no `gr.HTML` asks Python.
+#: Paths of Gradio that are read, and those to which something is sent. Those of files go when no component of Gradio
+#: takes or offers a file.
 _READ = re.compile(
     r"/|/config|/theme\.css|/favicon\.ico|/robots\.txt|/manifest\.json|/(assets|static|svelte)/.+|/gradio_api/"
     r"(info|startup-events|app_id|heartbeat/[^/]+|queue/data|call/(v2/)?[^/]+/[^/]+|upload_progress|file=.+|theme\.css)"
 )
-_SENT = re.compile(r"/login|/gradio_api/(queue/join|call/(v2/)?(?P<name>[^/]+)|cancel|reset|component_server|upload)")
+_SENT = re.compile(r"/login|/gradio_api/(queue/join|call/(v2/)?(?P<name>[^/]+)|cancel|reset|upload)")
 
 
 class Routes:

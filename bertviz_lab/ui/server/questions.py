@@ -5,8 +5,8 @@ large arrays (attention weights) are sent as bytes, which takes 21 ms for 786 KB
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from starlette.requests import Request
@@ -19,13 +19,10 @@ from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Question, View
+from bertviz_lab.ui.view import View
 
 ROUTE = "lab/ask"
-_MOST_SENT = 1_000_000  # bytes of a question
 _UNKNOWN = "Unknown request. Reload the page."
-
-ResultT = TypeVar("ResultT")
 
 
 class Questions:
@@ -45,7 +42,7 @@ class Questions:
             if not await is_logged_in(request):
                 return _refusal("Log in first.", 401)
             try:
-                return await self._reply(await _body_of(request), request)
+                return await self._reply(await request.body(), request)
             except Exception as error:  # An error here must not take down the page.
                 return _refusal(sentence_of(error, shared=self._state.settings.shared))
 
@@ -72,7 +69,14 @@ class Questions:
             return to_bytes(answer) if asked.arrays else answer
 
         with self._state.monitor.question(f"{view}.{name}"):
-            answer = await self._answer(compute, asked, f"{view}.{name}", sent.get("ticket", ""), request)
+            answer = await self._state.scheduler.answer(
+                compute,
+                place_of(request),
+                f"{view}.{name}",
+                slow=asked.slow,
+                ticket=str(sent.get("ticket", ""))[:40],
+                request=request,
+            )
         if isinstance(answer, bytes):
             return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
         return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
@@ -86,17 +90,9 @@ class Questions:
             return self._state.scheduler.cancel_ticket(ticket, place_of(request))
         raise InputError(_UNKNOWN)
 
-    async def _answer(
-        self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
-    ) -> ResultT:
-        """What `compute` gives when the question's turn has come. Raises `InputError` where it was cancelled."""
-        return await self._state.scheduler.answer(
-            compute, place_of(request), name, slow=asked.slow, ticket=str(ticket)[:40], request=request
-        )
-
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:
-    """An answer whose arrays travel as they are: a third shorter than base64, and neither end spells them out.
+    """Pack an answer whose arrays travel as raw bytes, a third shorter than base64.
 
     The layout: the length of the JSON (uint32), the JSON, the arrays. The JSON has an entry `arrays`, a list of
     [name, type, start, length]; starts count in bytes from the end of the JSON. The JSON is padded with spaces and each
@@ -127,13 +123,3 @@ def _refusal(sentence: str, status: int = 200) -> Response:
 def _json(answer: Any) -> Response:
     text = answer if isinstance(answer, str) else to_json(answer)
     return Response(text, headers=_NOT_KEPT, media_type="application/json")
-
-
-async def _body_of(request: Request) -> bytes:
-    """What was posted. Raises `InputError` for more than any question of the page holds."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST_SENT:
-            raise InputError("The text is too long; shorten it.")
-    return body

@@ -57,7 +57,7 @@ def upload(server: Server, size: int) -> tuple[int, str]:
 
 def test_a_large_request_is_refused_before_it_is_read(server: Server) -> None:
     announced = {"Content-Type": "application/json", "Content-Length": str(10**9)}
-    for path in ("/gradio_api/queue/join", "/gradio_api/component_server", "/lab/ask", "/login"):
+    for path in ("/gradio_api/queue/join", "/lab/ask", "/login"):
         kind = announced | ({"Content-Type": "application/x-www-form-urlencoded"} if path == "/login" else {})
         status, sentence, _ = server.ask(path, kind, "POST", b"")
         assert (status, "1 MB" in sentence) == (413, True)

@@ -182,7 +182,7 @@ def test_only_the_addresses_of_the_table_reach_gradio(settings: Settings) -> Non
         )),
         *(("POST", path) for path in (
             "/login", "api queue/join", "api call/tokenize", "api call/v2/tokenize", "api cancel", "api reset",
-            "api component_server", "api upload",
+            "api upload",
         )),
     }  # fmt: skip
 

@@ -101,9 +101,9 @@ def test_addresses_that_lead_nowhere_are_no_failure(
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/gradio_api/queue/join", "text/plain"), ("/gradio_api/component_server", "multipart/form-data; boundary=x"),
+        ("/gradio_api/queue/join", "text/plain"), ("/lab/ask", "multipart/form-data; boundary=x"),
         ("/lab/ask", "text/plain"), ("/gradio_api/upload", "application/json"), ("/login", "application/json"),
-        ("/gradio_api/component_server", "application/x-www-form-urlencoded"), ("/gradio_api/cancel", ""),
+        ("/lab/ask", "application/x-www-form-urlencoded"), ("/gradio_api/cancel", ""),
     ],
 )  # fmt: skip
 def test_only_the_right_type_of_body_is_read(server: Server, path: str, kind: str) -> None:

@@ -27,7 +27,7 @@ EVERY = [(view, name) for view in VIEWS for name in view.questions]
 
 def client_of(questions: Questions, login: Any = None) -> TestClient:
     """Return a browser of the owner; `login` is the function by which a page is guarded."""
-    app = Starlette(routes=[questions.ask_route()])
+    app = Starlette(routes=[questions.route()])
     app.auth = None  # type: ignore[attr-defined]  # as Gradio's application has it
     app.auth_dependency = login  # type: ignore[attr-defined]
     return TestClient(app, cookies={COOKIE: OWNERS_KEY})
