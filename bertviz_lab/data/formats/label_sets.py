@@ -100,9 +100,11 @@ def are_label_sets(counts: Mapping[str, int]) -> bool:
     if any("\n" in cell for cell in counts):
         return True
     separator = label_separator(counts)
+    if separator not in SEPARATORS:
+        return False
     alone = {cell.strip() for cell in counts}
     parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
-    return separator in SEPARATORS and all(part in alone and number_of(part) is None for part in parts)
+    return all(part in alone and number_of(part) is None for part in parts)
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:

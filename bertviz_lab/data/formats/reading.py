@@ -151,6 +151,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[str]:
     if missing := [name for name in missing if name not in ("-1",) or name in negative]:
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield f"{times} the label {quoted_list(missing)}, which looks like a missing one."
+    lists = [label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))]
+    if data.task == "classification" and lists:
+        yield f"{quoted(lists[0])} may be several labels in a cell: give --task multilabel to read it so."
     if data.task in ("classification", "multilabel") and len(counts) > max(20, len(data.examples) // 5):
         yield f"There are {len(counts):,} labels for {len(data.examples):,} examples: check that --label names labels."
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]

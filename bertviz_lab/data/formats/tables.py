@@ -141,7 +141,9 @@ def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
 
 
 def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
-    likeliest = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
+    filled = [line for line in sample if line.strip()]
+    tabs = sum("\t" in line for line in filled) > 0.9 * len(filled) and not name.lower().endswith(".csv")
+    likeliest = "\t" if tabs or name.lower().endswith((".tsv", ".tab")) else ","
     delimiters: Iterable[str] = options.delimiter or sorted(DELIMITERS, key=lambda d: d != likeliest)
     guess = guess_dialect(sample, delimiters)
     if options.delimiter and guess.delimiter != options.delimiter:  # rows are uneven, but it was given

@@ -96,6 +96,18 @@ def test_single_quotation_marks_enclose_cells(tmp_path):
     assert rows_of(read_task(written(tmp_path, "a.csv", csv_of(TEXTS, cell=lambda t: f"'{t}'")))) == PLAIN
 
 
+def test_tabs_in_every_line_outweigh_commas(tmp_path):
+    path = written(tmp_path, "a.txt", "".join(f"{n}\tthe text, {n} here\t{'ab'[n % 2]}\n" for n in range(20)))
+    assert rows_of(read_task(path))[3] == ("the text, 3 here", None, "b")
+
+
+def test_numbers_with_a_comma_may_be_several_labels(tmp_path):
+    rows = "".join(f"the text {n}\t{n % 3 if n % 4 else '1,2'}\n" for n in range(40))
+    path = written(tmp_path, "a.tsv", rows)
+    assert '"1,2" may be several labels in a cell' in Reading.of(read_task(path)).notes[-1]
+    assert read_task(path, "multilabel").examples[0].label == ("1", "2")
+
+
 def test_a_title_above_the_header_and_a_row_of_totals_are_left_out(tmp_path):
     lines = [
         "Survey 2024,,",
