@@ -16,7 +16,7 @@ from bertviz_lab.training.loop.hardware import available_cores, choose_hardware
 from bertviz_lab.training.pretraining.prepare import prepare
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import StepDone
-from bertviz_lab.ui.forms.forecast import Forecaster
+from bertviz_lab.ui.state.forecast import Forecaster
 
 PLACES = 4096  # for tokens, in every step
 

@@ -36,8 +36,8 @@ def add_options(parser: argparse._ActionsContainer, config: type, names: Sequenc
 
 def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any], kind: type) -> None:
     default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
-    label, words = field.metadata["label"], field.name.replace("_", " ")
-    term = "" if label.lower() == words else f"{label}: "  # the standard term, where the flag has another name
+    label = field.metadata["label"]
+    term = f"{label}: " if " " in label else ""
     help = f"{term}{field.metadata['help']}{default}".replace("%", "%%")
     keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
     if kind is bool:

@@ -4,7 +4,7 @@ In reading order: `app` (the four workspaces put together), `view` and `views/` 
 drawing, its explanation), `client/` (what all views share in the browser), `components/` (drawings: each gets a payload
 and shows it), `guard/` (what each request passes first), `server/` (between browser and Python), `operations/` (for the
 owner of a server), `state/` (what is kept for all visitors), `forms/` (Train, made of Gradio's components) and
-`page_events`, which joins them (`event_options`: how events behave); `header` (the top of the page); `lessons/` (the
+`page_events`, which joins them; `header` (the top of the page); `lessons/` (the
 texts of Learn), `workshop/` (its leader and their room), `languages/` (both in other languages), `settings`, `theme`.
 """
 

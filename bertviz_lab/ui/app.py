@@ -22,18 +22,13 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui import theme
 from bertviz_lab.ui.components.parts import part
-from bertviz_lab.ui.event_options import QUIET
-from bertviz_lab.ui.forms.batch_prediction import create_whole_file
-from bertviz_lab.ui.forms.evaluation import create_evaluation
-from bertviz_lab.ui.forms.finetune import create_finetune
-from bertviz_lab.ui.forms.pretrain import create_pretrain
 from bertviz_lab.ui.guard.event_queue import FairQueue
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
-from bertviz_lab.ui.page_events import SPACES, PageEvents
+from bertviz_lab.ui.page_events import QUIET, SPACES, PageEvents
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
@@ -79,20 +74,22 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
             with gr.Tab("Explore", id="explore") as explore_tab:
                 part("explore", value="", label="Explore", elem_id="explore")
-                create_whole_file(session)
+                part("form", kind="batch", label="Batch inference", elem_id="try-file-part")
             with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
                 with gr.Tab("Pretrain", id="pretrain", elem_id="pretrain-form"):
-                    pretrain = create_pretrain(session)
+                    part("form", kind="pretrain", label="Pretrain")
+                    part("progress", label="4. Training progress", kind="pretrain", elem_id="pretrain-progress")
                 with gr.Tab("Fine-tune", id="finetune", elem_id="finetune-form"):
-                    finetune = create_finetune(session)
+                    part("form", kind="finetune", label="Fine-tune")
+                    part("progress", label="4. Training progress", kind="finetune", elem_id="finetune-progress")
             with gr.Tab("Runs", id="runs") as runs_tab:
                 part("runs", value="", label="Runs", elem_id="runs")
-                create_evaluation(session, strip)
+                part("form", kind="evaluate", label="Evaluate", elem_id="evaluate-part")
             with gr.Tab("Learn", id="learn") as learn_tab:
                 part("lessons", value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
+        PageEvents(session, wire, strip, tabs, forms).join(page)
         add_endpoints(session)
     page._queue = FairQueue(page, settings.limits)
     return page

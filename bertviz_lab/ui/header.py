@@ -37,7 +37,6 @@ def create_header(session: AppState) -> gr.HTML:
         "run",
         label="Training run",
         above=_title(logout=bool(session.settings.users)),
-        events=("run_changed", "model_saved"),
         elem_id="run-strip",
     )
 

@@ -1,10 +1,6 @@
 """Starting and changing runs by the events of the page."""
 
 import dataclasses
-import json
-import time
-from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,7 +38,7 @@ def test_a_link_opens_its_workspace_and_nobody_is_led_back_to_the_first_one(
     session: AppState, query: str, space: str | None
 ) -> None:
     nothing: Any = None
-    *_, tabs = PageEvents(session, nothing, nothing, nothing, nothing, ()).arrive(request_of(query=query))
+    *_, tabs = PageEvents(session, nothing, nothing, nothing, nothing).arrive(request_of(query=query))
     assert getattr(tabs, "selected", None) == space
 
 
@@ -77,25 +73,3 @@ def test_an_event_without_sense_is_answered_in_a_sentence(session: AppState) -> 
     for sent in ({}, {"action": "x", "run_id": RUN}, {"action": "delete", "run_id": 3}):
         assert change(session, OWNERS_KEY, **sent)["error"]
     assert session.runs.ids() == (RUN,)
-
-
-def test_a_form_that_is_sent_twice_at_once_starts_one_run(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing: Any = None
-    events = PageEvents(session, nothing, nothing, nothing, nothing, ())
-    begun: list[tuple[Any, ...]] = []
-
-    def begin(visitor: Any, *inputs: Any) -> str:
-        time.sleep(0.1)  # both presses are under way together
-        begun.append(inputs)
-        return f"run-{len(begun)}"
-
-    press = events.train(SimpleNamespace(tab="pretrain", begin=begin))  # type: ignore[arg-type]
-    with ThreadPoolExecutor() as pool:
-        answers = list(pool.map(lambda _: press(request_of(OWNERS_KEY), "own", ["a.txt"]), range(3)))
-    assert [json.loads(wire)["awaited"] for wire, *_ in answers] == ["run-1"] * 3
-    press(request_of(OWNERS_KEY), "own", ["b.txt"])
-    press(request_of(STRANGERS_KEY), "own", ["b.txt"])
-    assert len(begun) == 3
-    monkeypatch.setattr("bertviz_lab.ui.page_events._DOUBLE_PRESS", 0.0)
-    press(request_of(OWNERS_KEY), "own", ["b.txt"])
-    assert len(begun) == 4

@@ -21,17 +21,21 @@ function mountRuns(root) {
   page.on('start', workspace.refresh); // there are other runs, or one of them has reached another state
 }
 
-/** The newest run of a form's kind, in the same panel as in Runs. */
-async function mountProgress(root, { kind }) {
+/** A view that is a part of its own: a form, or with `kind` the newest run of a form in the same panel as in Runs. */
+async function mountView(root, id, kind = '') {
   root.classList.add('workspace');
-  const body = h('div', { class: 'lab-view-run' });
+  const body = h('div', { class: `lab-view-${id}` });
   root.append(body);
-  const panel = Object.assign(makePanel(VIEWS.find(({ id }) => id === 'run'), body, kind), { kind });
-  const { mount } = await import('lab/views/run/view.js');
-  mount(panel);
-  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(
-    root);
-  page.on('start', panel.refresh);
+  const panel = Object.assign(makePanel(VIEWS.find((view) => view.id === id), body, kind || id), { kind });
+  const { mount } = await import(`lab/views/${id}/view.js`);
+  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(root);
+  await mount(panel);
+  return panel;
+}
+
+async function mountProgress(root, { kind, label }) {
+  root.before(h('h2', { class: 'step' }, label));
+  page.on('start', (await mountView(root, 'run', kind)).refresh);
 }
 
 /** On a narrow screen the workspaces are a list to choose from instead of tabs; page.css shows one of the two. */
@@ -49,13 +53,13 @@ const PARTS = {
   explore: mountExplore,
   runs: mountRuns,
   progress: mountProgress,
+  form: (root, { kind }) => mountView(root, kind),
   lessons: mountLessons,
   'lesson-bar': mountLessonBar,
-  run(root, { events, label, value, watch }) {
+  run(root, { label, value, watch }) {
     mountSpacePicker(root.parentElement.querySelector('header'));
-    const update = runStrip(root, value(), { events, label });
+    const update = runStrip(root, value(), { label });
     watch(() => update(value()));
-    page.on('changed', () => events.run_changed({})); // Gradio's forms list models to start from
   },
 };
 

@@ -4,7 +4,7 @@ import { pause, serverAnswerer } from 'lab/client/ask.js';
 import { duration, percent, plural } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
-export function mountWire(root, { events, value, watch }) {
+export function mountWire(root, { events, value }) {
   const TELL_AFTER = 500; // milliseconds until a person is told, and between two words about it
   const working = new Map(); // ticket of a question that was asked -> the timer that will tell of it
   const told = new Set(); // tickets of those that take long
@@ -36,12 +36,6 @@ export function mountWire(root, { events, value, watch }) {
     const others = before ? `${plural(before, 'question')} before yours` : 'Your question is next';
     return `${others}, about ${duration(Math.max(1, seconds))}`;
   }
-
-  // A form has started a run, whose first model is awaited.
-  watch(() => {
-    Object.assign(page.start, value());
-    page.emit('start');
-  });
 
   // Another workspace is opened by Python, which alone can.
   page.on('open', ({ space, show }) => {

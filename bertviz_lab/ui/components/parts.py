@@ -35,28 +35,3 @@ def part(
         server_functions=list(server_functions),
         **options,
     )
-
-
-def facts(value: str = "", *, label: str = "Facts", empty: str = "", **options: Any) -> gr.HTML:
-    """Return a row of facts; its value comes from `facts_payload`, or from `message_payload`."""
-    return part("facts", value=value, label=label, empty=empty, **options)
-
-
-def notice(**options: Any) -> gr.HTML:
-    """Return a line that is hidden while it has nothing to say; its value comes from `notice_payload`."""
-    return part("notice", label="Message", **options)
-
-
-def data_preview(**options: Any) -> gr.HTML:
-    """Return the first rows of a file. Events: `column_select` {column, name}, and `opened` when it is first drawn."""
-    return part("preview", label="First rows of the data", events=("column_select", "opened"), **options)
-
-
-def health_cards(value: str = "", *, label: str = "Health report of the text", **options: Any) -> gr.HTML:
-    """Return the report on a text. Event: `opened` when it is first drawn."""
-    return part("health", value=value, label=label, events=("opened",), **options)
-
-
-def data_charts(**options: Any) -> gr.HTML:
-    """Return the labels and lengths of a data set; their value comes from `charts_payload`."""
-    return part("data-charts", label="Charts of the data set", **options)

@@ -1,14 +1,14 @@
 """The form of the Pretrain tab as settings of a run: what fills it in, and what came back from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
-from bertviz_lab.config.options import from_form, in_page_words, options_of
+from bertviz_lab.config.options import in_page_words, options_of
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.forms import texts
+from bertviz_lab.ui.forms import fields, texts
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -57,10 +57,10 @@ def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") ->
     return settings | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
 
 
-def config_from(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:
+def config_from(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> PretrainConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
-        options = from_form(PretrainConfig, dict(zip(names, values, strict=True)))
+        options = fields.read(PretrainConfig, values)
         chosen = options.pop("init_from", "")
         start = start_of(session, chosen)
         distils = options.get("recipe") == DISTIL
@@ -102,12 +102,10 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     )
 
 
-def report_of(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> HealthReport:
+def report_of(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> HealthReport:
     """What the text holds, read and split as the form says. Raises `InputError`."""
-    given = {
-        name: value for name, value in zip(names, values, strict=True) if name in (*READING, "recipe", "init_from")
-    }
-    options = from_form(PretrainConfig, given)
+    given = {name: value for name, value in values.items() if name in (*READING, "recipe", "init_from")}
+    options = fields.read(PretrainConfig, given)
     chosen = options.pop("init_from", "")
     start = start_of(session, chosen)
     config = PretrainConfig.of_recipe(corpus=("checked",), **options)

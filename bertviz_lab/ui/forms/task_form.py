@@ -1,6 +1,6 @@
 """The labelled examples that a person fine-tunes on: a sample, or files of their own, and how these are to be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRID_SETTINGS, GRIDS
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
-from bertviz_lab.config.options import from_form, in_page_words
+from bertviz_lab.config.options import in_page_words
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.forms import fields
 from bertviz_lab.ui.forms.texts import OWN
-from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
+from bertviz_lab.ui.state.uploads import UploadedFile
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.finetuning.examination import Examination
@@ -65,23 +66,21 @@ def start_for(session: AppState, source: str, start: str) -> str:
     return default if start in {sample.start for sample in TASK_SAMPLES.values()} - {wanted} else start
 
 
-def chosen(source: str, files: Any, scored: Any) -> LabelledSource:
+def chosen(source: str, files: Sequence[UploadedFile], scored: Sequence[UploadedFile]) -> LabelledSource:
     """The examples that the form names. Raises `InputError` while there are none."""
     if source in TASK_SAMPLES:
         return LabelledSource(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
-    train, held = uploaded_paths(files), uploaded_paths(scored)
+    train, held = tuple(file.path for file in files), tuple(file.path for file in scored)
     if not train:
         raise InputError("Drop a labeled file into the box, or choose one of the samples.")
     more = f" and {len(train) - 1} more" if len(train) > 1 else ""
     return LabelledSource(f"{train[0].name}{more}", (), train, held)
 
 
-def config_from(
-    session: AppState, source: LabelledSource, names: Sequence[str], values: Sequence[Any]
-) -> FinetuneConfig:
+def config_from(session: AppState, source: LabelledSource, values: Mapping[str, Any]) -> FinetuneConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
-        options = from_form(FinetuneConfig, dict(zip(names, values, strict=True)))
+        options = fields.read(FinetuneConfig, values)
         if options.get("grid") in GRIDS:
             options = {name: value for name, value in options.items() if name not in GRID_SETTINGS}
         start = options.pop("model", "") or RANDOM

@@ -7,7 +7,7 @@ from typing import Any
 
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.uploads import uploaded_paths
+from bertviz_lab.ui.state.uploads import UploadedFile
 
 OWN = "own"
 _LARGE = 2_000_000  # bytes; a larger text of one's own is worth more minutes
@@ -31,11 +31,11 @@ def choices() -> list[tuple[str, str]]:
     return [(sample.title, name) for name, sample in SAMPLES.items()] + [("My own text", OWN)]
 
 
-def chosen(source: str, files: Sequence[str] | str | None) -> Text:
+def chosen(source: str, files: Sequence[UploadedFile]) -> Text:
     """The text that the form names. Raises `InputError` while there is none."""
     if source in SAMPLES:
         return Text(SAMPLES[source].title, (f"sample:{source}",), ())
-    paths = uploaded_paths(files)
+    paths = tuple(file.path for file in files)
     if not paths:
         raise InputError("Drop a text file into the box, or choose one of the samples.")
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""

@@ -1,17 +1,13 @@
 """The route of uploads: each file is posted to `lab/upload` alone and named by a token from then on."""
 
 import asyncio
-from collections.abc import Sequence
-from pathlib import Path
 
-from gradio.utils import get_upload_folder
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.ui.guard.bodies import CountedBody, Refused, announced_length
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.visitors import visitor_of
@@ -48,22 +44,3 @@ def _refusal(error: Exception) -> Response:
         headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
         return JSONResponse({"error": error.sentence}, error.status, headers)
     return JSONResponse({"error": "Send one file as multipart/form-data."}, 400)
-
-
-def uploaded_paths(files: Sequence[str] | str | None) -> tuple[Path, ...]:
-    """The uploaded files that a `gr.File` holds, one or several.
-
-    Whatever handed the value over, a path outside the upload folder is refused: a raw request can name any file of the
-    server. Links are followed before the check. Raises `InputError` for such a path and for a file that is gone.
-    """
-    given = [files] if isinstance(files, str) else files or ()
-    root = Path(get_upload_folder()).resolve()
-    paths = []
-    for value in given:
-        path = Path(value).resolve() if isinstance(value, str) and "\0" not in value else root
-        if path == root or not path.is_relative_to(root):
-            raise InputError("Only files that were uploaded to this page can be read.")
-        if not path.is_file():
-            raise InputError(f"{path.name} is no longer on this server; please upload it again.")
-        paths.append(path)
-    return tuple(paths)

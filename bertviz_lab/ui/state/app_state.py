@@ -28,6 +28,7 @@ from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for, task_examples
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
+from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
@@ -80,6 +81,7 @@ class AppState:
         self.files = FileReader(settings.limits, self.workers)
         self.models = Models(settings, self.runs, self.workers)
         self.room = Room(settings.limits.visitors) if settings.workshop else None
+        self.forecaster = Forecaster(settings.limits)
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
         self._traces = LruCache(_KEPT_BYTES, weigh=lambda trace: trace.size)

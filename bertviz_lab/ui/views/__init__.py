@@ -12,13 +12,17 @@ from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views.ablation.view import ABLATION
 from bertviz_lab.ui.views.attention.view import ATTENTION
 from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
+from bertviz_lab.ui.views.batch.view import BATCH
 from bertviz_lab.ui.views.compare.view import COMPARE
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
+from bertviz_lab.ui.views.evaluate.view import EVALUATE
 from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.finetune.view import FINETUNE
 from bertviz_lab.ui.views.layers.view import LAYERS
 from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from bertviz_lab.ui.views.pretrain.view import PRETRAIN
 from bertviz_lab.ui.views.run.view import RUN
 from bertviz_lab.ui.views.runs.view import RUNS
 from bertviz_lab.ui.views.tokens.view import TOKENS
@@ -31,8 +35,12 @@ VIEWS: tuple[View, ...] = (
     ATTRIBUTION,
     EMBEDDINGS,
     LAYERS,
+    BATCH,
+    PRETRAIN,
+    FINETUNE,
     RUNS,
     RUN,
+    EVALUATE,
     DYNAMICS,
     COMPARE,
     ABLATION,

@@ -12,12 +12,15 @@ import pytest
 from bertviz_lab import FinetuneConfig
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes import PROBES, read_minimal_pairs
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.notes import RunNotes
-from bertviz_lab.ui.forms.evaluation import evaluate_files, glue_runs, suite_payload
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.uploads import UploadedFile
+from bertviz_lab.ui.views.evaluate import view
+from bertviz_lab.ui.views.evaluate.view import evaluate, glue_runs, suite
 from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.ui.state.test_models import RUN as PRETRAINED
 from tests.ui.state.test_models import make_run
@@ -34,33 +37,32 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def answers(session: AppState, *files: Path, model: str = "little") -> list[dict[str, Any]]:
-    return [json.loads(payload) for payload in evaluate_files(session, NOBODY, model, list(map(str, files)))]
+def answer(session: AppState, *files: Path, model: str = "little") -> dict[str, Any]:
+    sent = [UploadedFile(path, path.name, path.stat().st_size) for path in files]
+    scores: dict[str, Any] = json.loads(evaluate(session, NOBODY, model, sent)["scores"])
+    return scores
 
 
-def test_accuracies_come_as_they_are_scored_and_end_as_those_of_the_package(
+def test_accuracies_are_those_of_the_package_and_progress_is_reported(
     session: AppState, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bertviz_lab.ui.forms.evaluation._AT_ONCE", 12)
-    parts = answers(session, file)
-    assert [part["note"].split(" scored")[0] for part in parts] == [
-        "12 of 30 pairs",
-        "24 of 30 pairs",
-        "30 of 30 pairs",
-    ]
+    shares: list[float] = []
+    monkeypatch.setattr(view, "_AT_ONCE", 12)
+    monkeypatch.setattr(view, "report_progress", shares.append)
+    scores = answer(session, file)
+    assert shares == [0, 0.4, 0.8]
+    assert scores["note"].startswith("30 pairs scored with little")
     report = score_minimal_pairs(session.models.open("little"), read_minimal_pairs(file))
     expected = [["all", report.accuracy], *([name.replace("_", " "), x] for name, x in report.by_phenomenon.items())]
-    assert parts[-1]["items"] == [[name, f"{value:.1%}"] for name, value in expected]
+    assert scores["items"] == [[name, f"{value:.1%}"] for name, value in expected]
     assert len(expected) > 2
 
 
 def test_files_that_are_no_pairs_are_answered_in_a_sentence(session: AppState, file: Path, tmp_path: Path) -> None:
-    (bad,) = answers(session, *[_written(tmp_path / "bad.jsonl", '{"sentence_good": "a"}\n')])
-    assert "Record 1 of “bad.jsonl”" in bad["message"].replace('"bad.jsonl"', "“bad.jsonl”")
-    (elsewhere,) = answers(session, Path("/etc/hostname"))
-    assert "Only files that were uploaded" in elsewhere["message"]
-    (absent,) = answers(session, file, model="no-such-model")
-    assert "no-such-model" in absent["message"]
+    with pytest.raises(InputError, match=r"Record 1 of .bad\.jsonl"):
+        answer(session, _written(tmp_path / "bad.jsonl", '{"sentence_good": "a"}\n'))
+    with pytest.raises(InputError, match="no-such-model"):
+        answer(session, file, model="no-such-model")
 
 
 def test_more_pairs_than_twenty_questions_may_cost_are_refused_with_what_would_do(
@@ -68,8 +70,13 @@ def test_more_pairs_than_twenty_questions_may_cost_are_refused_with_what_would_d
 ) -> None:
     little = dataclasses.replace(session.models.open("little"), limits=QuestionLimits(operations=100_000))
     monkeypatch.setattr(session.models, "open", lambda name: little)
-    (refused,) = answers(session, file)
-    assert refused["message"].startswith("These 30 pairs are too many for this page with this model; it takes about ")
+    with pytest.raises(InputError, match="These 30 pairs are too many for this page with this model; it takes about "):
+        answer(session, file)
+
+
+def suite_of(session: AppState) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(suite(session, NOBODY) or "{}")
+    return body
 
 
 @pytest.fixture
@@ -86,7 +93,7 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
     session: AppState, glue: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Runs, "start_queue", lambda runs: None)
-    (queued,) = answers(session, glue)
+    queued = answer(session, glue)
     assert queued["note"] == "Fine-tuning is queued on CoLA, MRPC."
     cola, mrpc = glue_runs(session, NOBODY)
     assert [session.runs.name(run_id) for run_id in (cola, mrpc)] == ["CoLA", "MRPC"]
@@ -96,32 +103,32 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
     assert config.train == (str(folder / "texts" / "01-train.tsv"),)
     assert config.test == (str(folder / "tested" / "01-dev.tsv"),)
     assert (config.metric, config.epochs, Path(config.model).name) == ("f1", 5, "little")
-    assert [*map(tuple, json.loads(suite_payload(session, NOBODY))["items"])] == [
+    assert [*map(tuple, suite_of(session)["items"])] == [
         ("CoLA, little", "waiting"),
         ("MRPC, little", "waiting"),
     ]
     make_run(session)
     session.runs.annotate(PRETRAINED, RunNotes("", ("GLUE", "rte")))  # by a person, and no run of GLUE
-    assert len(json.loads(suite_payload(session, NOBODY))["items"]) == 2
+    assert len(suite_of(session)["items"]) == 2
     (folder / "report.json").write_text(json.dumps({"test": None}))  # its model is chosen and not yet tested
-    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC, little", "waiting"]
+    assert suite_of(session)["items"][1] == ["MRPC, little", "waiting"]
     (folder / "report.json").write_text(json.dumps({"test": {"scores": {"f1": 0.8125, "accuracy": None}}}))
-    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC, little", "F1 81.2%, Accuracy nan%"]
+    assert suite_of(session)["items"][1] == ["MRPC, little", "F1 81.2%, Accuracy nan%"]
 
 
 def test_tasks_that_may_not_all_be_started_are_not_started_at_all(session: AppState, glue: Path) -> None:
     session.quota._limits = dataclasses.replace(session.settings.limits, runs_per_visitor=1)
-    (refused,) = answers(session, glue)
-    assert "may have 1 runs that train or wait" in refused["message"]
+    with pytest.raises(InputError, match="may have 1 runs that train or wait"):
+        answer(session, glue)
     assert glue_runs(session, NOBODY) == []
-    assert suite_payload(session, NOBODY) == ""
+    assert suite(session, NOBODY) is None
 
 
 def test_a_zip_of_minimal_pairs_is_scored(session: AppState, file: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "blimp.zip", "w") as archive:
         archive.write(file, "blimp/data/pairs.jsonl")
-    (scored,) = answers(session, tmp_path / "blimp.zip")
-    assert scored["note"].startswith("30 of 30 pairs scored")
+    scored = answer(session, tmp_path / "blimp.zip")
+    assert scored["note"].startswith("30 pairs scored")
 
 
 def _written(path: Path, text: str) -> Path:

@@ -2,48 +2,43 @@
 
 import csv
 import dataclasses
+import io
 import json
-import re
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import gradio as gr
 import pytest
 
 from bertviz_lab import FinetuneConfig, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
-from bertviz_lab.ui.forms import batch_prediction as whole_file
-from bertviz_lab.ui.forms import controls, task_form
-from bertviz_lab.ui.forms.finetune import create_finetune, recommend, show_examples, source_of, take_column
+from bertviz_lab.ui.forms import task_form
 from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
+from bertviz_lab.ui.state.uploads import UploadedFile
+from bertviz_lab.ui.views.batch import view as batch
+from bertviz_lab.ui.views.finetune.view import advise, check, form_of
 from tests.little import little_folder
 from tests.ui.finetuned import RUN, tuned, write_reviews
 
 __all__ = ["tuned"]
-NAMES = ("model", "epochs", "batch_size", "eval_share", "task")
-VALUES = ("little", 2, 8, 0.25, "auto")
+VALUES = {"model": "little", "epochs": 2, "batch_size": 8, "eval_share": 0.25, "task": "auto"}
 
 
-def body(payload: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(payload["value"] if isinstance(payload, dict) else payload)
-    return found
+def own(path: Path) -> UploadedFile:
+    return UploadedFile(path, path.name, path.stat().st_size)
 
 
 def test_every_setting_has_its_place(session: AppState) -> None:
-    with gr.Blocks():
-        bench = create_finetune(session)
-    assert set(bench.names) == {f.name for f in options_of(FinetuneConfig, "page")}
-    assert len(bench.inputs) == 3 + len(bench.names)
-    values = [component.value for component in bench.inputs[3:]]
-    found = task_form.chosen("sentiment", None, None)
-    config = task_form.config_from(session, found, bench.names, values)
-    told = {"train": ("sample:sentiment",), "threads": session.settings.threads, "model": config.model}
-    assert config == FinetuneConfig(**told, **task_form.suited("sentiment"))
+    drawn = {field["name"]: field for group in form_of(session, NOBODY)["groups"] for field in group["fields"]}
+    assert set(drawn) == {f.name for f in options_of(FinetuneConfig, "page")}
+    source = task_form.chosen("sentiment", [], [])
+    config = task_form.config_from(session, source, {name: field["value"] for name, field in drawn.items()})
+    given = {"train": ("sample:sentiment",), "threads": session.settings.threads, "model": config.model}
+    assert config == FinetuneConfig(**given, **task_form.suited("sentiment"))
     assert Path(config.model).name == "little"
 
 
@@ -51,14 +46,10 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
     assert [value for _, value in task_form.choices()] == [*TASK_SAMPLES, OWN]
     for source in (*TASK_SAMPLES, OWN):
         assert task_form.about(source)
-    path = write_reviews(tmp_path / "reviews.csv")
-    assert task_form.chosen(OWN, [str(path)], None).files == (path,)
-    assert task_form.chosen(OWN, str(path), [str(path)]).scored == (path,)
-    for files, told in ((None, "Drop a labeled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
-        with pytest.raises(InputError, match=told):
-            task_form.chosen(OWN, files, None)
-    assert source_of("sentiment", [str(path)]) == OWN
-    assert source_of("sentiment", None) == "sentiment"
+    file = own(write_reviews(tmp_path / "reviews.csv"))
+    assert task_form.chosen(OWN, [file], [file]).scored == (file.path,)
+    with pytest.raises(InputError, match="Drop a labeled file"):
+        task_form.chosen(OWN, [], [])
 
 
 def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: AppState) -> None:
@@ -75,47 +66,35 @@ def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(sessio
             assert start_for(source, chosen) == chosen
 
 
-def test_what_suits_a_sample_is_filled_in_and_what_was_set_stays() -> None:
-    filled = task_form.suited("sentiment")
-    advice = controls.advice("", filled)
+def test_what_suits_a_sample_is_recommended(session: AppState) -> None:
     for source in (*TASK_SAMPLES, OWN):
-        advice, *updates, text_a, text_b, label = recommend(source, advice, *filled.values())
-        assert (text_a, text_b, label) == ("", "", "")
-        filled |= {name: to for name, to in zip(filled, updates, strict=True) if to != gr.skip()}
+        values = advise(session, source, "little")["values"]
         expected = TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {}
-        assert {name: filled[name] for name in expected} == dict(expected)
-        FinetuneConfig(train=("x.csv",), **filled)
-    _, *updates, _, _, _ = recommend("sentiment", advice, *(filled | {"epochs": 7}).values())
-    assert updates[task_form.SUITED.index("epochs")] == gr.skip()
+        assert {name: values[name] for name in expected} == dict(expected)
+        FinetuneConfig(train=("x.csv",), **values)
 
 
 def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppState) -> None:
-    found = task_form.chosen("topics", None, None)
+    found = task_form.chosen("topics", [], [])
     for name, value, told in (
         ("epochs", 0, '"Epochs" must lie between'),
         ("learning_rate", "fast", '"Peak learning rate" must be a number'),
         ("model", "../../etc", "choose another one from the list"),
     ):
         with pytest.raises(InputError, match=told):
-            task_form.config_from(session, found, (name,), (value,))
-    assert task_form.config_from(session, found, ("model",), (RANDOM,)).model == "random"
-    names = ("epochs", "batch_size", "learning_rate", "grid")
-    assert task_form.config_from(session, found, names, (9, 8, 0.1, "small")).epochs == FinetuneConfig.epochs
+            task_form.config_from(session, found, {name: value})
+    assert task_form.config_from(session, found, {"model": RANDOM}).model == "random"
+    chosen = {"epochs": 9, "batch_size": 8, "learning_rate": 0.1, "grid": "small"}
+    assert task_form.config_from(session, found, chosen).epochs == FinetuneConfig.epochs
 
 
-def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppState, tmp_path: Path) -> None:
-    path = write_reviews(tmp_path / "reviews.csv")
-    preview, told, *columns = show_examples(session, NAMES, OWN, [str(path)], None, *VALUES)
-    roles = {column["name"]: column["role"] for column in body(preview)["columns"]}
-    assert roles == {"text": "a", "label": "label"}
-    facts = dict(body(told)["items"])
+def test_the_examples_are_shown_with_what_was_inferred_and_in_numbers(session: AppState, tmp_path: Path) -> None:
+    answer = check(session, OWN, [own(write_reviews(tmp_path / "reviews.csv"))], [], VALUES)
+    assert {c["name"]: c["role"] for c in json.loads(answer["preview"])["columns"]} == {"text": "a", "label": "label"}
+    facts = dict(json.loads(answer["facts"])["items"])
     assert int(facts["Training examples"]) + int(facts["Held-out examples"]) == 60
     assert facts["Labels"] == "2"
-    assert ("label", "label") in columns[2]["choices"]
-    for source, files, message in ((OWN, None, "Drop a labeled file"), (OWN, [str(tmp_path)], "no longer")):
-        preview, told, *_ = show_examples(session, NAMES, source, files, None, *VALUES)
-        assert message in body(preview)["message"]
-        assert told == ""
+    assert ["label", "label"] in answer["columns"]["label"]
 
 
 def test_columns_that_cannot_be_used_are_shown_as_chosen_so_that_others_can_be(
@@ -123,32 +102,22 @@ def test_columns_that_cannot_be_used_are_shown_as_chosen_so_that_others_can_be(
 ) -> None:
     path = tmp_path / "same.csv"
     path.write_text("text,label,same\n" + "".join(f"day {n},{'ab'[n % 2]},1\n" for n in range(40)), encoding="utf-8")
-    for chosen, told, expected in (
+    for chosen, message, expected in (
         ({"label": "same"}, "one class", {"text": "a", "label": "", "same": "label"}),
         ({"label": "gone"}, "no column", {"text": "a", "label": "", "same": ""}),
         ({"text_a": "label", "label": "label"}, "different columns", {"text": "", "label": "a", "same": ""}),
     ):
-        names, values = (*NAMES, *chosen), (*VALUES, *chosen.values())
-        preview, facts, charts, *_ = show_examples(session, names, OWN, [str(path)], None, *values)
-        assert {column["name"]: column["role"] for column in body(preview)["columns"]} == expected
-        assert told in body(facts)["note"]
-        assert (body(facts)["tone"], charts) == ("error", "")
+        answer = check(session, OWN, [own(path)], [], VALUES | chosen)
+        assert {c["name"]: c["role"] for c in json.loads(answer["preview"])["columns"]} == expected
+        facts = json.loads(answer["facts"])
+        assert message in facts["note"]
+        assert (facts["tone"], "charts" in answer) == ("error", False)
 
 
-def test_a_pressed_column_becomes_the_label() -> None:
-    def pressed(**data: str) -> gr.EventData:
-        return gr.EventData(None, data)
-
-    same = gr.skip()
-    assert take_column(pressed(name="topic"), "label") == (same, same, "topic")
-    assert take_column(pressed(name="label"), "label") == ("label", same, "")
-    assert take_column(pressed(), "c") == (same, same, "")
-
-
-def predicted(*asked: Any) -> tuple[Any, str]:
-    """What the page is told at last of a whole file."""
-    *_, last = whole_file.predict_file(*asked)
-    return last
+def predicted(session: AppState, model: str, path: Path, query: str = "") -> tuple[list[dict[str, str]], str]:
+    """Return the rows of the table for a file, and the sentence."""
+    answer = batch.predict(session, model, own(path), query)
+    return list(csv.DictReader(io.StringIO(answer["table"]))), answer["sentence"]
 
 
 def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do(
@@ -159,9 +128,8 @@ def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do
     checkpoint = tuned.models.open(RUN)
     little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=10_000_000))
     monkeypatch.setattr(tuned.models, "open", lambda name: little)
-    update, told = predicted(tuned, RUN, str(path))
-    assert not update["visible"]
-    assert re.match(r"These 1,000 texts are too much for this page .* it takes about \d{3} of", body(told)["text"])
+    with pytest.raises(InputError, match=r"These 1,000 texts are too much for this page .* it takes about \d{3} of"):
+        predicted(tuned, RUN, path)
 
 
 def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tmp_path: Path) -> None:
@@ -169,33 +137,28 @@ def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tm
     path.write_text("the red cat sat\nan old house by the river\n=1+1\n", encoding="utf-8")
     texts = ["the red cat sat", "an old house by the river", "=1+1"]
     for model in ("little", RUN):
-        update, told = predicted(tuned, model, str(path), " an old house ")
-        with Path(update["value"]).open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows, sentence = predicted(tuned, model, path, " an old house ")
         hits = interpret.semantic_search(tuned.models.open(model), "an old house", texts)
         assert [row["text"].removeprefix("'") for row in rows] == [hit.text for hit in hits]
         assert [float(row["cosine"]) for row in rows] == pytest.approx([hit.cosine for hit in hits], abs=1e-4)
         assert [int(row["row"]) for row in rows] == [hit.index + 1 for hit in hits]
-        assert body(told)["text"].startswith(
-            f"3 texts ranked by {tuned.models.open(model).name}. Nearest: “{hits[0].text}”"
-        )
-    assert "Upload a file" in body(predicted(tuned, RUN, "", "cat")[1])["text"]
+        assert sentence.startswith(f"3 texts ranked by {tuned.models.open(model).name}. Nearest: “{hits[0].text}”")
+    with pytest.raises(InputError, match="Upload a file"):
+        batch.predict(tuned, RUN, None, "cat")
 
 
-@pytest.mark.parametrize(("query", "doing"), [("", "Predicting"), ("an old house", "Embedding")])
-def test_it_is_told_how_many_texts_of_a_file_are_done(
-    tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, doing: str
+@pytest.mark.parametrize("query", ["", "an old house"])
+def test_the_share_of_the_texts_that_are_done_is_reported(
+    tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("".join(f"the red cat sat on number {n}\n" for n in range(5)), encoding="utf-8")
-    whole, _ = predicted(tuned, RUN, str(path), query)
-    table = Path(whole["value"]).read_text(encoding="utf-8")
-    monkeypatch.setattr(whole_file, "_AT_ONCE", 2)
-    *parts, (last, _) = whole_file.predict_file(tuned, RUN, str(path), query)
-    told = [body(message)["text"] for _, message in parts]
-    assert told == ["Reading the texts …", *(f"{doing}: {done} of 5 texts." for done in (0, 2, 4))]
-    assert not any(update["visible"] for update, _ in parts)
-    assert Path(last["value"]).read_text(encoding="utf-8") == table
+    whole = predicted(tuned, RUN, path, query)
+    shares: list[float] = []
+    monkeypatch.setattr(batch, "_AT_ONCE", 2)
+    monkeypatch.setattr(batch, "report_progress", shares.append)
+    assert predicted(tuned, RUN, path, query) == whole
+    assert shares == [0, 0.4, 0.8]
 
 
 def test_a_search_on_a_shared_page_may_cost_twenty_questions(
@@ -204,35 +167,37 @@ def test_a_search_on_a_shared_page_may_cost_twenty_questions(
     path = tmp_path / "texts.txt"
     path.write_text("".join(f"the red cat sat on number {n}\n" for n in range(300)), encoding="utf-8")
     checkpoint = tuned.models.open(RUN)
-    for operations, sentence in ((30_000_000, "300 texts ranked"), (1_000_000, "These 300 texts are too much")):
+    for operations in (30_000_000, 1_000_000):
         little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=operations))
         monkeypatch.setattr(tuned.models, "open", lambda name, little=little: little)
-        assert body(predicted(tuned, RUN, str(path), "the cat")[1])["text"].startswith(sentence)
+        if operations == 30_000_000:
+            assert predicted(tuned, RUN, path, "the cat")[1].startswith("300 texts ranked")
+    with pytest.raises(InputError, match="These 300 texts are too much"):
+        predicted(tuned, RUN, path, "the cat")
 
 
 def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("the red cat sat\n\n=1+1\n", encoding="utf-8")
-    update, told = predicted(tuned, RUN, str(path))
-    assert "2 predictions" in body(told)["text"]
-    with Path(update["value"]).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows, sentence = predicted(tuned, RUN, path)
+    assert "2 predictions" in sentence
     (first, *_) = interpret.classify(tuned.models.open(RUN), "the red cat sat").labels
     assert (rows[0]["row"], rows[0]["label"]) == ("1", first.label)
     assert float(rows[0][f"p({first.label})"]) == pytest.approx(first.score, abs=1e-3)
     assert rows[1]["text"] == "'=1+1"
     table = tmp_path / "texts.csv"
     table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
-    update, told = predicted(tuned, RUN, str(table))
-    assert '1 dropped: the text is empty ("texts.csv" row 3).' in body(told)["text"]
-    with Path(update["value"]).open(encoding="utf-8", newline="") as file:
-        assert [row["text"] for row in csv.DictReader(file)] == ["the red cat", "-0.5"]
+    rows, sentence = predicted(tuned, RUN, table)
+    assert '1 dropped: the text is empty ("texts.csv" row 3).' in sentence
+    assert [row["text"] for row in rows] == ["the red cat", "-0.5"]
     long = tmp_path / "long.txt"
     long.write_text("cat " * 20_000, encoding="utf-8")
-    assert "more than 50,000 characters" in body(predicted(tuned, RUN, str(long))[1])["text"]
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
-    for model, file, message in ((RUN, empty, "is empty"), ("little", path, "fine-tuned")):
-        update, told = predicted(tuned, model, str(file))
-        assert not update["visible"]
-        assert message in body(told)["text"]
+    for model, file, message in (
+        (RUN, long, "50,000 characters"),
+        (RUN, empty, "is empty"),
+        ("little", path, "fine-tuned"),
+    ):
+        with pytest.raises(InputError, match=message):
+            predicted(tuned, model, file)

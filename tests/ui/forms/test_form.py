@@ -2,7 +2,6 @@ import dataclasses
 import json
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
 from bertviz_lab import BertConfig, InputError, PretrainConfig
@@ -11,19 +10,14 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
-from bertviz_lab.ui.forms import controls, form, texts
-from bertviz_lab.ui.forms.forecast import Forecaster
-from bertviz_lab.ui.forms.pretrain import (
-    create_pretrain,
-    follow_recipe,
-    follow_text,
-    forecast_line,
-    recommend,
-    start_chosen,
-)
+from bertviz_lab.ui.forms import form, texts
 from bertviz_lab.ui.forms.texts import Text
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.models import RANDOM
+from bertviz_lab.ui.state.uploads import UploadedFile
+from bertviz_lab.ui.views.pretrain.view import advise, forecast, form_of
 from tests.little import little_folder, little_text
 from tests.ui.pages import little_settings
 from tests.ui.state.test_models import RUN, make_run
@@ -40,26 +34,27 @@ def little(tmp_path: Path) -> Text:
 
 
 def config_of(session: AppState, **chosen: object) -> PretrainConfig:
-    return form.config_from(session, TEXT, tuple(chosen), tuple(chosen.values()))
+    return form.config_from(session, TEXT, chosen)
 
 
 def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
-    with gr.Blocks():
-        drawn = create_pretrain(session)
-    fields = {f.name for f in dataclasses.fields(PretrainConfig)}
-    assert set(drawn.names) == fields - HIDDEN
-    untouched = [component.value for component in drawn.inputs[2:]]
-    config = form.config_from(session, TEXT, drawn.names, untouched)
+    drawn = [field for group in form_of(session, NOBODY)["groups"] for field in group["fields"]]
+    assert {field["name"] for field in drawn} == {f.name for f in options_of(PretrainConfig, "page")}
+    kinds = {field["name"]: field["kind"] for field in drawn}
+    assert tuple(kinds[name] for name in ("preset", "lowercase", "seq_len", "steps")) == (
+        "radio",
+        "switch",
+        "number",
+        "number",
+    )
+    config = config_of(session, **{field["name"]: field["value"] for field in drawn})
     assert config.threads == session.settings.threads
     wanted = SAMPLES["tiny-town"].settings
     assert {name: getattr(config, name) for name in wanted} == dict(wanted)
     assert (config.recipe, config.init_from) == ("lab", "")
-
-
-def test_every_input_is_found_by_the_name_of_its_setting(session: AppState) -> None:
-    with gr.Blocks():
-        drawn = create_pretrain(session)
-    assert [component.elem_id for component in drawn.inputs[2:]] == [f"option-{name}" for name in drawn.names]
+    for name in (*HIDDEN, "x"):
+        with pytest.raises(InputError, match="The page has no option"):
+            config_of(session, **{name: "/etc"})
 
 
 # ---- recipes
@@ -86,36 +81,20 @@ def test_in_a_workshop_runs_are_as_long_as_its_plans_say(tmp_path: Path) -> None
     limits = Limits.of(shared=True, given={"run_seconds": "3m"})
     room = dataclasses.replace(little_settings(tmp_path), workshop="A room", limits=limits)
     for source in ("tiny-town", "docstrings"):
-        assert recommend(AppState(room), ("time_budget",), "lab", RANDOM, source, None) == ["3m"]
+        assert advise(AppState(room), source, [], "lab", RANDOM)["values"]["time_budget"] == "3m"
 
 
-def test_a_further_file_changes_what_is_recommended_and_leaves_what_was_set(
-    session: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_further_file_changes_what_is_recommended(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "_LARGE", 1000)
-    files = [tmp_path / "short.txt", tmp_path / "long.txt"]
-    for path, size in zip(files, (10, 1000), strict=True):
-        path.write_text("x" * size, encoding="utf-8")
-    advice, *values = follow_recipe(session, "lab", RANDOM, texts.OWN, [str(files[0])])
-    before = {name: value for name, value in zip(form.BY_RECIPE, values, strict=True) if name in form.BY_TEXT}
-    assert before["time_budget"] == "2m"
-    changed = {"batch_size": 16, "short_seq_len": ""}
-    now = before | changed
-    for paths, expected in ((files, "5m"), (files[:1], "2m")):
-        chosen = [str(path) for path in paths]
-        advice, *updates = follow_text(session, "lab", RANDOM, texts.OWN, chosen, advice, *now.values())
-        named = zip(form.BY_TEXT, updates, strict=True)
-        updated = {name: update for name, update in named if update != gr.skip()}
-        assert updated == {"time_budget": expected}
-        now |= updated
+    short, long = (UploadedFile(Path("x.txt"), "x.txt", size) for size in (10, 1000))
+    for files, expected in (([short], "2m"), ([short, long], "5m")):
+        assert advise(session, texts.OWN, files, "lab", RANDOM)["values"]["time_budget"] == expected
 
 
 def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
-    answers = {
-        recipe: recommend(session, form.BY_RECIPE, recipe, RANDOM, "docstrings", None) for recipe in ("paper", "lab")
-    }
+    answers = {name: advise(session, "docstrings", [], name, RANDOM)["values"] for name in ("paper", "lab")}
     assert answers["paper"] != answers["lab"]
-    found = dict(zip(form.BY_RECIPE, answers["lab"], strict=True))
+    found = answers["lab"]
     untouched = PretrainConfig(corpus=("x",))
     assert all(found[name] == getattr(untouched, name) for name in set(form.BY_RECIPE) - set(form.BY_TEXT))
 
@@ -145,7 +124,6 @@ def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: AppSta
     assert config.eval_every == 3.0
     long = config_of(session, time_budget="3h")
     assert long.checkpoint_every == PretrainConfig(corpus=("x",)).checkpoint_every
-    assert config_of(session, time_budget="30s", checkpoint_every=20.0).checkpoint_every == 20.0
 
 
 def test_replaced_token_detection_is_a_choice_of_the_form_by_objective_or_by_recipe(session: AppState) -> None:
@@ -194,23 +172,18 @@ def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_pa
     assert str(refused.value) == 'little has a max sequence length of 64 tokens; lower "Max sequence length" to that.'
 
 
-def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session: AppState) -> None:
-    names = (*form.BROUGHT, "seq_len")
-    updates = dict(zip(names, start_chosen(session, "little", 512), strict=True))
-    assert updates.pop("seq_len")["value"] == 64
-    assert {update["interactive"] for update in updates.values()} == {False}
-    assert "brings its own" in updates["preset"]["info"]
-    back = dict(zip(names, start_chosen(session, RANDOM, 48), strict=True))
-    assert back.pop("seq_len")["value"] == 48
-    assert {update["interactive"] for update in back.values()} == {True}
-    assert back["preset"]["info"] == controls.help_of(PretrainConfig.__dataclass_fields__["preset"])
-    filled = recommend(session, ("seq_len",), "paper", "little", "docstrings", None)
-    assert filled == [64]
+def test_a_chosen_model_disables_what_it_brings_and_holds_the_length(session: AppState) -> None:
+    advice = advise(session, "docstrings", [], "paper", "little")
+    assert (advice["longest"], advice["values"]["seq_len"]) == (64, 64)
+    assert set(advice["disabled"]) == set(form.BROUGHT)
+    assert "brings its own" in advice["disabled"]["preset"]
+    assert "preset" not in advise(session, "docstrings", [], "distil", "little")["disabled"]
+    assert advise(session, "docstrings", [], "paper", RANDOM)["disabled"] == {}
 
 
 def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: AppState, little: Text) -> None:
-    own = form.report_of(session, little, ("vocab_size", "init_from"), (90, RANDOM))
-    brought = form.report_of(session, little, ("vocab_size", "init_from"), (90, "little"))
+    own = form.report_of(session, little, {"vocab_size": 90, "init_from": RANDOM})
+    brought = form.report_of(session, little, {"vocab_size": 90, "init_from": "little"})
     tokenizer = session.models.open("little").tokenizer
     assert own.vocab_size <= 90 < brought.vocab_size == tokenizer.vocab_size
     assert brought.tokens < own.tokens  # larger pieces
@@ -221,7 +194,7 @@ def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Pa
     rows = [f"{number},the dog ran,a much longer text that would be guessed to be the one" for number in range(40)]
     path.write_text("\n".join(["id,short,text", *rows]), encoding="utf-8")
     table = Text("table.csv", (), (path,))
-    characters = [form.report_of(session, table, ("text_field",), (name,)).characters for name in ("short", "")]
+    characters = [form.report_of(session, table, {"text_field": name}).characters for name in ("short", "")]
     assert characters[0] == 40 * len("the dog ran") < characters[1]
 
 
@@ -238,14 +211,12 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
         return 1000.0
 
     monkeypatch.setattr(throughput, "tokens_per_second", measure)
-    forecaster = Forecaster(session.settings.limits)
-    line = json.loads(
-        forecast_line(session, forecaster, ("init_from", "seq_len"), texts.OWN, [str(little.files[0])], "little", 32)
-    )
+    own = [UploadedFile(little.files[0], "little.txt", 1)]
+    line = json.loads(forecast(session, texts.OWN, own, {"init_from": "little", "seq_len": 32}))
     assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
     assert [model.hidden_size for model in tried] == [32]
     for _ in range(2):
-        forecast_line(session, forecaster, ("preset",), texts.OWN, [str(little.files[0])], "medium")
+        forecast(session, texts.OWN, own, {"preset": "medium"})
     assert [model.hidden_size for model in tried] == [32, 512]
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 
@@ -298,28 +269,11 @@ def test_a_teacher_reads_along_and_a_generator_is_trained_beside_the_model(
     assert forecaster.forecast(narrow, model).tokens_per_second > together
 
 
-def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: AppState, little: Text) -> None:
-    line = forecast_line(
-        session,
-        Forecaster(session.settings.limits),
-        ("seq_len",),
-        texts.OWN,
-        [str(little.files[0])],
-        "many",
-    )
-    assert json.loads(line)["tone"] == "error"
-
-
 def test_with_the_recipe_of_distillation_the_model_to_start_from_is_the_teacher(session: AppState) -> None:
-    names = ("recipe", "init_from", "preset", "vocab_size", "seq_len")
-    text = TEXT
-    config = form.config_from(session, text, names, ("distil", "little", "tiny", 500, 48))
+    chosen = {"recipe": "distil", "init_from": "little", "preset": "tiny", "vocab_size": 500, "seq_len": 48}
+    config = config_of(session, **chosen)
     assert config.teacher.endswith("little")
     assert config.init_from == ""
     assert (config.preset, config.objective, config.causal_share) == ("tiny", "mlm", 0.0)
     with pytest.raises(InputError, match="choose it under Start from"):
-        form.config_from(session, text, names, ("distil", RANDOM, "tiny", 500, 48))
-    updates = dict(zip((*form.BROUGHT, "seq_len"), start_chosen(session, "little", 48, "distil"), strict=True))
-    assert updates["preset"]["interactive"]
-    assert not updates["vocab_size"]["interactive"]
-    assert updates["vocab_size"]["info"] == "The teacher brings its own."
+        config_of(session, **(chosen | {"init_from": RANDOM}))

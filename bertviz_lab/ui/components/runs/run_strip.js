@@ -5,7 +5,7 @@ import { h } from 'lab/client/dom.js';
 import { ACTIVE, duration, plural, whole } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
-export default function runStrip(root, first, { label, events = {} } = {}) {
+export default function runStrip(root, first, { label } = {}) {
   const PAUSE = 2000;
   root.classList.add('card');
   root.setAttribute('role', 'group');
@@ -49,12 +49,12 @@ export default function runStrip(root, first, { label, events = {} } = {}) {
         if (page.start.awaited === runId) page.set({ model: runId }); // the first model of a run that was started here
         else page.emit('model', runId);
         page.start.awaited = '';
-        events.model_saved?.({ run_id: runId });
+        page.emit('changed'); // it can be started from
       }
       if (now.status !== known.status) {
         spoken.textContent = `${now.name}: ${now.status}`;
         page.emit('start'); // lists of runs tell it
-        events.run_changed?.({ run_id: runId, status: now.status });
+        page.emit('changed');
       }
       known = { status: now.status, saved: now.saved };
       return ACTIVE.includes(now.status) ? PAUSE : null;

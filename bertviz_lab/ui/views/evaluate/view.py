@@ -1,32 +1,27 @@
-"""Evaluate, folded away below the runs: minimal pairs are scored at once, per phenomenon; GLUE's tasks are queued."""
+"""What the form of an evaluation asks: accuracies on minimal pairs, or the queued fine-tunings on GLUE's tasks."""
 
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import facts_payload, message_payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.components.parts import facts
-from bertviz_lab.ui.event_options import QUIET, TYPING
-from bertviz_lab.ui.forms.training_view import upload_size
-from bertviz_lab.ui.header import strip_of
+from bertviz_lab.ui.forms import fields
 from bertviz_lab.ui.server.downloads import download_folder
-from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.uploads import uploaded_paths
-from bertviz_lab.ui.server.visitors import Visitor, visitor_of
+from bertviz_lab.ui.server.scheduler import report_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import Uploads, View, Word, question
 from bertviz_lab.ui.views.run.view import current, setting_words
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -39,61 +34,27 @@ _CHARACTERS_PER_TOKEN = 3
 _AT_ONCE = 200  # pairs between two looks at the scores so far
 
 
-def create_evaluation(session: AppState, strip: gr.HTML) -> None:
-    """Draw the part and join it; `strip` follows the runs that it starts."""
-    with gr.Accordion("Evaluate on BLiMP or GLUE", open=False, elem_id="evaluate-part") as part:
-        files = gr.File(
-            label=f"Minimal pairs in BLiMP's format (.jsonl), or GLUE (.zip), up to "
-            f"{upload_size(session.settings.limits)}",
-            file_types=[".jsonl", ".zip"],
-            file_count="multiple",
-            height=120,
-            elem_id="evaluate-files",
-        )
-        scores = facts(
-            label="Accuracy per phenomenon",
-            empty="With minimal pairs the model of the run above says which sentence of each is likelier, by "
-            "pseudo-log-likelihood. On each task of GLUE it is fine-tuned in a run of its own.",
-            elem_id="evaluate-scores",
-        )
-        suite = facts(label="GLUE", elem_id="evaluate-suite")
-
-    def evaluate(run: str, chosen: list[str], request: gr.Request) -> Iterator[tuple[Any, Any, Any]]:
-        visitor = visitor_of(request)
-        for payload in evaluate_files(session, visitor, run or current(session, visitor, ""), chosen):
-            yield payload, suite_payload(session, visitor), gr.skip()
-        started = glue_runs(session, visitor)
-        if started and session.runs.state(started[0]).status in ACTIVE:
-            yield gr.skip(), gr.skip(), strip_of(session, started[0])
-
-    def scored(request: gr.Request) -> str:
-        return suite_payload(session, visitor_of(request))
-
-    evaluating = files.upload(
-        evaluate,
-        [scores, files],  # in place of the scores goes the run that is open
-        [scores, suite, strip],
-        js="(_, files) => [window.Lab.page.kept('run.id'), files]",
-        **TYPING | {"concurrency_limit": 1},
-    )
-    files.clear(lambda: "", None, scores, cancels=[evaluating], **QUIET)
-    for news in (part.expand, strip.run_changed):
-        news(scored, None, suite, **QUIET)
+def form_of(state: AppState) -> dict[str, Any]:
+    """Return the label of the box for files."""
+    size = fields.upload_size(state.settings.limits)
+    return {"upload": f"Minimal pairs in BLiMP's format (.jsonl), or GLUE (.zip), up to {size}"}
 
 
-def evaluate_files(session: AppState, visitor: Visitor, model: str, files: Sequence[str]) -> Iterator[str]:
-    """The accuracies on the pairs that are scored so far, or what was started on GLUE's tasks; or what is wrong."""
-    try:
-        paths, folder = uploaded_paths(files), download_folder()
-        if any([session.files.unpack_glue(path, folder) for path in paths if path.suffix == ".zip"]):
-            yield start_glue(session, visitor, model, folder)
-        else:
-            yield from _accuracies(session, model, paths)
-    except Exception as error:
-        yield message_payload(sentence_of(error, shared=session.settings.shared))
+def evaluate(state: AppState, visitor: Visitor, run: Word, files: Uploads) -> dict[str, Any]:
+    """Return the accuracies of the model of a run on minimal pairs; or queue its fine-tuning on the tasks of GLUE.
+
+    `started` is the run to follow, "" for none.
+    """
+    model, folder = run or current(state, visitor, ""), download_folder()
+    paths = [file.path for file in files]
+    if any([state.files.unpack_glue(path, folder) for path in paths if path.suffix == ".zip"]):
+        scores = start_glue(state, visitor, model, folder)
+        runs = [run_id for run_id in glue_runs(state, visitor) if state.runs.state(run_id).status in ACTIVE]
+        return {"scores": scores, "started": runs[0] if runs else ""}
+    return {"scores": _accuracies(state, model, paths), "started": ""}
 
 
-def start_glue(session: AppState, visitor: Visitor, model: str, folder: Path) -> str:
+def start_glue(session: AppState, visitor: Visitor, model: str, folder: Path) -> Payload:
     """Queue a fine-tuning on each task of a folder, all or none. Raises `InputError` where they may not be started."""
     from bertviz_lab.training.finetuning.glue import glue_config
 
@@ -123,8 +84,8 @@ def glue_runs(session: AppState, visitor: Visitor) -> list[str]:
     return [runs[task.name] for task in GLUE if task.name in runs]
 
 
-def suite_payload(session: AppState, visitor: Visitor) -> str:
-    """The official metrics of each task on its published set, or how far its run is; "" where none was started."""
+def suite(session: AppState, visitor: Visitor) -> Payload | None:
+    """Return the official metrics of each task on its published set, or its run's status; None without runs."""
     tasks, items = {task.name: task for task in GLUE}, []
     for run_id in glue_runs(session, visitor):
         with contextlib.suppress(InputError, OSError):  # it has just been deleted
@@ -136,7 +97,7 @@ def suite_payload(session: AppState, visitor: Visitor) -> str:
                 (f"{task.title}, {start}", _test_scores(session, run_id, task) or session.runs.state(run_id).status)
             )
     note = "GLUE, the published sets, scored once each; the runs are in the table above." if items else ""
-    return facts_payload(items, note=note) if items else ""
+    return facts_payload(items, note=note) if items else None
 
 
 def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
@@ -147,19 +108,21 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
     return ", ".join(named_score(metric, scores[metric]) for metric in task.metrics if metric in scores)
 
 
-def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterator[str]:
+def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload:
+    """Return the accuracies on minimal pairs, in all and by phenomenon."""
     from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
 
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
     _check_cost(checkpoint, pairs)
     report = MinimalPairReport(())
     for start in range(0, len(pairs), _AT_ONCE):
+        report_progress(start / len(pairs))
         part = pairs[start : start + _AT_ONCE]
         scores = score_minimal_pairs(checkpoint, part, threads=session.settings.threads).scores
         report = MinimalPairReport((*report.scores, *scores))
-        phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
-        done = f"{len(report.scores):,} of {len(pairs):,} pairs scored with {checkpoint.name}; guessing gives 50%."
-        yield facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
+    phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
+    done = f"{len(pairs):,} pairs scored with {checkpoint.name}; chance is 50%."
+    return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
 
 
 def _check_cost(checkpoint: "Checkpoint", pairs: "Sequence[MinimalPair]") -> None:
@@ -174,3 +137,12 @@ def _check_cost(checkpoint: "Checkpoint", pairs: "Sequence[MinimalPair]") -> Non
             f"These {len(pairs):,} pairs are too many for this page with this model; it takes about "
             f"{math.floor(len(pairs) * allowed / tokens):,}: give a part of them, or choose a smaller model."
         )
+
+
+EVALUATE = View(
+    "evaluate",
+    "Evaluate",
+    "Score a model on minimal pairs, or fine-tune it on each task of GLUE.",
+    None,
+    {"form": question(form_of), "evaluate": question(evaluate, slow=True), "suite": question(suite)},
+)

@@ -1,24 +1,19 @@
-"""Try it, folded away: a file of texts in, a table of predictions out, or the texts by their similarity to a query."""
+"""What the form of batch inference asks: predictions for a file of texts, or their ranking by similarity to a query."""
 
+import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import notice_payload
-from bertviz_lab.ui.components.parts import notice
-from bertviz_lab.ui.event_options import QUIET, TYPING
-from bertviz_lab.ui.forms.training_view import upload_size
-from bertviz_lab.ui.server.downloads import download_folder
-from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.uploads import uploaded_paths
+from bertviz_lab.ui.forms import fields
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.validation import MOST_CHARACTERS, checked
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.uploads import UploadedFile
+from bertviz_lab.ui.view import ModelName, Text, Upload, View, question
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.examples import Example, Task
@@ -30,85 +25,51 @@ _CHARACTERS_PER_TOKEN = 3
 _SHOWN = 80  # characters of a text in a sentence
 _AT_ONCE = 200  # texts between two words on how many are done
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
-_NO_TABLE = gr.update(visible=False)
 
-_Answer = tuple[Path | None, str]  # a table, none while it is being made, and a sentence
+_Answer = dict[str, str]  # a sentence, and a table with the name of its file
 
 
-def create_whole_file(session: AppState) -> None:
-    """Draw the part and join it."""
-    with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
-        query = gr.Textbox(
-            label="Query (optional)",
-            info="Without one you get a prediction for each text; with one the texts ranked by the cosine of their "
-            "sentence embeddings and the query's: semantic search.",
-            max_lines=1,
-            elem_id="try-file-query",
-        )
-        files = gr.File(
-            label=f"One text per line, or a table, up to {upload_size(session.settings.limits)}",
-            file_types=_FILE_TYPES,
-            height=120,
-            elem_id="try-file",
-        )
-        message = notice(elem_id="try-file-message")
-        table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
-    predicting = gr.on(
-        [files.upload, query.submit],
-        partial(predict_file, session),
-        [message, files, query],  # in place of the message goes the model of Explore
-        [table, message],
-        js="(_, files, query) => [window.Lab.page.input.model, files, query]",
-        **TYPING | {"concurrency_limit": 1},
+def form_of(state: AppState) -> dict[str, Any]:
+    """Return the label of the box for a file, and the endings that it takes."""
+    label = f"One text per line, or a table, up to {fields.upload_size(state.settings.limits)}"
+    return {"upload": label, "accept": _FILE_TYPES}
+
+
+def predict(state: AppState, model: ModelName, file: Upload | None, query: Text) -> _Answer:
+    """Return the table of predictions, or of the texts ranked by their similarity to a query, and a sentence."""
+    if file is None:
+        raise InputError("Upload a file of texts first.")
+    return (
+        search_file(state, model, file, checked(query)) if checked(query).strip() else predict_file(state, model, file)
     )
-    files.clear(lambda: (_NO_TABLE, ""), None, [table, message], cancels=[predicting], **QUIET)
 
 
-def predict_file(session: AppState, model: str, file: str, query: str = "") -> Iterator[tuple[Any, str]]:
-    """How many texts are done so far; then the table of predictions, or of the texts by their similarity to a query,
-    and a sentence.
-    """
-    try:
-        if not file:
-            raise InputError("Upload a file of texts first.")
-        answer = search_file if checked(query).strip() else _predict
-        yield _NO_TABLE, notice_payload("Reading the texts …", "info")
-        for table, sentence in answer(session, model, file, query.strip()):
-            if table is None:
-                yield _NO_TABLE, notice_payload(sentence, "info")
-            else:
-                yield gr.update(value=str(table), visible=True), notice_payload(sentence, "good")
-    except Exception as error:
-        yield _NO_TABLE, notice_payload(sentence_of(error, shared=session.settings.shared))
-
-
-def search_file(session: AppState, model: str, file: str, query: str) -> Iterator[_Answer]:
-    """The texts of a file by the cosine of their embeddings and that of a query, and a sentence on the nearest."""
+def search_file(session: AppState, model: str, file: UploadedFile, query: str) -> _Answer:
+    """Return the texts of a file by the cosine of their embeddings and a query's, and a sentence on the nearest."""
     from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.interpret import semantic_search
     from bertviz_lab.training.finetuning.predict import write_csv
 
-    (path,) = uploaded_paths(file)
-    checkpoint, examples, dropped = _inputs(session, model, path, "classification")
+    checkpoint, examples, dropped = _inputs(session, model, file.path, "classification")
     texts = [f"{e.text_a} {e.text_b or ''}".strip() for e in examples if isinstance(e, LabelledText)]
     # The file may take as much as twenty questions, which has been checked.
     limits = replace(checkpoint.limits, operations=checkpoint.limits.operations * _QUESTIONS)
     roomy, hits = replace(checkpoint, limits=limits), []
     for start in range(0, len(texts), _AT_ONCE):
-        yield None, f"Embedding: {start:,} of {len(texts):,} texts."
+        report_progress(start / len(texts))
         part = texts[start : start + _AT_ONCE]
         hits += [replace(hit, index=start + hit.index) for hit in semantic_search(roomy, query, part, len(part))]
     hits.sort(key=lambda hit: -hit.cosine)
-    table = download_folder() / f"{path.stem}-search.csv"
     rows = [[place, examples[hit.index].row, round(hit.cosine, 4), hit.text] for place, hit in enumerate(hits, 1)]
-    with table.open("w", encoding="utf-8", newline="") as stream:
-        write_csv([["rank", "row", "cosine", "text"], *rows], stream)
+    table = io.StringIO()
+    write_csv([["rank", "row", "cosine", "text"], *rows], table)
     nearest = "; ".join(f"“{hit.text[:_SHOWN]}” ({hit.cosine:.2f})" for hit in hits[:3])
-    yield table, " ".join([f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}.", *dropped])
+    sentence = " ".join([f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}.", *dropped])
+    return {"sentence": sentence, "name": f"{file.path.stem}-search.csv", "table": table.getvalue()}
 
 
-def _predict(session: AppState, model: str, file: str, query: str) -> Iterator[_Answer]:
-    """The table of predictions, and a sentence."""
+def predict_file(session: AppState, model: str, file: UploadedFile) -> _Answer:
+    """Return the table of predictions for the texts of a file, and a sentence."""
     from bertviz_lab.training.finetuning.predict import (
         predict_with,
         prediction_table,
@@ -118,23 +79,22 @@ def _predict(session: AppState, model: str, file: str, query: str) -> Iterator[_
     )
 
     name = model.strip() or session.models.default()
-    (path,) = uploaded_paths(file)
     try:
         task = task_of(session.models.open(name))
     except InputError as error:
         raise InputError(f"{error} Choose a model that was, or type a query.") from error
     if task == "embeddings":
         raise InputError(f"{name} gives vectors: type a query that the texts are to be compared with.")
-    checkpoint, examples, dropped = _inputs(session, name, path, task)
+    checkpoint, examples, dropped = _inputs(session, name, file.path, task)
     predictions: list[Prediction] = []
     for start in range(0, len(examples), _AT_ONCE):
-        yield None, f"Predicting: {start:,} of {len(examples):,} texts."
+        report_progress(start / len(examples))
         predictions += predict_with(checkpoint, examples[start : start + _AT_ONCE], threads=session.settings.threads)[0]
-    table = download_folder() / f"{path.stem}-predicted.csv"
-    with table.open("w", encoding="utf-8", newline="") as stream:
-        write_csv(prediction_table(checkpoint, examples, predictions), stream)
+    table = io.StringIO()
+    write_csv(prediction_table(checkpoint, examples, predictions), table)
     sentences = [f"{len(examples):,} predictions by {checkpoint.name}.", truncation_warning(checkpoint, examples)]
-    yield table, " ".join([*sentences, *dropped])
+    sentence = " ".join(part for part in (*sentences, *dropped) if part)
+    return {"sentence": sentence, "name": f"{file.path.stem}-predicted.csv", "table": table.getvalue()}
 
 
 def _inputs(
@@ -166,3 +126,12 @@ def _check_cost(checkpoint: "Checkpoint", examples: "Sequence[Example]") -> None
             f"These {len(examples):,} texts are too much for this page with this model; it takes about {share:,} of "
             "such a length: give a part of them, or choose a smaller model."
         )
+
+
+BATCH = View(
+    "batch",
+    "Batch inference on a file",
+    "Predict for each text of a file, or rank the texts by their similarity to a query.",
+    None,
+    {"form": question(form_of), "predict": question(predict, slow=True)},
+)

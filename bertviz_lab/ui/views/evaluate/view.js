@@ -1,0 +1,38 @@
+// Evaluate on BLiMP or GLUE, folded away below the runs.
+
+import { makeFiles } from 'lab/client/form.js';
+
+export function mount(panel) {
+  let refresh = () => {};
+  panel.fold('part', 'Evaluate on BLiMP or GLUE', (host) => {
+    panel.ask('form').then((form) => build(host, form));
+    return () => refresh();
+  });
+  panel.page.on('start', () => refresh());
+
+  function build(host, form) {
+    const scores = panel.drawing('facts', 'Accuracy per phenomenon', { id: 'evaluate-scores',
+      empty: 'With minimal pairs the model of the run above is asked which sentence of each is likelier, by pseudo-log-likelihood. On '
+        + 'each task of GLUE it is fine-tuned in a run of its own.' });
+    const suite = panel.drawing('facts', 'GLUE', { id: 'evaluate-suite' });
+    const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.jsonl', '.zip'], onChange: (early) => early || evaluate() });
+    host.append(files.node, scores.host, suite.host);
+    refresh = () => panel.showAny(suite, 'suite');
+    refresh();
+
+    async function evaluate() {
+      scores.show(null);
+      if (!files.tokens.length) return;
+      scores.say('Scoring …');
+      try {
+        const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens });
+        if (answer === undefined) return;
+        scores.show(JSON.parse(answer.scores));
+        if (answer.started) panel.page.emit('follow', answer.started);
+        if (answer.started) panel.page.emit('start');
+      } catch (error) {
+        scores.show({ items: [], note: error.message, tone: 'error' });
+      }
+    }
+  }
+}

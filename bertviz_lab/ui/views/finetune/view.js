@@ -1,0 +1,73 @@
+// Fine-tune: labeled examples, how they were read, the options of a run, and Fine-tune.
+
+import { h } from 'lab/client/dom.js';
+import { makeFields, makeFiles, makeSources, makeStart } from 'lab/client/form.js';
+
+export async function mount(panel) {
+  const form = await panel.ask('form');
+  const source = makeSources('examples-source', 'Data set', form.sources, () => chooseData());
+  const files = makeFiles({ id: 'examples-files', label: form.upload, onChange: uploaded });
+  const scored = makeFiles({ id: 'examples-scored', label: 'Validation file (optional)', onChange: (early) => early || read.redraw() });
+  const about = h('p', { class: 'quiet', id: 'examples-about' });
+  const preview = panel.drawing('preview', 'First rows of the data', { id: 'examples-preview', events: { column_select: takeColumn } });
+  const facts = panel.drawing('facts', 'Data set statistics', { id: 'examples-facts' });
+  const charts = panel.drawing('data-charts', 'Charts of the data set', { id: 'examples-charts' });
+  const fields = makeFields(form.groups, 'tuning', changed);
+  let advised = {}; // what was recommended last
+
+  const own = () => source.value === form.own;
+  const sent = () => ({ source: source.value, files: own() ? files.tokens : [], scored: own() ? scored.tokens : [], values: fields.values() });
+  const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host, charts.host, fields.folds.get('Parsing options')], check);
+  const start = makeStart(panel, { id: 'tune', label: 'Fine-tune', fields, async start() {
+    await Promise.all([files.ready(), scored.ready()]);
+    return panel.ask('start', sent());
+  } });
+  read.node.before(h('h2', {}, '1. Choose a labeled data set'), h('div', { class: 'fields' }, source.node, files.node, scored.node), about);
+  fields.folds.delete('Parsing options');
+  panel.body.append(h('h2', {}, '3. Choose a model and fine-tune it'), fields.main, ...fields.folds.values(),
+    ...(form.limits ? [h('p', { class: 'quiet', id: 'tune-limits' }, form.limits)] : []), ...(form.training ? [start] : []));
+
+  /** Another data set: its settings replace those recommended before, and the columns are inferred again. */
+  async function chooseData() {
+    const advice = await panel.ask('advise', { source: source.value, start: fields.get('model').value });
+    if (!advice) return;
+    about.textContent = advice.about;
+    const now = fields.values();
+    for (const name of form.suited) if (String(now[name]) === String(advised[name] ?? '')) fields.set({ [name]: advice.values[name] });
+    fields.set({ model: advice.start, ...Object.fromEntries(form.columns.map((name) => [name, ''])) });
+    advised = advice.values;
+    await read.redraw();
+  }
+
+  function changed(name) {
+    if (name === 'grid') {
+      const taken = form.grids[fields.get('grid').value] ?? [];
+      fields.disable(Object.fromEntries(taken.map((each) => [each, 'The hyperparameter search sets it.'])));
+    }
+    if (form.reading.includes(name)) read.redraw();
+  }
+
+  function uploaded(early = false) {
+    source.set(files.tokens.length || early ? form.own : source.value);
+    if (!early) chooseData();
+  }
+
+  /** A column's name was pressed: it becomes the label, or the text where it was the label. */
+  function takeColumn({ name }) {
+    fields.set(fields.get('label').value === name ? { text_a: name, label: '' } : { label: name });
+    read.redraw();
+  }
+
+  async function check() {
+    const answer = await panel.ask('check', sent()).catch((error) => ({ preview: JSON.stringify({ message: error.message }) }));
+    if (answer === undefined) return;
+    const show = (drawing, payload) => drawing.show(payload ? JSON.parse(payload) : null);
+    show(preview, answer.preview);
+    show(facts, answer.facts);
+    show(charts, answer.charts);
+    for (const [name, columns] of Object.entries(answer.columns ?? {})) fields.get(name).setOptions(columns);
+  }
+
+  panel.page.on('changed', async () => fields.get('model').setOptions(await panel.ask('starts')));
+  await chooseData();
+}
