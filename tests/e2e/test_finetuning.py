@@ -45,15 +45,14 @@ def tab(page: Page, name: str) -> None:
 
 
 def unfold(page: Page, part: str) -> None:
-    page.locator(f"#{part} > button").click()
+    page.locator(f"#{part} summary").first.click()
 
 
 def upload(page: Page, train: Path, scored: Path | None = None) -> None:
     """Choose the smallest model and bring a file of one's own, and wait until it was read."""
     tab(page, "Fine-tune")
     expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
-    page.locator("#tuning-model input").click()
-    page.get_by_role("option", name="wiki-tiny").click()
+    page.locator("#tuning-model-input").select_option("wiki-tiny")
     page.locator("#examples-files input[type=file]").set_input_files(train)
     expect(page.locator("#examples-preview")).to_contain_text(train.name, timeout=TRAINING)
     if scored is not None:
@@ -113,7 +112,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     page.goto(address)
     upload(page, shared_data / "sst2_glue" / "train.tsv", shared_data / "sst2_glue" / "dev.tsv")
     fact(page, "Held-out examples", "872")
-    unfold(page, "examples-reading")
+    page.get_by_text("Parsing options", exact=True).click()
     set_number(page, "max_train_examples", "800")
     fact(page, "Training examples", "800")
     set_number(page, "epochs", "3")
@@ -192,7 +191,7 @@ def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, AppS
     preview = page.locator("#examples-preview")
     for column, role in (("Quality", "label"), ("#1 String", "text A"), ("#2 String", "text B")):
         expect(preview.locator("th", has_text=column)).to_contain_text(role)
-    unfold(page, "examples-reading")
+    page.get_by_text("Parsing options", exact=True).click()
     set_number(page, "max_train_examples", "300")
     fact(page, "Training examples", "300")
     set_number(page, "epochs", "1")
@@ -208,7 +207,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], share
     upload(page, folder / "wnut17train.conll", folder / "emerging.test.annotated")
     fact(page, "Training examples", "3,394")
     fact(page, "Held-out examples", "1,287")
-    unfold(page, "examples-reading")
+    page.get_by_text("Parsing options", exact=True).click()
     set_number(page, "max_train_examples", "800")
     fact(page, "Training examples", "800")
     set_number(page, "epochs", "2")
@@ -233,7 +232,7 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
     upload(page, shared_data / "squad2_half_dev" / "dev-v2.0.json")
     expect(page.locator("#examples-preview")).to_contain_text("In what country is Normandy located?")
     fact(page, "Task", "Extractive question answering")
-    unfold(page, "examples-reading")
+    page.get_by_text("Parsing options", exact=True).click()
     set_number(page, "max_train_examples", "300")
     fact(page, "Training examples", "300")
     set_number(page, "epochs", "1")
@@ -265,8 +264,7 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
     page.locator("#examples-source").get_by_text("Guest book (multi-label)").click()
     fact(page, "Task", "Multi-label classification")
-    page.locator("#tuning-model input").click()
-    page.get_by_role("option", name="wiki-tiny").click()
+    page.locator("#tuning-model-input").select_option("wiki-tiny")
     set_number(page, "epochs", "2")
     run_id = tune(page, session)
     scores = report_of(session, run_id)["scores"]

@@ -271,7 +271,7 @@ def test_a_further_file_leaves_the_settings_that_were_changed(
     upload(page, write_little(tmp_path / "first.txt", 30))
     expect(page.locator("#text-health")).to_contain_text("first.txt", timeout=TRAINING)
     choose_time(page, "10m")
-    page.locator("#options-optimising > button").click()
+    page.get_by_text("Optimization", exact=True).first.click()
     batch_size = page.locator("#option-batch_size input")
     fill_in((batch_size, "16"))
     batch_size.press("Tab")
