@@ -131,7 +131,7 @@ def test_the_api_reference_is_up_to_date() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
 def readme_rows() -> Iterator[tuple[str, str]]:
