@@ -1,4 +1,4 @@
-// A form, drawn from the declared options of a config (`ui/forms/fields.py`): fields in groups, folded but for the first.
+// A form, drawn from the declared options of a config (`ui/forms/fields.py`): groups of fields, all but one folded.
 
 import { LOST } from 'lab/client/ask.js';
 import { h, setText } from 'lab/client/dom.js';
@@ -28,20 +28,22 @@ function makeControl(declared, id, onChange) {
   let node;
   if (kind === 'radio') {
     inputs = declared.options.map(([value]) => h('input', { type: 'radio', name: id, value, onchange: changed }));
+    const choices = declared.options.map(([, words], at) => h('label', {}, inputs[at], ` ${words}`));
     node = h('fieldset', { class: 'field', id, ...described }, h('legend', {}, head), about,
-      h('div', { class: 'choices-list' }, ...declared.options.map(([, words], at) => h('label', {}, inputs[at], ` ${words}`))), complaint);
+      h('div', { class: 'choices-list' }, ...choices), complaint);
   } else {
-    if (kind === 'select') input = h('select', { id: `${id}-input`, onchange: changed, ...described });
-    else if (kind === 'switch') input = h('input', { type: 'checkbox', id: `${id}-input`, onchange: changed, ...described });
+    const common = { id: `${id}-input`, onchange: changed, ...described };
+    const list = examples.length ? `${id}-examples` : null;
+    if (kind === 'select') input = h('select', common);
+    else if (kind === 'switch') input = h('input', { type: 'checkbox', ...common });
     else {
-      const list = examples.length ? `${id}-examples` : null;
-      input = h('input', { type: 'text', inputmode: kind === 'number' ? 'decimal' : null, id: `${id}-input`, list, autocomplete: 'off',
-        spellcheck: 'false', maxlength: 500, oninput: typed, onchange: changed, ...described });
+      input = h('input', { type: 'text', inputmode: kind === 'number' ? 'decimal' : null, list, autocomplete: 'off',
+        spellcheck: 'false', maxlength: 500, oninput: typed, ...common });
     }
     inputs = [input];
     const row = kind === 'switch' ? [h('span', { class: 'line' }, input, head)] : [head, input];
     node = h('div', { class: `field field-${kind}`, id }, h('label', { for: `${id}-input` }, ...row), about,
-      examples.length ? h('datalist', { id: `${id}-examples` }, ...examples.map((value) => h('option', { value }))) : null, complaint);
+      list ? h('datalist', { id: list }, ...examples.map((each) => h('option', { value: each }))) : null, complaint);
   }
   const control = {
     node,
@@ -56,7 +58,8 @@ function makeControl(declared, id, onChange) {
       else if (kind === 'switch') input.checked = Boolean(value);
       else {
         const text = String(value ?? '');
-        if (kind === 'select' && ![...input.options].some((option) => option.value === text)) input.append(h('option', { value: text }, text));
+        const known = kind !== 'select' || [...input.options].some((option) => option.value === text);
+        if (!known) input.append(h('option', { value: text }, text));
         input.value = text;
       }
     },
@@ -81,8 +84,8 @@ function makeControl(declared, id, onChange) {
 }
 
 /**
- * The fields of `groups`: {main, folds, values(), set(values), get(name), disable(reasons), complain(message)}. Ids begin with
- * `prefix`; `onChange(name)` is called when a person has changed a field.
+ * The fields of `groups`: {main, folds, values(), set(values), get(name), disable(reasons), complain(message)}.
+ * Ids begin with `prefix`; `onChange(name)` is called when a person has changed a field.
  */
 export function makeFields(groups, prefix, onChange) {
   const controls = new Map();
@@ -92,8 +95,9 @@ export function makeFields(groups, prefix, onChange) {
   });
   const [first, ...others] = groups;
   const main = h('div', { class: 'fields' }, ...draw(first));
-  const folds = new Map(others.map((group) => [group.title, h('details', { class: 'fold' }, h('summary', {}, group.title),
-    h('div', { class: 'fields' }, ...draw(group)))]));
+  const fold = (group) => h('details', { class: 'fold' }, h('summary', {}, group.title),
+    h('div', { class: 'fields' }, ...draw(group)));
+  const folds = new Map(others.map((group) => [group.title, fold(group)]));
   return {
     main,
     folds,
@@ -105,31 +109,34 @@ export function makeFields(groups, prefix, onChange) {
     complain(message) {
       const named = [...controls.values()].find(({ label }) => message.includes(`"${label}"`));
       named?.say(message);
-      const fold = named?.node.closest('details');
-      if (fold) fold.open = true;
+      const folded = named?.node.closest('details');
+      if (folded) folded.open = true;
       return Boolean(named);
     },
   };
 }
 
 /**
- * A box for files, which are uploaded at once: {node, tokens, ready}. `ready()` resolves when all have arrived; `onChange()` is
- * called when the files have changed.
+ * A box for files, which are uploaded at once: {node, tokens, ready}. `ready()` resolves when all have arrived;
+ * `onChange()` is called when the files have changed.
  */
 export function makeFiles({ id, label, accept = [], multiple = true, onChange }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
-  const input = h('input', { type: 'file', id: `${id}-input`, multiple, accept: accept.join(','), onchange: () => add([...input.files]) });
+  const input = h('input', { type: 'file', id: `${id}-input`, multiple, accept: accept.join(','),
+    onchange: () => add([...input.files]) });
   const list = h('ul', { class: 'files' });
   const status = h('p', { class: 'small', role: 'status' });
-  const node = h('div', { class: 'field dropzone', id }, h('label', { for: `${id}-input` }, h('span', { class: 'name' }, label), input), list, status);
+  const name = h('span', { class: 'name' }, label);
+  const node = h('div', { class: 'field dropzone', id }, h('label', { for: `${id}-input` }, name, input), list, status);
   node.addEventListener('dragover', (event) => event.preventDefault());
   node.addEventListener('drop', (event) => {
     event.preventDefault();
     add([...event.dataTransfer.files]);
   });
-  const draw = () => list.replaceChildren(...files.map((file) => h('li', {}, file.name, ' ',
-    h('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${file.name}`, onclick: () => remove(file) }, '×'))));
+  const button = (file) => h('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${file.name}`,
+    onclick: () => remove(file) }, '×');
+  const draw = () => list.replaceChildren(...files.map((file) => h('li', {}, file.name, ' ', button(file))));
 
   function remove(file) {
     files = files.filter((each) => each !== file);
@@ -141,7 +148,9 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
     status.textContent = `Uploading ${file.name} …`;
     const body = new FormData();
     body.append('file', file);
-    const answer = await fetch('lab/upload', { method: 'POST', body }).then((sent) => sent.json()).catch(() => ({ error: LOST }));
+    const answer = await fetch('lab/upload', { method: 'POST', body })
+      .then((sent) => sent.json())
+      .catch(() => ({ error: LOST }));
     status.textContent = answer.error ?? '';
     if (answer.token) files = multiple ? [...files, answer] : [answer];
     draw();
@@ -172,11 +181,11 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
 
 /** Radio buttons of the sources of `options` [[value, label], ...]: {node, value, set(value)}. */
 export function makeSources(id, label, options, onChange) {
-  const control = makeControl({ name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] }, id, onChange);
-  return control;
+  const declared = { name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] };
+  return makeControl(declared, id, onChange);
 }
 
-/** The start button of a form: it starts one run however often it is pressed. `start()` resolves to the id of the run. */
+/** The start button of a form: a double press starts one run. `start()` resolves to the id of the run. */
 export function makeStart(panel, { id, label, fields, start }) {
   const PAUSE = 2000; // milliseconds in which a further press is the same
   const message = h('p', { class: 'complaint', id: `${id}-message`, role: 'alert', hidden: true });

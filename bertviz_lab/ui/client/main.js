@@ -28,7 +28,8 @@ async function mountView(root, id, kind = '') {
   root.append(body);
   const panel = Object.assign(makePanel(VIEWS.find((view) => view.id === id), body, kind || id), { kind });
   const { mount } = await import(`lab/views/${id}/view.js`);
-  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(root);
+  const onSeen = (entries) => panel.setSeen(entries.at(-1).isIntersecting);
+  new IntersectionObserver(onSeen, { rootMargin: NEAR }).observe(root);
   await mount(panel);
   return panel;
 }

@@ -126,7 +126,7 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState
     differs = {name: values for name, values in body["settings"]}
     assert differs["Position embeddings"] == ["no", "yes"]
     assert differs["Steps"] == ["12", "100"]
-    assert differs["Text"] == ["a.txt, b.txt", "tiny-town"]
+    assert differs["Corpus"] == ["a.txt, b.txt", "tiny-town"]
     with (folder / "README.md").open("a") as card:  # another stage: neither says how the model was trained
         card.write("- Command of stage 2: `python -m bertviz_lab pretrain --init-from stage-1 --steps 9`\n")
     assert ask(session, "comparison", names=["little", run_id])["settings"] == []

@@ -48,6 +48,8 @@ REFUSED = {
     "predictions.nsp": "was not pretrained on next-sentence prediction",
     "predictions.task": "has not been fine-tuned for a task",
 }
+#: Questions about the hub, about runs, and about a file.
+NOT_OF_A_MODEL = {"explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"}
 QUESTIONS = {f"{view.id}.{name}": question for view in VIEWS for name, question in view.questions.items()}
 every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
 
@@ -81,7 +83,7 @@ class Lab:
         """Ask everything that is about a model; the sentence of each question that is refused."""
         about = {name for name, question in QUESTIONS.items() if {"model", "names"} & question.arguments}
         refused = {}
-        for name in sorted(about - {"explore.download", "compare.comparison", "compare.probes"}):  # of the hub, of runs
+        for name in sorted(about - NOT_OF_A_MODEL):
             try:
                 self.ask(name)
             except InputError as error:

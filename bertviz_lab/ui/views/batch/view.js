@@ -13,12 +13,14 @@ export function mount(panel) {
   function build(host, form) {
     const message = panel.drawing('notice', 'Message', { id: 'try-file-message' });
     const query = panel.field('text', 'Query (optional)', '', () => predict(), { id: 'try-file-query' });
-    const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false, onChange: (early) => early || predict() });
+    const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
+      onChange: (early) => early || predict() });
     let table = null;
     const save = h('button', { type: 'button', id: 'try-file-table', hidden: true,
       onclick: () => saveText(table.name, 'text/csv', `\ufeff${table.table}`) }, 'Download the predictions');
-    host.append(query.node, h('p', { class: 'quiet small' }, 'Without a query you get a prediction for each text; with one the texts ranked by the '
-      + "cosine of their sentence embeddings and the query's: semantic search."), files.node, message.host, save);
+    const help = 'Without a query you get a prediction for each text; with one the texts ranked by the cosine of their '
+      + "sentence embeddings and the query's: semantic search.";
+    host.append(query.node, h('p', { class: 'quiet small' }, help), files.node, message.host, save);
 
     async function predict() {
       save.hidden = true;
@@ -26,7 +28,8 @@ export function mount(panel) {
       if (!files.tokens.length) return;
       message.show({ text: 'Reading the texts …', tone: 'info' });
       try {
-        const answer = await panel.ask('predict', { model: panel.page.input.model, file: files.tokens[0], query: query.value });
+        const { model } = panel.page.input;
+        const answer = await panel.ask('predict', { model, file: files.tokens[0], query: query.value });
         if (answer === undefined) return;
         table = answer;
         save.hidden = false;

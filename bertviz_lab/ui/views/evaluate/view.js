@@ -12,10 +12,11 @@ export function mount(panel) {
 
   function build(host, form) {
     const scores = panel.drawing('facts', 'Accuracy per phenomenon', { id: 'evaluate-scores',
-      empty: 'With minimal pairs the model of the run above is asked which sentence of each is likelier, by pseudo-log-likelihood. On '
-        + 'each task of GLUE it is fine-tuned in a run of its own.' });
+      empty: 'With minimal pairs the model of the run above is asked which sentence of each is likelier, by '
+        + 'pseudo-log-likelihood. On each task of GLUE it is fine-tuned in a run of its own.' });
     const suite = panel.drawing('facts', 'GLUE', { id: 'evaluate-suite' });
-    const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.jsonl', '.zip'], onChange: (early) => early || evaluate() });
+    const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.jsonl', '.zip'],
+      onChange: (early) => early || evaluate() });
     host.append(files.node, scores.host, suite.host);
     refresh = () => panel.showAny(suite, 'suite');
     refresh();

@@ -7,25 +7,31 @@ export async function mount(panel) {
   const form = await panel.ask('form');
   const source = makeSources('examples-source', 'Data set', form.sources, () => chooseData());
   const files = makeFiles({ id: 'examples-files', label: form.upload, onChange: uploaded });
-  const scored = makeFiles({ id: 'examples-scored', label: 'Validation file (optional)', onChange: (early) => early || read.redraw() });
+  const scored = makeFiles({ id: 'examples-scored', label: 'Validation file (optional)',
+    onChange: (early) => early || read.redraw() });
   const about = h('p', { class: 'quiet', id: 'examples-about' });
-  const preview = panel.drawing('preview', 'First rows of the data', { id: 'examples-preview', events: { column_select: takeColumn } });
+  const preview = panel.drawing('preview', 'First rows of the data',
+    { id: 'examples-preview', events: { column_select: takeColumn } });
   const facts = panel.drawing('facts', 'Data set statistics', { id: 'examples-facts' });
   const charts = panel.drawing('data-charts', 'Charts of the data set', { id: 'examples-charts' });
   const fields = makeFields(form.groups, 'tuning', changed);
   let advised = {}; // what was recommended last
 
   const own = () => source.value === form.own;
-  const sent = () => ({ source: source.value, files: own() ? files.tokens : [], scored: own() ? scored.tokens : [], values: fields.values() });
-  const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host, charts.host, fields.folds.get('Parsing options')], check);
+  const sent = () => ({ source: source.value, files: own() ? files.tokens : [], scored: own() ? scored.tokens : [],
+    values: fields.values() });
+  const parsing = fields.folds.get('Parsing options');
+  fields.folds.delete('Parsing options');
+  const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host, charts.host, parsing], check);
   const start = makeStart(panel, { id: 'tune', label: 'Fine-tune', fields, async start() {
     await Promise.all([files.ready(), scored.ready()]);
     return panel.ask('start', sent());
   } });
-  read.node.before(h('h2', {}, '1. Choose a labeled data set'), h('div', { class: 'fields' }, source.node, files.node, scored.node), about);
-  fields.folds.delete('Parsing options');
+  const sources = h('div', { class: 'fields' }, source.node, files.node, scored.node);
+  read.node.before(h('h2', {}, '1. Choose a labeled data set'), sources, about);
   panel.body.append(h('h2', {}, '3. Choose a model and fine-tune it'), fields.main, ...fields.folds.values(),
-    ...(form.limits ? [h('p', { class: 'quiet', id: 'tune-limits' }, form.limits)] : []), ...(form.training ? [start] : []));
+    ...(form.limits ? [h('p', { class: 'quiet', id: 'tune-limits' }, form.limits)] : []),
+    ...(form.training ? [start] : []));
 
   /** Another data set: its settings replace those recommended before, and the columns are inferred again. */
   async function chooseData() {
@@ -33,7 +39,8 @@ export async function mount(panel) {
     if (!advice) return;
     about.textContent = advice.about;
     const now = fields.values();
-    for (const name of form.suited) if (String(now[name]) === String(advised[name] ?? '')) fields.set({ [name]: advice.values[name] });
+    const untouched = form.suited.filter((name) => String(now[name]) === String(advised[name] ?? ''));
+    fields.set(Object.fromEntries(untouched.map((name) => [name, advice.values[name]])));
     fields.set({ model: advice.start, ...Object.fromEntries(form.columns.map((name) => [name, ''])) });
     advised = advice.values;
     await read.redraw();
@@ -59,7 +66,8 @@ export async function mount(panel) {
   }
 
   async function check() {
-    const answer = await panel.ask('check', sent()).catch((error) => ({ preview: JSON.stringify({ message: error.message }) }));
+    const refused = (error) => ({ preview: JSON.stringify({ message: error.message }) });
+    const answer = await panel.ask('check', sent()).catch(refused);
     if (answer === undefined) return;
     const show = (drawing, payload) => drawing.show(payload ? JSON.parse(payload) : null);
     show(preview, answer.preview);

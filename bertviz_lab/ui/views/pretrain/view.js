@@ -13,19 +13,22 @@ export async function mount(panel) {
   const fields = makeFields(form.groups, 'option', changed);
   let advised = {}; // what was recommended last
 
-  const sent = () => ({ source: source.value, files: source.value === form.own ? files.tokens : [], values: fields.values() });
+  const chosen = () => ({ source: source.value, files: source.value === form.own ? files.tokens : [] });
+  const sent = () => ({ ...chosen(), values: fields.values() });
   const report = panel.part([h('h2', {}, '2. Check the corpus'), health.host], () => check());
   const start = makeStart(panel, { id: 'train', label: 'Train', fields, async start() {
     await files.ready();
     return panel.ask('start', sent());
   } });
-  report.node.before(h('h2', {}, '1. Choose a corpus'), h('div', { class: 'fields' }, source.node, files.node), about);
+  const sources = h('div', { class: 'fields' }, source.node, files.node);
+  report.node.before(h('h2', {}, '1. Choose a corpus'), sources, about);
   panel.body.append(h('h2', {}, '3. Choose a model and train it'), fields.main, ...fields.folds.values(), forecast.host,
-    ...(form.limits ? [h('p', { class: 'quiet', id: 'train-limits' }, form.limits)] : []), ...(form.training ? [start] : []));
+    ...(form.limits ? [h('p', { class: 'quiet', id: 'train-limits' }, form.limits)] : []),
+    ...(form.training ? [start] : []));
 
   async function advise() {
     const { recipe, init_from } = fields.values();
-    const advice = await panel.ask('advise', { source: source.value, files: source.value === form.own ? files.tokens : [], recipe, start: init_from });
+    const advice = await panel.ask('advise', { ...chosen(), recipe, start: init_from });
     if (!advice) return null;
     about.textContent = advice.about;
     fields.disable(advice.disabled);
@@ -39,7 +42,8 @@ export async function mount(panel) {
     const values = await advise();
     if (!values) return;
     const now = fields.values();
-    for (const name of form.by_text) if (String(now[name]) === String(advised[name] ?? '')) fields.set({ [name]: values[name] });
+    const untouched = form.by_text.filter((name) => String(now[name]) === String(advised[name] ?? ''));
+    fields.set(Object.fromEntries(untouched.map((name) => [name, values[name]])));
     advised = values;
     await report.redraw();
   }
