@@ -651,7 +651,7 @@ def test_evaluate_tells_on_stderr_what_it_left_out_and_does_not_know(capsys, tmp
     assert main(command) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["accuracy"] == pytest.approx(2 / 3)
-    assert 'Note: 1 row was left out: the label is missing (column "label"), such as "reviews.csv" row 5.' in told.err
+    assert '\n1 row was left out: the label is missing (column "label"), such as "reviews.csv" row 5.' in told.err
     assert 'Note: The model cannot predict the label "unsure" (1 time)' in told.err
 
 
