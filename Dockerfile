@@ -9,8 +9,9 @@ ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
 RUN useradd --create-home --uid 1000 lab && install --directory --owner=lab /runs
 WORKDIR /lab
-COPY requirements.txt ./
-RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} -r requirements.txt
+COPY requirements.lock ./
+RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} torch==2.13.0 \
+    && pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
 COPY app.py ./
 COPY bertviz_lab bertviz_lab
 COPY checkpoints checkpoints
