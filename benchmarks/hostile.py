@@ -127,12 +127,9 @@ class Attack:
             await self.send("uploads", path.name, lambda p=path: self._upload(p))
 
     async def _upload(self, path: Path) -> None:
-        stored = await self.visitor.upload(path)
-        for source, target in (("text", "text-health"), ("examples", "examples-preview")):
-            changes = {f"{source}-files": [stored], f"{source}-source": "own"}
-            shown = self.visitor.component(target)["id"]
-            event = next(event for event in self.visitor.config["dependencies"] if shown in event["outputs"])
-            await self.visitor.trigger(event, changes)
+        files = [await self.visitor.upload(path)]
+        await self.visitor.ask("pretrain", "check", source="own", files=files, values={})
+        await self.visitor.ask("finetune", "check", source="own", files=files, scored=[], values={})
 
     async def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> None:
         """A request that a careful library would not send; the server may close the connection without an answer."""

@@ -147,18 +147,16 @@ class Participant:
                 await self.visitor.ask("dynamics", "frame", step=step, **opening["question"])
 
     async def _upload(self) -> None:
-        stored: dict[str, Any] = {}
+        token = ""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{self.name}.txt"
             path.write_text(f"The castle of {self.name} was old. It stood above a town.\n\n" * 40, encoding="utf-8")
             async with self.record.timed("upload"):
-                stored = await self.visitor.upload(path)
-        if not stored:
+                token = await self.visitor.upload(path)
+        if not token:
             return
         async with self.record.timed("corpus health"):
-            shown = self.visitor.component("text-health")["id"]
-            event = next(event for event in self.visitor.config["dependencies"] if shown in event["outputs"])
-            await self.visitor.trigger(event, {"text-files": [stored], "text-source": "own"})
+            await self.visitor.ask("pretrain", "check", source="own", files=[token], values={})
 
     def _check_tokens(self, tokens: list[str]) -> None:
         self.record.check(self.name in "".join(token.removeprefix("##") for token in tokens))
@@ -172,7 +170,7 @@ class Participant:
         while time.monotonic() < self.ends - self.run_seconds:
             run_id = ""
             async with self.record.timed("start of a run"):
-                changes = {"option-time_budget": f"{self.run_seconds}s", "option-preset": "tiny"}
+                changes = {"time_budget": f"{self.run_seconds}s", "preset": "tiny"}
                 run_id = await self.visitor.train(changes)
             if run_id:
                 self.record.runs_started += 1

@@ -59,7 +59,23 @@ class Visitor:
         for script in re.findall(r'href="(lab-static/[^"]+)"', page.text):
             (await self.client.get(script)).raise_for_status()
         load = next(event for event in self.config["dependencies"] if "load" in [name for _, name in event["targets"]])
-        await self.trigger(load)
+        body = {"data": [], "fn_index": load["id"], "session_hash": self.session}
+        async with self._events:
+            joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
+            async with asyncio.timeout(_EVENT_SECONDS):
+                await self._completion(joined)
+
+    async def _completion(self, event_id: str) -> None:
+        """Read the stream of events until one is completed. Raises `PageError` where it fails."""
+        path = f"gradio_api/queue/data?session_hash={self.session}"
+        async with self.client.stream("GET", path, timeout=httpx.Timeout(60.0, read=120.0)) as stream:
+            async for line in stream.aiter_lines():
+                message = json.loads(line[5:]) if line.startswith("data:") else {}
+                if message.get("event_id") == event_id and message["msg"] == "process_completed":
+                    if not message["success"]:
+                        raise PageError(str(message["output"].get("error")))
+                    return
+        raise PageError("The stream of events ended without an answer.")
 
     async def ask(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
         """Return the answer to a question of a view; large arrays are left out. Raises `PageError` with a sentence."""
@@ -72,60 +88,20 @@ class Visitor:
             raise PageError(body["error"])
         return body["answer"]
 
-    async def upload(self, path: Path) -> dict[str, Any]:
-        """Send a file; returns what an event takes as the value of a file component."""
-        answer = await self._post("gradio_api/upload", files={"files": (path.name, path.read_bytes())})
-        (stored,) = answer.json()
-        return {
-            "path": stored,
-            "orig_name": path.name,
-            "size": path.stat().st_size,
-            "meta": {"_type": "gradio.FileData"},
-        }
-
-    async def press(self, elem_id: str, changes: dict[str, Any] | None = None) -> list[Any]:
-        """Click a button, the page's fields being as it opened but for `changes`, by `elem_id`; returns the outputs."""
-        button = self.component(elem_id)["id"]
-        event = next(event for event in self.config["dependencies"] if [button, "click"] in event["targets"])
-        return await self.trigger(event, changes)
+    async def upload(self, path: Path) -> str:
+        """Send a file and return its token, which a question takes."""
+        answer = (await self._post("lab/upload", files={"file": (path.name, path.read_bytes())})).json()
+        if "error" in answer:
+            raise PageError(answer["error"])
+        return str(answer["token"])
 
     async def train(self, changes: dict[str, Any]) -> str:
-        """Start a pretraining with the form; returns its id. Raises `PageError` with what stands beside the button."""
-        wire, message, *_ = await self.press("train", changes)
-        if not isinstance(wire, str):
-            raise PageError(str(message))
-        return str(json.loads(wire)["awaited"])
-
-    async def trigger(
-        self, event: dict[str, Any], changes: dict[str, Any] | None = None, event_data: Any = None
-    ) -> list[Any]:
-        """Send an event through the queue and wait for its outputs. Raises `PageError` where it fails."""
-        fields = {self.component(elem_id)["id"]: value for elem_id, value in (changes or {}).items()}
-        data = [fields.get(number, self._value_of(number)) for number in event["inputs"]]
-        body = {"data": data, "fn_index": event["id"], "session_hash": self.session, "event_data": event_data}
-        async with self._events:
-            joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
-            async with asyncio.timeout(_EVENT_SECONDS):
-                outputs = await self._outputs(joined)
-        return outputs
-
-    async def _outputs(self, event_id: str) -> list[Any]:
-        path = f"gradio_api/queue/data?session_hash={self.session}"
-        async with self.client.stream("GET", path, timeout=httpx.Timeout(60.0, read=120.0)) as stream:
-            async for line in stream.aiter_lines():
-                message = json.loads(line[5:]) if line.startswith("data:") else {}
-                if message.get("event_id") == event_id and message["msg"] == "process_completed":
-                    if not message["success"]:
-                        raise PageError(str(message["output"].get("error")))
-                    return list(message["output"]["data"])
-        raise PageError("The stream of events ended without an answer.")
-
-    def component(self, elem_id: str) -> dict[str, Any]:
-        """The part of the page's configuration that describes a component."""
-        return next(part for part in self.config["components"] if part["props"].get("elem_id") == elem_id)
-
-    def _value_of(self, number: int) -> Any:
-        return next(part for part in self.config["components"] if part["id"] == number)["props"].get("value")
+        """Start a pretraining on the first text, the form as it opens but for `changes`; return the id of the run."""
+        form = await self.ask("pretrain", "form")
+        values = {field["name"]: field["value"] for group in form["groups"] for field in group["fields"]} | changes
+        source = form["sources"][0][0]
+        key = secrets.token_hex(6)
+        return str(await self.ask("pretrain", "start", source=source, files=[], values=values, key=key))
 
     async def _post(self, path: str, timeout: float | None = None, **content: Any) -> httpx.Response:
         if "json" in content:  # as `JSON.stringify` spells it: half of a surrogate pair, too

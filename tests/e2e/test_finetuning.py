@@ -18,9 +18,9 @@ from bertviz_lab.interpret import answer_question, classify, label_words, read_r
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning import predict
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.ui.forms import batch_prediction
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.batch import view as batch
 from tests.browser import PageLog, eventually, fill_in, reload
 from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve
@@ -157,7 +157,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     expect(page.locator("#task-labels")).to_contain_text(f"{first.score:.1%}")
     texts = tmp_path / "reviews.txt"
     texts.write_text("a wonderful , moving film\n=1+1 is dull\n", encoding="utf-8")
-    unfold(page, "try-file-part")
+    unfold(page, "batch-file")
     page.locator("#try-file input[type=file]").set_input_files(texts)
     expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
     with page.expect_download(timeout=TRAINING) as waiting:
@@ -279,11 +279,11 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     open_in_explore(page, session, run_id)
     texts = tmp_path / "guests.txt"
     texts.write_text("the eggs were cold\na train passed all night\n", encoding="utf-8")
-    unfold(page, "try-file-part")
+    unfold(page, "batch-file")
     page.locator("#try-file input[type=file]").set_input_files(texts)
     expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
-    page.locator("#try-file-query input, #try-file-query textarea").fill("cold eggs")
-    page.locator("#try-file-query input, #try-file-query textarea").press("Enter")
+    page.locator("#try-file-query").fill("cold eggs")
+    page.locator("#try-file-query").press("Enter")
     hits = semantic_search(model_of(session, run_id), "cold eggs", texts.read_text().splitlines())
     said = f"Nearest: “{hits[0].text}” ({hits[0].cosine:.2f})"
     expect(page.locator("#try-file-message")).to_contain_text(said, timeout=TRAINING)
@@ -300,34 +300,35 @@ def test_of_a_file_of_texts_the_last_request_is_answered_and_a_removed_one_is_no
         return predict_with(checkpoint, examples, **settings)
 
     monkeypatch.setattr(predict, "predict_with", predict_slowly)
-    monkeypatch.setattr(batch_prediction, "_AT_ONCE", 1)
+    monkeypatch.setattr(batch, "_AT_ONCE", 1)
     texts = tmp_path / "films.txt"
     texts.write_text("a wonderful film\na dull film\n", encoding="utf-8")
     page.goto(f"{served[0]}?model=sentiment-mini")
-    unfold(page, "try-file-part")
-    message, remove = page.locator("#try-file-message"), page.locator("#try-file button[aria-label='Clear']")
+    unfold(page, "batch-file")
+    message, remove = page.locator("#try-file-message"), page.get_by_role("button", name="Remove films.txt")
     page.locator("#try-file input[type=file]").set_input_files(texts)
-    expect(message).to_contain_text("Predicting: 0 of 2 texts.", timeout=TRAINING)
-    query = page.locator("#try-file-query input, #try-file-query textarea")
+    eventually(page, lambda: parts == [1], 60)
+    query = page.locator("#try-file-query")
     query.fill("wonderful")
     query.press("Enter")
     page.wait_for_timeout(500)
     going.set()
     expect(message).to_contain_text("2 texts ranked", timeout=TRAINING)
-    assert parts == [1, 1]
+    assert parts == [1]  # the first request was cancelled
 
     going.clear()
-    query.fill("")
     remove.click()
+    query.fill("")
+    query.press("Enter")
     page.locator("#try-file input[type=file]").set_input_files(texts)
-    expect(message).to_contain_text("Predicting: 0 of 2 texts.", timeout=TRAINING)
+    eventually(page, lambda: parts == [1, 1], 60)
     remove.click()
     expect(message.locator(".lab")).to_be_hidden()
     going.set()
     page.wait_for_timeout(1500)  # the answer would have come
     expect(message.locator(".lab")).to_be_hidden()
     expect(page.locator("#try-file-table")).to_be_hidden()
-    assert parts == [1, 1, 1]
+    assert parts == [1, 1]
 
 
 def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:

@@ -165,19 +165,17 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
     file = write_pairs(tmp_path / "pairs.jsonl", pairs)
     page.goto(f"{address}?space=runs&run.id={RUN}")
-    page.locator("#evaluate-part > button").click()
+    page.locator("#evaluate-part > summary").click()
     scores = page.locator("#evaluate-scores")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     name = session.models.open(RUN).name
-    expect(scores).to_contain_text(f"6 of 6 pairs scored with {name}; guessing gives 50%.", timeout=TRAINING)
+    expect(scores).to_contain_text(f"6 of 6 pairs scored with {name}; chance is 50%.", timeout=TRAINING)
     report = score_minimal_pairs(session.models.open(RUN), pairs)
     for phenomenon, value in (("all", report.accuracy), *report.by_phenomenon.items()):
         fact = scores.locator(".fact", has=page.get_by_text(phenomenon.replace("_", " "), exact=True))
         expect(fact.locator("dd")).to_have_text(f"{value:.1%}")
-    page.locator("#evaluate-files").get_by_role("button", name="Clear").or_(
-        page.locator("#evaluate-files button[aria-label='Remove this file']")
-    ).first.click()
-    expect(scores).to_contain_text("says which sentence of each is likelier")
+    page.get_by_role("button", name="Remove pairs.jsonl").click()
+    expect(scores).to_contain_text("is asked which sentence of each is likelier")
     file.write_text("{}\n", encoding="utf-8")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
@@ -194,18 +192,18 @@ def test_files_that_are_removed_are_not_evaluated_any_more(
         return score_minimal_pairs(checkpoint, pairs, threads=threads)
 
     monkeypatch.setattr("bertviz_lab.interpret.score_minimal_pairs", score_slowly)
-    monkeypatch.setattr("bertviz_lab.ui.forms.evaluation._AT_ONCE", 1)
+    monkeypatch.setattr("bertviz_lab.ui.views.evaluate.view._AT_ONCE", 1)
     file = write_pairs(tmp_path / "pairs.jsonl", ENGLISH[:3])
     page.goto(f"{served[0]}?space=runs&run.id={RUN}")
-    page.locator("#evaluate-part > button").click()
+    page.locator("#evaluate-part > summary").click()
     scores = page.locator("#evaluate-scores")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
-    expect(scores).to_contain_text("1 of 3 pairs scored", timeout=TRAINING)
-    page.locator("#evaluate-files button[aria-label='Clear']").click()
-    expect(scores).to_contain_text("says which sentence of each is likelier")
+    eventually(page, lambda: parts == [1, 1], 60)
+    page.get_by_role("button", name="Remove pairs.jsonl").click()
+    expect(scores).to_contain_text("is asked which sentence of each is likelier")
     going.set()
     page.wait_for_timeout(1500)  # the scores of the others would have come
-    expect(scores).to_contain_text("says which sentence of each is likelier")
+    expect(scores).to_contain_text("is asked which sentence of each is likelier")
     assert parts == [1, 1]
 
 
@@ -218,7 +216,7 @@ def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(
         write_archive_file(tmp_path / "glue" / title / "dev.tsv", title, rows(title, 12, 40))
     archive = shutil.make_archive(str(tmp_path / "glue"), "zip", tmp_path, "glue")
     page.goto(f"{address}?space=runs&run.id=little")
-    page.locator("#evaluate-part > button").click()
+    page.locator("#evaluate-part > summary").click()
     page.locator("#evaluate-files input[type=file]").set_input_files(archive)
     expect(page.locator("#evaluate-scores")).to_contain_text("Fine-tuning is queued on CoLA, MRPC.", timeout=TRAINING)
     facts = page.locator("#evaluate-suite .fact")

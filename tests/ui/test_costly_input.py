@@ -47,7 +47,7 @@ class Neighbour:
     def _ask(self) -> None:
         while not self._done.is_set():
             start = time.monotonic()
-            answer = self._client.ask("fill_mask", "the red [MASK] sat", "little", 3)
+            answer = self._client.call("fill_mask", "the red [MASK] sat", "little", 3)
             self.slowest = max(self.slowest, time.monotonic() - start)
             self.answers += 1
             if len(answer.get("masks", ())) != 1:
@@ -137,11 +137,9 @@ def test_a_costly_file_is_refused_in_a_sentence_and_nobody_else_waits(make, page
     with Neighbour(address) as neighbour:
         start = time.monotonic()
         if path.suffix == ".zip":
-            values = {"text-source": "own", "text-files": file}
-            shown = visitor.form("text-files", "text-health", values)[0]
+            shown = visitor.ask("pretrain", "check", source="own", files=[file], values={})
         else:
-            values = {"examples-source": "own", "examples-files": file}
-            shown = visitor.form("examples-files", "examples-preview", values)[0]
+            shown = visitor.ask("finetune", "check", source="own", files=[file], scored=[], values={})
         seconds = time.monotonic() - start
     visitor.close()
     assert any(sentence in str(shown) for sentence in FILES[make]), shown
@@ -200,7 +198,7 @@ def test_a_costly_model_is_refused_in_a_sentence_and_nobody_else_waits(make, pag
     visitor = FormClient(address)
     with Neighbour(address) as neighbour:
         start = time.monotonic()
-        answer = visitor.ask("attention", "a " * 5_000, "", f"someone/{make.__name__}")
+        answer = visitor.call("attention", "a " * 5_000, "", f"someone/{make.__name__}")
         seconds = time.monotonic() - start
     visitor.close()
     assert MODELS[make] in str(answer), str(answer)[:500]
@@ -214,8 +212,7 @@ def test_a_forecast_of_a_large_model_is_refused_before_anything_is_built(page):
     address, _ = page
     visitor = FormClient(address)
     with Neighbour(address) as neighbour:
-        values = {"text-source": "tiny-town", "option-preset": "large"}
-        shown = visitor.form("text-files", "forecast", values)[-1]
+        shown = visitor.ask("pretrain", "forecast", source="tiny-town", files=[], values={"preset": "large"})
     visitor.close()
     assert "million parameters, and this page trains up to 30 million" in str(shown)
     assert neighbour.most - neighbour.before < 300_000_000

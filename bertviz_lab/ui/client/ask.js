@@ -12,11 +12,12 @@ export const posted = (body) => ({
  * Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer question
  * of the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
  * {answer(ticket, view, question, arguments), cancel(ticket)}: `answer` resolves to {answer} or {error}.
- * `emit('asked' | 'answered', ticket)` reports each question.
+ * `emit('asked' | 'answered', ticket)` reports each question. `ask.cancel(line)` cancels what is asked in a line, which
+ * resolves to undefined.
  */
 export function askWith(answerer, emit = () => {}) {
   const lines = new Map(); // name of a line -> { busy, next, ticket }
-  return async function ask(view, question, args = {}, line = `${view}.${question}`) {
+  async function ask(view, question, args = {}, line = `${view}.${question}`) {
     const turn = lines.get(line) ?? { busy: false, next: null, ticket: '' };
     lines.set(line, turn);
     if (turn.busy) {
@@ -44,7 +45,15 @@ export function askWith(answerer, emit = () => {}) {
       if (next) next(true); // the line stays busy: the newer question goes on
       else turn.busy = false;
     }
+  }
+  ask.cancel = (line) => {
+    const turn = lines.get(line);
+    if (!turn?.busy) return;
+    turn.next?.(false);
+    turn.next = (free) => { if (free) turn.busy = false; }; // takes the place of what is asked
+    answerer.cancel(turn.ticket);
   };
+  return ask;
 }
 
 /**

@@ -185,8 +185,13 @@ export function makeSources(id, label, options, onChange) {
   return makeControl(declared, id, onChange);
 }
 
-/** The start button of a form: a double press starts one run. `start()` resolves to the id of the run. */
-export function makeStart(panel, { id, label, fields, start }) {
+/**
+ * The start button of a form: it starts one run however often it is pressed. `sent()` resolves to what the form sends;
+ * its key is another one when the form has changed, and the server starts one run for each key.
+ */
+export function makeStart(panel, { id, label, fields, sent }) {
+  let last = '';
+  let key = '';
   const PAUSE = 2000; // milliseconds in which a further press is the same
   const message = h('p', { class: 'complaint', id: `${id}-message`, role: 'alert', hidden: true });
   const button = h('button', { type: 'button', class: 'primary', id, onclick: press }, label);
@@ -196,7 +201,10 @@ export function makeStart(panel, { id, label, fields, start }) {
     setText(message, '');
     const wait = new Promise((resolve) => { setTimeout(resolve, PAUSE); });
     try {
-      const run = await start();
+      const form = await sent();
+      if (JSON.stringify(form) !== last) key = Math.random().toString(36).slice(2);
+      last = JSON.stringify(form);
+      const run = await panel.ask('start', { ...form, key });
       panel.page.start.awaited = run; // its first model is opened
       panel.page.emit('follow', run);
       panel.page.emit('start');

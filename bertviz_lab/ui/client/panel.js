@@ -94,6 +94,8 @@ export function makePanel(view, body, prefix = view.id) {
     prefix,
     page: own,
     ask,
+    /** Cancel a question of this panel, which then resolves to undefined. */
+    cancel: (question) => page.ask.cancel(`${prefix}.${question}`),
     field: makeField,
     drawing: (kind, label, options) => makeDrawing(kind, label, { ...options, own }),
     /** A setting that the address keeps. */

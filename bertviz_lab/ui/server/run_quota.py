@@ -5,6 +5,7 @@ address has a larger bound: a whole classroom may stand behind it.
 """
 
 import threading
+from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.models import Models
 
+_MOST_KEYS = 1000  # start keys that are remembered
 OFF = "Training is off on this page."
 _NO_COOKIE = (
     "This page knows your runs by a cookie, which your browser did not send: allow cookies for this site, or open the "
@@ -30,23 +32,46 @@ class RunQuota:
     def __init__(self, models: "Models", limits: Limits) -> None:
         self._models, self._runs, self._limits = models, models.runs, limits
         self._lock = threading.Lock()  # two starts at a time would both find the last place free
+        self._started: OrderedDict[tuple[str, str], str] = OrderedDict()  # the run of each owner's start key
 
-    def check(self, visitor: Visitor, config: RunConfig, count: int = 1) -> None:
+    def check(self, visitor: Visitor, config: RunConfig, count: int = 1, key: str = "") -> None:
         """Raise `InputError` naming the limit where `count` such runs may not be started."""
         self._check_size(config)
         self._check_start(visitor, config)
         with self._lock:
-            self._check_count(visitor, count)
+            if not self._run_of(visitor, key):
+                self._check_count(visitor, count)
 
     def start(
-        self, visitor: Visitor, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = ()
+        self,
+        visitor: Visitor,
+        config: RunConfig,
+        texts: tuple[Path, ...] = (),
+        scored: tuple[Path, ...] = (),
+        key: str = "",
     ) -> str:
-        """Start a run as `Runs.start`; its id. Raises as `check`."""
+        """Start a run as `Runs.start` and return its id. Raises as `check`.
+
+        While the run that a visitor started with a `key` trains or waits, the key returns that run: a start that is
+        sent twice starts one run.
+        """
         self._check_size(config)
         self._check_start(visitor, config)
         with self._lock:
-            self._check_count(visitor, 1)
-            return self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
+            run_id = self._run_of(visitor, key)
+            if not run_id:
+                self._check_count(visitor, 1)
+                run_id = self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
+                if key:
+                    self._started[visitor.owner, key] = run_id
+                    while len(self._started) > _MOST_KEYS:
+                        self._started.popitem(last=False)
+            return run_id
+
+    def _run_of(self, visitor: Visitor, key: str) -> str:
+        """Return the run of a start key while it trains or waits, otherwise ""."""
+        run_id = self._started.get((visitor.owner, key), "")
+        return run_id if run_id in self._runs.ids() and self._runs.state(run_id).status in ACTIVE else ""
 
     def resume(self, visitor: Visitor, run_id: str) -> None:
         """Resume a run as `Runs.resume`, which takes a place like a new one. Raises as `check`."""

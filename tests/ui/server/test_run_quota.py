@@ -3,22 +3,22 @@
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from bertviz_lab import FinetuneConfig, InputError, PretrainConfig
 from bertviz_lab.config.limits import HOUR, Limits
 from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
-from bertviz_lab.ui.app import build
-from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import COOKIE, NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
-from tests.ui.form_client import queued
+from bertviz_lab.ui.views.batch.view import form_of as batch
+from bertviz_lab.ui.views.finetune.view import form_of as finetune
+from bertviz_lab.ui.views.pretrain.view import form_of as pretrain
+from tests.ui.form_client import FormClient
 from tests.ui.pages import OWNER, STRANGER, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
 
@@ -108,12 +108,10 @@ def test_where_training_is_off_nothing_starts_and_the_page_says_so(tmp_path: Pat
         with pytest.raises(InputError, match="Training is off"):
             start()
     assert read_state(folder) == RunState("stopped", step=7, updated=read_state(folder).updated)
-    drawn = {
-        part["props"].get("elem_id"): part["props"] for part in build(state.settings).get_config_file()["components"]
-    }
-    for button, line in (("train", "train-limits"), ("tune", "tune-limits")):
-        assert drawn[button]["visible"] is False
-        assert "Training is off" in drawn[line]["value"]
+    for form_of in (pretrain, finetune):
+        drawn = form_of(state, OWNER)
+        assert drawn["training"] is False
+        assert "Training is off" in drawn["limits"]
 
 
 def test_nobody_trains_on_from_the_model_of_somebody_else(tmp_path: Path) -> None:
@@ -128,16 +126,12 @@ def test_nobody_trains_on_from_the_model_of_somebody_else(tmp_path: Path) -> Non
 
 def test_visitors_are_told_the_limits_before_they_meet_them(tmp_path: Path) -> None:
     state = page(tmp_path)
-    drawn = {
-        part["props"].get("elem_id"): part["props"] for part in build(state.settings).get_config_file()["components"]
-    }
-    for sentence in (drawn["train-limits"]["value"], limits_sentence(state.settings.limits)):
-        assert "up to 36,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in sentence
-    assert "1,800,000 examples over all epochs or 1 h" in drawn["tune-limits"]["value"]
-    for upload in ("text-files", "examples-files", "try-file"):
-        assert "up to 50 MB" in drawn[upload]["label"]
-    local = build(replace(state.settings, limits=Limits.of(shared=False))).get_config_file()["components"]
-    assert "train-limits" not in {part["props"].get("elem_id") for part in local}
+    training, tuning = pretrain(state, OWNER), finetune(state, OWNER)
+    assert "up to 36,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in training["limits"]
+    assert "1,800,000 examples over all epochs or 1 h" in tuning["limits"]
+    for drawn in (training, tuning, batch(state)):
+        assert "up to 50 MB" in drawn["upload"]
+    assert pretrain(AppState(replace(state.settings, limits=Limits.of(shared=False))), OWNER)["limits"] == ""
 
 
 @pytest.fixture
@@ -146,56 +140,52 @@ def running(tmp_path: Path) -> Iterator[tuple[str, AppState]]:
         yield served
 
 
-class Form:
+class Form(FormClient):
     """The Pretrain form of a running page, sent as a script sends it."""
 
-    def __init__(self, url: str) -> None:
-        self.url, self.client = url, httpx.Client(base_url=url, timeout=60)
-        self.client.get(url)
-        config = self.client.get(f"{url}config").json()
-        self._parts = {part["id"]: part["props"] for part in config["components"]}
-        ids = {props.get("elem_id"): number for number, props in self._parts.items()}
-        (self._event,) = [e for e in config["dependencies"] if [ids["train"], "click"] in e["targets"]]
+    def press(self, key: str = "", **changes: Any) -> str:
+        """Return what is answered after some values were changed."""
+        return json.dumps(self.ask("pretrain", "start", source="tiny-town", files=[], values=changes, key=key))
 
-    def press(self, **changes: Any) -> str:
-        """What is answered, after the values of some inputs, by their ids, were changed."""
-        data = []
-        for number in self._event["inputs"]:
-            props = self._parts[number]
-            data.append(changes.get(props.get("elem_id", "").replace("-", "_"), props.get("value")))
-        return json.dumps(queued(self.client, {"data": data, "fn_index": self._event["id"]}))
+
+def test_a_start_that_is_sent_twice_starts_one_run(running: tuple[str, AppState]) -> None:
+    url, state = running
+    form = Form(url)
+    with ThreadPoolExecutor(4) as pool:
+        answers = set(pool.map(lambda _: form.press("the key", preset="tiny"), range(8)))
+    assert answers == {json.dumps(run_id) for run_id in state.runs.ids()}
+    assert len(answers) == 1
+    other = form.press("another key", preset="tiny")
+    state.runs.stop(json.loads(other))
+    assert form.press("another key", preset="tiny") not in {other, *answers}  # the run has ended: this is a new one
+    form.close()
 
 
 def test_150_starts_in_a_loop_are_refused_after_the_quota(running: tuple[str, AppState]) -> None:
     url, state = running
-    form, steps = Form(url), count(5)
-
-    def press() -> str:  # another run each time: the same one twice would be a double press
-        return form.press(option_steps=str(next(steps)), text_source="tiny-town")
-
-    assert "awaited" in press()
-    answers = [press() for _ in range(149)]
+    form = Form(url)
+    answers = [form.press() for _ in range(150)]
     assert len(state.runs.ids()) == 3
     assert sum("may have 3 runs" in answer for answer in answers) == 147
     for number in range(60):  # a new browser for each
-        form.client.cookies.set(COOKIE, f"{number:043}")
-        press()
+        form.http.cookies.set(COOKIE, f"{number:043}")
+        form.press()
     assert len(state.runs.ids()) == 30
-    assert "from your network" in press()
-    form.client.cookies.clear()
-    assert "by a cookie" in press()
-    form.client.close()
+    assert "from your network" in form.press()
+    form.http.cookies.clear()
+    assert "by a cookie" in form.press()
+    form.close()
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"option_steps": "1e7"}, "takes up to 36,000"),
-        ({"option_steps": "1e300"}, "Steps"),
-        ({"option_steps": "", "option_time_budget": "1e300d"}, "up to 1 h"),
-        ({"option_text_field": "x" * 900_000}, "too long"),
-        ({"option_time_budget": "9" * 900_000}, "too long"),
-        ({"option_preset": "large"}, "million parameters"),
+        ({"steps": "1e7"}, "takes up to 36,000"),
+        ({"steps": "1e300"}, "Steps"),
+        ({"steps": "", "time_budget": "1e300d"}, "up to 1 h"),
+        ({"text_field": "x" * 900_000}, "too long"),
+        ({"time_budget": "9" * 900_000}, "too long"),
+        ({"preset": "large"}, "million parameters"),
     ],
 )
 def test_a_form_beyond_the_limits_is_refused_at_once(
@@ -204,9 +194,9 @@ def test_a_form_beyond_the_limits_is_refused_at_once(
     url, state = running
     form = Form(url)
     began = time.monotonic()
-    answer = form.press(text_source="tiny-town", **changes)
+    answer = form.press(**changes)
     assert sentence in answer
     assert len(answer) < 10_000
     assert time.monotonic() - began < 20
     assert state.runs.ids() == ()
-    form.client.close()
+    form.close()

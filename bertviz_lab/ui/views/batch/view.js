@@ -23,6 +23,7 @@ export function mount(panel) {
     host.append(query.node, h('p', { class: 'quiet small' }, help), files.node, message.host, save);
 
     async function predict() {
+      panel.cancel('predict');
       save.hidden = true;
       message.show(null);
       if (!files.tokens.length) return;

@@ -22,6 +22,7 @@ export function mount(panel) {
     refresh();
 
     async function evaluate() {
+      panel.cancel('evaluate');
       scores.show(null);
       if (!files.tokens.length) return;
       scores.say('Scoring …');

@@ -23,9 +23,9 @@ export async function mount(panel) {
   const parsing = fields.folds.get('Parsing options');
   fields.folds.delete('Parsing options');
   const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host, charts.host, parsing], check);
-  const start = makeStart(panel, { id: 'tune', label: 'Fine-tune', fields, async start() {
+  const start = makeStart(panel, { id: 'tune', label: 'Fine-tune', fields, async sent() {
     await Promise.all([files.ready(), scored.ready()]);
-    return panel.ask('start', sent());
+    return sent();
   } });
   const sources = h('div', { class: 'fields' }, source.node, files.node, scored.node);
   read.node.before(h('h2', {}, '1. Choose a labeled data set'), sources, about);

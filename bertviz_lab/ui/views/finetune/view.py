@@ -80,11 +80,22 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
     }
 
 
-def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, scored: Uploads, values: Values) -> str:
-    """Start the run that the form describes and return its id. Raises `InputError` for a form that cannot be used."""
+def start(
+    state: AppState,
+    visitor: Visitor,
+    source: Word,
+    files: Uploads,
+    scored: Uploads,
+    values: Values,
+    key: Word = "",
+) -> str:
+    """Start the run that the form describes and return its id; the same `key` starts one run (`RunQuota.start`).
+
+    Raises `InputError` for a form that cannot be used.
+    """
     data_set = task_form.chosen(source, files, scored)
     config = task_form.config_from(state, data_set, values)
-    state.quota.check(visitor, config)
+    state.quota.check(visitor, config, key=key)
     # Refused here, not by a run that fails.
     report = task_form.examine(state, config, str(values.get("model") or RANDOM)).report
     from bertviz_lab.training.finetuning.trials import trials_of  # imports torch, which the first page does without
@@ -92,7 +103,7 @@ def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, score
     if config.model == RANDOM_START:
         refuse_large(BertConfig.preset(config.preset, vocab_size=config.vocab_size), state.settings.limits)
     state.quota.check_examples(sum(trial.epochs for trial in trials_of(config, 1.0)) * report.train_count)
-    run_id = state.quota.start(visitor, config, data_set.files, data_set.scored)
+    run_id = state.quota.start(visitor, config, data_set.files, data_set.scored, key)
     log_event("run started", run=run_id)
     return run_id
 

@@ -16,9 +16,9 @@ export async function mount(panel) {
   const chosen = () => ({ source: source.value, files: source.value === form.own ? files.tokens : [] });
   const sent = () => ({ ...chosen(), values: fields.values() });
   const report = panel.part([h('h2', {}, '2. Check the corpus'), health.host], () => check());
-  const start = makeStart(panel, { id: 'train', label: 'Train', fields, async start() {
+  const start = makeStart(panel, { id: 'train', label: 'Train', fields, async sent() {
     await files.ready();
-    return panel.ask('start', sent());
+    return sent();
   } });
   const sources = h('div', { class: 'fields' }, source.node, files.node);
   report.node.before(h('h2', {}, '1. Choose a corpus'), sources, about);

@@ -108,16 +108,19 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
     return facts_payload(items, note=note, tone="error" if tight else "plain")
 
 
-def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, values: Values) -> str:
-    """Start the run that the form describes and return its id. Raises `InputError` for a form that cannot be used."""
+def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, values: Values, key: Word = "") -> str:
+    """Start the run that the form describes and return its id; the same `key` starts one run (`RunQuota.start`).
+
+    Raises `InputError` for a form that cannot be used.
+    """
     text = texts.chosen(source, files)
     config = form.config_from(state, text, values)
-    state.quota.check(visitor, config)
+    state.quota.check(visitor, config, key=key)
     # The report is cached: a text that it refuses is refused here, not by a run that fails.
     report = form.report_of(state, text, values)
     model = form.start_of(state, str(values.get("init_from") or ""))
     refuse_large(form.model_of(config, model, report.vocab_size), state.settings.limits)
-    run_id = state.quota.start(visitor, config, text.files)
+    run_id = state.quota.start(visitor, config, text.files, key=key)
     log_event("run started", run=run_id)
     return run_id
 
