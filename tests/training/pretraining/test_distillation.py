@@ -121,7 +121,7 @@ def test_the_losses_of_micro_batches_add_up(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_smaller_student_of_any_width_comes_nearer_to_its_teacher(corpus, teacher, tmp_path, method):
-    events = finish(student_run(corpus, teacher, steps=40, distillation=method, learning_rate=3e-3), tmp_path / "run")
+    events = finish(student_run(corpus, teacher, steps=120, distillation=method, learning_rate=3e-3), tmp_path / "run")
     name = "soft_target_loss" if method == "soft-targets" else "value_relation_loss"
     losses = [event.metrics[name] for event in events if isinstance(event, StepDone)]
     assert losses[-1] < losses[0]
