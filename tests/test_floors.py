@@ -116,9 +116,3 @@ def test_the_map_of_every_room_names_its_files() -> None:
         names = [p.stem for p in room.glob("*.py") if p.stem != "__init__"]
         words = set(re.findall(r"\w+", (room / "__init__.py").read_text(encoding="utf-8").split('"""')[1]))
         assert len(names) <= 4 or words >= set(names), f"{room}: {set(names) - words}"
-
-
-@pytest.mark.parametrize(("ending", "most"), [("js", 6560), ("css", 2000)])
-def test_scripts_and_style_sheets_stay_small(ending: str, most: int) -> None:
-    paths = [path for path in (PACKAGE / "ui").rglob(f"*.{ending}") if "vendor" not in path.parts]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths) <= most

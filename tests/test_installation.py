@@ -53,7 +53,8 @@ def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = outside(venv.parent)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], env=environment, check=True)
     packages = sysconfig.get_path("purelib", "venv", {"base": str(venv), "platbase": str(venv)})
-    Path(packages, "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    installed = [path for path in sys.path if path.endswith("site-packages")]
+    Path(packages, "dependencies.pth").write_text("\n".join(installed) + "\n")
     scripts = Path(sysconfig.get_path("scripts", "venv", {"base": str(venv), "platbase": str(venv)}))
     pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--no-index", "--force-reinstall", str(wheel)], env=environment, check=True)
