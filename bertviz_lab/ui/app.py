@@ -42,6 +42,8 @@ from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.workshop.routes import workshop_routes
 
 _CLEAN_EVERY = 600  # seconds
+#: Gradio may select the first tab before the page's modules are there: the module is waited for.
+_SET_SPACE = "() => import('lab/client/page.js').then(({ page }) => { page.setSpace('%s'); })"
 _SCHEMAS = ("api_info", "api_info_as_input", "api_info_as_output", "example_inputs")
 _WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
 
@@ -88,7 +90,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             with gr.Tab("Learn", id="learn") as learn_tab:
                 part("lessons", value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
-            tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
+            tab.select(None, None, None, js=_SET_SPACE % space, **QUIET)
         PageEvents(session, wire, strip, tabs, forms).join(page)
         add_endpoints(session)
     page._queue = FairQueue(page, settings.limits)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -363,6 +364,16 @@ def test_a_workspace_stands_in_the_address(page: Page, served: tuple[str, AppSta
         page.locator("#spaces").get_by_role("tab", name=name, exact=True).click()
         eventually(page, lambda name=name: said(page).get("space") == name.lower())
     expect(page.locator("#text-a")).to_have_value(BIKE)
+
+
+def test_the_address_names_the_workspace_where_modules_come_late(page: Page, served: tuple[str, AppState]) -> None:
+    def late(route: Route) -> None:
+        time.sleep(2)
+        route.continue_()
+
+    page.route("**/client/main.js", late)
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    eventually(page, lambda: said(page).get("space") == "explore")
 
 
 def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served: tuple[str, AppState]) -> None:

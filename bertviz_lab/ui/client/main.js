@@ -64,7 +64,7 @@ const PARTS = {
   },
 };
 
-window.Lab = { page }; // read by the scripts of Gradio's forms
+window.Lab = { page }; // for the console of a browser, and for tests
 
 /** Draw a part, or a drawing, into an element of Gradio's: its `props` hold JSON texts, `trigger` sends its events. */
 export function place(name, element, props, trigger, server, watch) {
