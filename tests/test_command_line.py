@@ -590,7 +590,8 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     command = ["predict", "--model", "sentiment-mini", "--data", str(texts), "--text-a", "review", "--out", str(out)]
     assert main(command) == 0
     told = capsys.readouterr()
-    assert 'Note: 1 row was left out: the text is empty, such as "texts.csv" row 3.' in told.err
+    assert '1 row was left out: the text is empty, such as "texts.csv" row 3.\n' in told.err
+    assert told.err.startswith('Read as table for classification: 2 examples; columns text_a = "review".\nExample: ')
     assert told.out == f"2 predictions, written to {out}\n"
     head, first, _ = out.read_text(encoding="utf-8").splitlines()
     assert head == "row,text,label,p(negative),p(positive)"
@@ -653,6 +654,20 @@ def test_evaluate_tells_on_stderr_what_it_left_out_and_does_not_know(capsys, tmp
     assert json.loads(told.out)["accuracy"] == pytest.approx(2 / 3)
     assert '\n1 row was left out: the label is missing (column "label"), such as "reviews.csv" row 5.' in told.err
     assert 'Note: The model cannot predict the label "unsure" (1 time)' in told.err
+
+
+def test_an_unsure_reading_is_refused_with_the_option_that_decides_it(capsys, model: str, tmp_path: Path) -> None:
+    table, run = tmp_path / "reviews.csv", str(tmp_path / "run")
+    rows = [f"the text number {n},{('positive', 'negative', 'Negative')[n % 3]}" for n in range(12)]
+    table.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    evaluate = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table)]
+    finetune = ["finetune", "--train", str(table), "--model", model, "--out", run, *SHORT, "--max-length", "16"]
+    for command in (evaluate, finetune):
+        said = refusal(capsys, *command)
+        assert "look alike" in said
+        assert "This reading is not sure: give --label label to confirm it" in said
+        assert main([*command, "--label", "label"]) == 0
+        capsys.readouterr()
 
 
 def test_after_a_refusal_the_mended_command_may_name_the_same_folder(capsys, labelled: Files, tmp_path: Path) -> None:

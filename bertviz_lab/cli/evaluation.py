@@ -106,7 +106,8 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 
 def _show(reading: "Reading") -> None:
-    """Print how labeled files were read before anything is computed."""
+    """Print how labeled files were read before anything is computed. Raise `InputError` where it is not sure."""
+    reading.require_sure()
     for line in reading.lines():
         notice(line)
 
@@ -178,19 +179,19 @@ def suite_rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str, str, st
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
-    from bertviz_lab.data.examples import texts_of_example
-    from bertviz_lab.data.formats.raw import DropReport
+    from bertviz_lab.data.formats.reading import Reading
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning import predict
 
-    model, report = load_checkpoint(options.model), DropReport()
-    reading = given_options(options, READING_TEXTS)
-    examples = read_inputs(options.data, predict.prediction_task(model), **reading, report=report)
-    notice(f"Read {len(examples):,} inputs. The first: {' | '.join(filter(None, texts_of_example(examples[0])))[:200]}")
-    notes = notes_of(predict.truncation_warning(model, examples), *report.remarks)
+    model = load_checkpoint(options.model)
+    data = read_inputs(options.data, predict.prediction_task(model), **given_options(options, READING_TEXTS))
+    for line in Reading.of(data, labelled=False).lines():
+        notice(line)
+    examples = data.examples
+    notes = notes_of(predict.truncation_warning(model, examples))
     head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
-    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
+    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": data.dropped_rows}
     table = io.StringIO()
     predict.write_csv([head, *rows], table)
     if options.out is None:
@@ -206,7 +207,6 @@ def encode_command(options: argparse.Namespace) -> Result:
 
     from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.data.formats.options import NO_TEXT
-    from bertviz_lab.data.formats.raw import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.interpret import encode
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -214,10 +214,10 @@ def encode_command(options: argparse.Namespace) -> Result:
     path = Path(options.out)
     if path.suffix.lower() not in (".npy", ".jsonl"):
         raise InputError(f"--out {path} must end in .npy or .jsonl.")
-    model, report = load_checkpoint(options.model), DropReport()
+    model = load_checkpoint(options.model)
     reading = given_options(options, READING_TEXTS) | {"text_b": NO_TEXT}
-    examples = read_inputs(options.data, "classification", **reading, report=report)
-    texts = [example for example in examples if isinstance(example, LabelledText)]
+    data = read_inputs(options.data, "classification", **reading)
+    texts = [example for example in data.examples if isinstance(example, LabelledText)]
     vectors = encode(model, [text.text_a for text in texts], normalize=options.normalize)
     if path.suffix.lower() == ".npy":
         content = io.BytesIO()
@@ -228,6 +228,6 @@ def encode_command(options: argparse.Namespace) -> Result:
         rows = (strict_json.dumps({"row": t.row, "text": t.text_a, "vector": v.tolist()}) for t, v in pairs)
         write_file(path, "".join(f"{row}\n" for row in rows).encode())
     body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
-    body |= {"rows": [text.row for text in texts], "left_out": report.dropped_rows}
+    body |= {"rows": [text.row for text in texts], "left_out": data.dropped_rows}
     done = f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}"
-    return Result(body, done, notes=notes_of(*report.remarks))
+    return Result(body, done, notes=notes_of(*data.remarks))

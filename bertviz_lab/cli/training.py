@@ -80,7 +80,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     finished: RunFinished | None = None
     accelerator = start_accelerator()
     main = accelerator.is_main_process
-    events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
+    events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set, require_sure=True)
     if main:
         events = record(events, folder)
     for event in events:

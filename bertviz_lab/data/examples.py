@@ -194,6 +194,14 @@ class Dropped:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """What a person should confirm in a reading, and the reading options each of which decides it."""
+
+    sentence: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TaskData:
     """The examples of one or several files.
 
@@ -206,7 +214,8 @@ class TaskData:
         dropped: the rows that were left out, by reason.
         notes: what was repaired or looks odd, a sentence each.
         repaired: what was repaired, with how often and where first; a sentence on each is in the notes.
-        doubts: the notes on what a person should confirm.
+        doubts: what a person should confirm; their sentences are in the notes.
+        given: the reading options that were given, which decide doubts.
     """
 
     task: Task
@@ -216,12 +225,18 @@ class TaskData:
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     repaired: tuple[Dropped, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """The notes, and a sentence for each reason why rows were left out."""
         return (*self.notes, *(dropped.sentence for dropped in self.dropped))
+
+    @property
+    def dropped_rows(self) -> int:
+        """Return the number of rows that were left out."""
+        return sum(dropped.count for dropped in self.dropped)
 
 
 _KINDS: dict[str, type] = {kind.__name__: kind for kind in (LabelledText, LabelledWords, Question, RelatedTexts)}

@@ -12,13 +12,18 @@ from bertviz_lab.training.runs.events import Event
 
 
 def run_training(
-    config: RunConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+    config: RunConfig,
+    folder: Path,
+    *,
+    resume: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
+    require_sure: bool = False,
 ) -> Iterator[Event]:
     """Pretrain or fine-tune, as `config` says, in `folder`. Raises as `pretrain` and `finetune` do."""
     if isinstance(config, FinetuneConfig):  # imported late because torch takes seconds
         from bertviz_lab.training.finetuning.finetune import finetune
 
-        return finetune(config, folder, resume=resume, should_stop=should_stop)
+        return finetune(config, folder, resume=resume, should_stop=should_stop, require_sure=require_sure)
     from bertviz_lab.training.pretraining.pretrain import pretrain
 
     return pretrain(config, folder, resume=resume, should_stop=should_stop)

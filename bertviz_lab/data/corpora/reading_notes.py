@@ -75,7 +75,8 @@ class ReadingNotes:
 
 def printable(name: str) -> str:
     """`name` without characters that break a line or cannot be encoded; a long one is shortened in the middle."""
-    name = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    if not name.isprintable():
+        name = "".join(c if c.isprintable() else "\ufffd" for c in name)
     if len(name) > _LONGEST_NAME:
         keep = _LONGEST_NAME // 2
         name = f"{name[:keep]}…{name[-keep:]}"

@@ -263,7 +263,8 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         if others and table.width > 2:
             report.doubt(
                 f"The {table.describe_column(best)} of {quoted(table.file_name)} was taken for the label, and "
-                f"{', '.join(others[:3])} may be it as well: name it with --label."
+                f"{', '.join(others[:3])} may be it as well: name it with --label.",
+                "label",
             )
         return best
     if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
@@ -293,7 +294,9 @@ def text_columns(
             if rivals:
                 report.doubt(
                     f"The {table.describe_column(rivals[0])} of {quoted(table.file_name)} holds text too and "
-                    "is not read: name it with --text-b to read pairs."
+                    "is not read: name it with --text-b to read pairs.",
+                    "text_b",
+                    "text_a",
                 )
             return named[name], None
     texts = [c for c in free if profiles[c].is_text and c not in metadata]
@@ -307,7 +310,9 @@ def text_columns(
     second_longest = max(seconds, key=lambda c: profiles[c].length)
     if table.names is not None:
         both = " and ".join(table.describe_column(c) for c in sorted((longest, second_longest)))
-        report.doubt(f"The {both} were read as a pair of texts: give --text-b none for single texts.")
+        report.doubt(
+            f"The {both} were read as a pair of texts: give --text-b none for single texts.", "text_b", "text_a"
+        )
     return min(longest, second_longest), max(longest, second_longest)
 
 

@@ -19,12 +19,24 @@ _MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a 
 _MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
 _MIN_NUMERIC = 0.9  # fraction of numbers in a numeric column
 _INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
+_LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)""")
+_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")
 _SCORE_NAMES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
 
 
 def is_missing(label: str) -> bool:
     """Is this an empty cell, or a mark of one?"""
     return label.strip().lower() in MISSING
+
+
+def list_of_labels(cell: str) -> list[str] | None:
+    """The labels of a cell that is a list as Python, NumPy or JSON writes it, such as ['bad', 'late']; None for others.
+
+    The labels are in quotation marks, or numbers.
+    """
+    if not _LIST.fullmatch(cell):
+        return None
+    return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
 
 
 def number_of(label: str) -> float | None:

@@ -70,6 +70,11 @@ class ReadOptions:
         if self.max_examples < 1:
             raise InputError("At least one example has to be read; give a larger limit, or none.")
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The options that were given, not inferred."""
+        return tuple(name for name, value in vars(self).items() if isinstance(value, str) and value not in ("", "auto"))
+
     def check_count(self, count: int, file_name: str) -> None:
         """Raises `InputError` where a file has more than `max_examples`."""
         if count > self.max_examples:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.examples import Dropped, FileInfo, LabelledWords, Question
+from bertviz_lab.data.examples import Doubt, Dropped, FileInfo, LabelledWords, Question
 from bertviz_lab.errors import InputError
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
@@ -118,7 +118,7 @@ class DropReport:
 
     def __init__(self) -> None:
         self._notes: dict[str, None] = {}
-        self._doubts: dict[str, None] = {}
+        self._doubts: dict[Doubt, None] = {}
         self._repairs: Counter[tuple[str, str, str]] = Counter()  # by what was repaired, and the file
         self._repaired_at: dict[tuple[str, str, str], list[str]] = {}
         self._counts: Counter[str] = Counter()
@@ -135,14 +135,14 @@ class DropReport:
         """Add a sentence, unless it is there already."""
         self._notes[sentence] = None
 
-    def doubt(self, sentence: str) -> None:
-        """Add a note on a reading that a person should confirm."""
-        self._doubts[sentence] = None
+    def doubt(self, sentence: str, *options: str) -> None:
+        """Add a note on a reading that a person should confirm by one of these options."""
+        self._doubts[Doubt(sentence, options)] = None
         self.note(sentence)
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """The notes on what a person should confirm."""
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What a person should confirm."""
         return tuple(self._doubts)
 
     def repair(self, singular: str, plural: str, file_name: str, unit: str, row: int, count: int = 1) -> None:

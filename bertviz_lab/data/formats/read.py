@@ -8,7 +8,7 @@ data that cannot be learnt from is an `InputError` that names the file, the row 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -50,11 +50,12 @@ from bertviz_lab.data.formats.raw import (
     RawQuestions,
     RawSentences,
     RawTable,
+    pluralized,
     quoted_list,
 )
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
-from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts
+from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts, split_lists
 from bertviz_lab.data.formats.text_files import wrong_encoding_told
 from bertviz_lab.data.formats.word_tables import sentences_of_table
 from bertviz_lab.errors import InputError
@@ -70,6 +71,7 @@ _TASKS: dict[type, tuple[Task, ...]] = {
     RawSentences: ("tokens",),
     RawQuestions: ("qa",),
 }
+_SPELLINGS = 10  # of one label at most: prefixes of spans, upper and lower case
 _CONTINUED = (
     "label continued a span that had not begun, and begins it now",
     "labels continued spans that had not begun, and begin them now",
@@ -132,6 +134,12 @@ def _read(
 
     Where there are `known` labels, nothing is trained on the splits.
     """
+    return [replace(data, given=options.given) for data in _read_files(split_paths, options, deciding, known)]
+
+
+def _read_files(
+    split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str]
+) -> list[TaskData]:
     splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
@@ -223,6 +231,13 @@ def _read_tables(
             columns = choose_columns(table, options, first_table, report)
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
+    if listed := sum(split_lists(table, columns) for table, columns in chain.from_iterable(tables)):
+        lists = pluralized(
+            listed,
+            "cell of labels is a list and was read as the labels in it",
+            "cells of labels are lists and were read as the labels in them",
+        )
+        splits[0][1].note(f"{lists}.")
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
@@ -274,7 +289,10 @@ def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str]
 def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]) -> list[TaskData]:
     deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
     counts = Counter(chain.from_iterable(sentence.labels for file in deciding_files for sentence in file.sentences))
+    if not known:
+        _check_word_labels(deciding_files[0].info, counts, _SPELLINGS * MAX_CLASSES)  # before minutes are lost on them
     repairs = spelling_repairs(counts)
+    described = {label: _respelled(label, name) for label, name in repairs.items()}
     respelled = [[repairs.get(label, label) for label in s.labels] for file in deciding_files for s in file.sentences]
     scheme = bio_scheme(respelled)
     results = []
@@ -286,7 +304,7 @@ def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]
                 for place, (label, name) in enumerate(zip(sentence.labels, meant, strict=True)):
                     if label != name:
                         row = sentence.row + (place if file.unit == "line" else 0)
-                        report.repair(*_respelled(label, name), file.info.name, file.unit, row)
+                        report.repair(*described[label], file.info.name, file.unit, row)
                 labels, repaired = to_bio(meant, scheme)
                 if repaired:
                     report.repair(*_CONTINUED, file.info.name, file.unit, sentence.row, repaired)
@@ -304,13 +322,17 @@ def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]
             "labels."
         )
     results = _with_labels(results, deciding)
-    labels = results[0].labels
-    if len(labels) > MAX_CLASSES:
-        raise InputError(
-            f"Column {quoted(first.label)} of {quoted(first.name)} has {len(labels):,} different values "
-            f"({quoted_list(labels, 3)}), so it is no label; name another column."
-        )
+    _check_word_labels(first, results[0].labels, MAX_CLASSES)
     return results
+
+
+def _check_word_labels(info: FileInfo, labels: Collection[str], limit: int) -> None:
+    """Raise `InputError` where words have more than `limit` different labels."""
+    if len(labels) > limit:
+        raise InputError(
+            f"Column {quoted(info.label)} of {quoted(info.name)} has {len(labels):,} different values "
+            f"({quoted_list(sorted(labels), 3)}), so it is no label; name another column."
+        )
 
 
 def _respelled(label: str, name: str) -> tuple[str, str]:

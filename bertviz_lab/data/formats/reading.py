@@ -10,6 +10,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import (
+    Doubt,
     Dropped,
     Example,
     LabelledText,
@@ -21,9 +22,13 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.columns import is_date
 from bertviz_lab.data.formats.labels import number_of
+from bertviz_lab.data.formats.options import NO_TEXT
 from bertviz_lab.data.formats.raw import pluralized, quoted_list
+from bertviz_lab.errors import InputError
 
 _FIRST = 3
+_LABEL = ("label",)
+_LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
 _SAMPLE = 1_000  # texts that are looked at
 _NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "unlabeled", "unlabelled", "?", "-"})
@@ -43,7 +48,7 @@ class Reading:
         first: the first three, each as an object.
         dropped, repaired: rows, by reason.
         notes: what else a person should know, a sentence each.
-        sure: False where a person should confirm the reading; the notes say why.
+        doubts: what a person should confirm, as far as no option that was given decides it.
     """
 
     format: str
@@ -56,14 +61,14 @@ class Reading:
     dropped: tuple[Dropped, ...]
     repaired: tuple[Dropped, ...]
     notes: tuple[str, ...]
-    sure: bool
+    doubts: tuple[Doubt, ...]
 
     @classmethod
-    def of(cls, data: TaskData) -> "Reading":
-        """Return the reading of examples that `read_task` has read."""
+    def of(cls, data: TaskData, labelled: bool = True) -> "Reading":
+        """Return the reading of examples that `read_task` has read, or of inputs without labels."""
         info = data.files[0]
-        counts = Counter(chain.from_iterable(map(labels_of_example, data.examples)))
-        roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label}
+        counts = Counter(chain.from_iterable(map(labels_of_example, data.examples))) if labelled else Counter()
+        roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label if labelled else ""}
         suspicions = list(_suspicions(data, counts))
         repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
         return cls(
@@ -73,12 +78,29 @@ class Reading:
             labels=tuple((name, counts[name]) for name in data.labels or sorted(counts)),
             scheme=info.scheme,
             examples=len(data.examples),
-            first=tuple(map(_shown, data.examples[:_FIRST])),
+            first=tuple(_shown(example, labelled) for example in data.examples[:_FIRST]),
             dropped=data.dropped,
             repaired=data.repaired,
-            notes=(*(note for note in data.notes if note not in repairs), *suspicions),
-            sure=not (data.doubts or suspicions),
+            notes=(*(note for note in data.notes if note not in repairs), *(doubt.sentence for doubt in suspicions)),
+            doubts=tuple(d for d in (*data.doubts, *suspicions) if not set(d.options) & set(data.given)),
         )
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is left for a person to confirm."""
+        return not self.doubts
+
+    def require_sure(self) -> None:
+        """Raise `InputError` that names the options that decide the reading, where it is not sure."""
+        if self.doubts:
+            sentences = (next(self.summary()), *(doubt.sentence for doubt in self.doubts), self._decided_by())
+            raise InputError(" ".join(sentences))
+
+    def _decided_by(self) -> str:
+        columns = {"text_b": NO_TEXT} | self.columns
+        options = dict.fromkeys(doubt.options[0] for doubt in self.doubts)
+        flags = [f"--{name.replace('_', '-')} {columns.get(name, self.task)}" for name in options]
+        return f"This reading is not sure: give {' '.join(flags)} to confirm it, or other values."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reading ready for JSON."""
@@ -103,13 +125,14 @@ class Reading:
         yield from (f"{r.count:,} {r.reason}: {', '.join(r.where)}." for r in self.repaired)
         yield from self.notes
         if not self.sure:
-            yield "This reading is not sure: confirm it, or name the columns (--text-a, --text-b, --label) and --task."
+            yield self._decided_by()
 
     def summary(self) -> Iterator[str]:
         """Yield the format, the columns, the labels and the first examples as lines for people."""
         columns = ", ".join(f"{role} = {quoted(name)}" for role, name in self.columns.items())
+        columns = f"columns {columns}" if columns else "a text a line"
         scheme = f", {self.scheme} labels" if self.scheme not in ("", "plain") else ""
-        yield f"Read as {self.format} for {self.task}: {self.examples:,} examples; columns {columns}{scheme}."
+        yield f"Read as {self.format} for {self.task}: {self.examples:,} examples; {columns}{scheme}."
         if self.labels:
             more = len(self.labels) - _SHOWN_LABELS
             names = ", ".join(f"{quoted(label)} {count:,}" for label, count in self.labels[:_SHOWN_LABELS])
@@ -125,7 +148,10 @@ def _cut(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
 
 
-def _shown(example: Example) -> dict[str, Any]:
+def _shown(example: Example, labelled: bool) -> dict[str, Any]:
+    if not labelled and not isinstance(example, Question):
+        texts = zip(("text_a", "text_b"), texts_of_example(example), strict=False)
+        return {name: text for name, text in texts if text is not None}
     if isinstance(example, LabelledWords):
         return {"words": list(example.words), "labels": list(example.labels)}
     if isinstance(example, Question):
@@ -137,7 +163,7 @@ def _shown(example: Example) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[str]:
+def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
     for label in counts:
@@ -145,22 +171,31 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[str]:
             alike[_plain(label)].append(label)
     for names in alike.values():
         if len(names) > 1:
-            yield f"The labels {quoted_list(sorted(names))} look alike: make them one if they mean the same."
+            yield Doubt(
+                f"The labels {quoted_list(sorted(names))} look alike: make them one if they mean the same.", _LABEL
+            )
     missing = sorted(label for label in counts if label.strip().lower() in _NO_LABELS)
     negative = {"-1"} if {"0", "1"} & counts.keys() or len(counts) > 3 else set()
     if missing := [name for name in missing if name not in ("-1",) or name in negative]:
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
-        yield f"{times} the label {quoted_list(missing)}, which looks like a missing one."
+        yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
     lists = [label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))]
     if data.task == "classification" and lists:
-        yield f"{quoted(lists[0])} may be several labels in a cell: give --task multilabel to read it so."
+        yield Doubt(
+            f"{quoted(lists[0])} may be several labels in a cell: give --task multilabel to read it so.", ("task",)
+        )
+    if data.task == "classification" and (lists := [label for label in counts if _LIST.fullmatch(label)]):
+        yield Doubt(f"{quoted(lists[0])} may be a list of labels: give --task multilabel to read it so.", ("task",))
     if data.task in ("classification", "multilabel") and len(counts) > max(20, len(data.examples) // 5):
-        yield f"There are {len(counts):,} labels for {len(data.examples):,} examples: check that --label names labels."
+        yield Doubt(
+            f"There are {len(counts):,} labels for {len(data.examples):,} examples: check that --label names labels.",
+            _LABEL,
+        )
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
-        yield "Most texts are numbers or dates: name the column of the text with --text-a."
+        yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
     if data.task != "tokens" and sum(bool(re.fullmatch(r"\S+", text)) for text in texts) > 0.9 * len(texts) > 9:
-        yield "Most texts are single words: check that --text-a names the text."
+        yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
 
 
 def _plain(label: str) -> str:

@@ -5,6 +5,7 @@ names. The text is split into words and punctuation marks; a word that a span co
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -120,8 +121,9 @@ def _repair(report: DropReport, file_name: str, unit: str, row: int, what: tuple
 def _labeled_words(text: str, spans: Sequence[Span], repaired: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     words = [match.span() for match in _WORD.finditer(text)]
     labels = ["O"] * len(words)
+    starts, ends = [start for start, _ in words], [end for _, end in words]
     for span in sorted(spans, key=lambda span: (span.start, span.start - span.end)):
-        inside = [n for n, (start, end) in enumerate(words) if start < span.end and end > span.start]
+        inside = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
         if any(labels[n] != "O" for n in inside):
             repaired(_OVERLAPPING)
             continue

@@ -11,7 +11,7 @@ from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.label_sets import LabelCells
-from bertviz_lab.data.formats.labels import is_missing, number_of
+from bertviz_lab.data.formats.labels import is_missing, list_of_labels, number_of
 from bertviz_lab.data.formats.options import ReadOptions
 from bertviz_lab.data.formats.raw import (
     MAX_COLUMNS,
@@ -196,6 +196,19 @@ def file_info(table: RawTable, columns: Columns) -> FileInfo:
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
     """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
     return Counter(row[columns.label] for table, columns in tables for row in table.rows if len(row) == table.width)
+
+
+def split_lists(table: RawTable, columns: Columns) -> int:
+    """Put the labels of cells that are written as lists a line each, as the lists of records are; how many there are.
+
+    Rows of another width are left as they are.
+    """
+    lists = 0
+    for row in table.rows:
+        if len(row) == table.width and (labels := list_of_labels(row[columns.label])) is not None:
+            row[columns.label] = "\n".join(labels)
+            lists += 1
+    return lists
 
 
 def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:

@@ -3,21 +3,22 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.examples import (
-    Dropped,
     Example,
+    FileInfo,
     Label,
     LabelledText,
     LabelledWords,
     Question,
     RelatedTexts,
     Task,
+    TaskData,
     texts_of_example,
 )
 from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
@@ -39,13 +40,12 @@ def read_inputs(
     path: str | Path,
     task: Task,
     *,
-    report: DropReport | None = None,
     max_inputs: int = MAX_INPUTS,
     max_characters: float = math.inf,
     **reading: str,
-) -> tuple[Example, ...]:
-    """The inputs in a file as examples with empty labels: "" for a class, () for several,
-    0.0 for numbers, "O" for words, no answers.
+) -> TaskData:
+    """Read the inputs in a file as examples with empty labels: "" for a class, () for several, 0.0 for numbers, "O" for
+    words, no answers.
 
     A .txt file has a text a line, unless columns or a delimiter are given. The columns of a table are inferred as for
     task data, or given, and rows of another width are repaired as there; its labels are ignored. For `tokens` a text is
@@ -54,7 +54,6 @@ def read_inputs(
     Args:
         path: the file.
         task: what the examples are for.
-        report: counts rows without such an input, and those that were repaired.
         max_inputs: inputs allowed in the file.
         max_characters: characters allowed in one input.
         reading: how it is to be read: columns, delimiter, encoding ..., as in `ReadOptions`.
@@ -62,15 +61,19 @@ def read_inputs(
     Raises:
         InputError: the file cannot be read, has no inputs, or exceeds a limit.
     """
-    report = report or DropReport()
+    report = DropReport()
     options = ReadOptions(max_examples=max_inputs, **reading)  # type: ignore[arg-type]  # of texts
-    read: list[Example]
+    read: list[Example] = []
+    files: list[FileInfo] = []
     with wrong_encoding_told(options):
         if Path(path).suffix.lower() in (".txt", ".text") and not _has_columns(options):
-            read = [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
+            read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
+            files.append(FileInfo(Path(path).name, "text"))
         else:
-            raw_files = load_raw_data([path], options, report, wanted="test")
-            read = [example for raw in raw_files for example in _examples(raw, options, report)]
+            for raw in load_raw_data([path], options, report, wanted="test"):
+                info, examples = _examples(raw, options, report)
+                files.append(info)
+                read += examples
     if len(read) > max_inputs:
         raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
     inputs = []
@@ -87,23 +90,8 @@ def read_inputs(
         if task == "qa":
             raise InputError(f"{name} holds no questions with their passages; give questions in SQuAD's JSON format.")
         raise InputError(f"{name} holds no texts; give a file with a text a line, or a table.")
-    return tuple(inputs)
-
-
-@dataclass(frozen=True)
-class TaskInputs:
-    """The inputs in a file, the rows without one, by reason, and a sentence on each kind of repair."""
-
-    examples: tuple[Example, ...]
-    dropped: tuple[Dropped, ...]
-    notes: tuple[str, ...]
-
-
-def read_input_file(path: Path, task: Task, max_inputs: int, max_characters: int) -> TaskInputs:
-    """As `read_inputs`, with what was dropped and repaired."""
-    report = DropReport()
-    examples = read_inputs(path, task, report=report, max_inputs=max_inputs, max_characters=max_characters)
-    return TaskInputs(examples, report.dropped, report.notes)
+    dropped, notes, repaired = report.dropped, report.notes, report.repaired
+    return TaskData(task, tuple(inputs), (), tuple(files), dropped, notes, repaired, report.doubts, options.given)
 
 
 def _has_columns(options: ReadOptions) -> bool:
@@ -127,11 +115,11 @@ def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[t
         close_archives(sources)
 
 
-def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequence[Example]:
+def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[FileInfo, Sequence[Example]]:
     if isinstance(raw, RawQuestions):
-        return raw.questions
+        return raw.info, raw.questions
     if isinstance(raw, RawSentences):
-        return raw.sentences
+        return raw.info, raw.sentences
     split_header(raw, options, report)
     columns = raw.columns
     profiles = [Profile.of(column) for column in columns]
@@ -159,7 +147,9 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequenc
             examples.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
         else:
             report.drop("the text is empty", raw.file_name, raw.unit, number)
-    return examples
+    names = raw.column_names
+    info = replace(raw.info, text_a=names[first], text_b="" if second is None else names[second])
+    return info, examples
 
 
 def _label_cells(column: Sequence[str], name: str) -> LabelCells:

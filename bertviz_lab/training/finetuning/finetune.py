@@ -38,18 +38,26 @@ from bertviz_lab.training.runs.run_folder import require_no_other_files, with_ch
 
 
 def finetune(
-    config: FinetuneConfig, folder: str | Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+    config: FinetuneConfig,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
+    require_sure: bool = False,
 ) -> Iterator[Event]:
     """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model, the settings or the folder cannot be used, before anything is trained:
-    files that do not belong to a run are not overwritten.
+    files that do not belong to a run are not overwritten. With `require_sure` a reading of the examples that a person
+    should confirm is such an error.
     """
-    yield from track(_events(config, Path(folder), resume, should_stop), config, Path(folder))
+    yield from track(_events(config, Path(folder), resume, should_stop, require_sure), config, Path(folder))
 
 
-def _events(config: FinetuneConfig, folder: Path, resume: bool, should_stop: Callable[[], bool]) -> Iterator[Event]:
+def _events(
+    config: FinetuneConfig, folder: Path, resume: bool, should_stop: Callable[[], bool], require_sure: bool
+) -> Iterator[Event]:
     accelerator = start_accelerator()
     if is_sharded(accelerator):
         raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
@@ -65,7 +73,7 @@ def _events(config: FinetuneConfig, folder: Path, resume: bool, should_stop: Cal
         write_config(folder, config)
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
-            prepare_task_splits(config, folder)
+            prepare_task_splits(config, folder, require_sure)
         saved = store.newest() if resume else None
     config, saved = broadcast_object(accelerator, (config, saved))
     data = read_task_splits(folder)

@@ -76,9 +76,12 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
     return data, TaskSplits(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
 
 
-def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
+def prepare_task_splits(config: FinetuneConfig, folder: Path, require_sure: bool = False) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
     data, splits = load_task_splits(config)
+    reading = Reading.of(data)
+    if require_sure:
+        reading.require_sure()
     target = folder / "examples"
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
@@ -86,7 +89,7 @@ def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
     write_examples(target / "train.jsonl", splits.train)
     write_examples(target / "held_out.jsonl", splits.held_out)
     write_examples(target / "test.jsonl", splits.test)
-    about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": Reading.of(data).to_dict()}
+    about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": reading.to_dict()}
     write_json(target / "about.json", about)
 
 

@@ -17,9 +17,8 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
-    from bertviz_lab.data.examples import Task
+    from bertviz_lab.data.examples import Task, TaskData
     from bertviz_lab.data.probes import MinimalPair
-    from bertviz_lab.data.tasks.unlabelled_inputs import TaskInputs
     from bertviz_lab.training.finetuning.examination import Examination
 
 AnswerT = TypeVar("AnswerT")
@@ -55,11 +54,11 @@ class FileReader:
         work = partial(examine_labelled, config, tokenizer, positions, trained_length, self._most_labelled)
         return self._read(work, (*config.train, *config.eval))
 
-    def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskInputs":
-        """Return the texts in a file to predict on. Raises `InputError`, as `read_input_file`."""
-        from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file
+    def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskData":
+        """Return the texts in a file to predict on. Raises `InputError`, as `read_inputs`."""
+        from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
 
-        work = partial(read_input_file, path, task, max_inputs, max_characters)
+        work = partial(read_inputs, path, task, max_inputs=max_inputs, max_characters=max_characters)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
     def minimal_pairs(self, paths: Sequence[Path]) -> "tuple[MinimalPair, ...]":

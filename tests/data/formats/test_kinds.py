@@ -1,6 +1,7 @@
 """Files as the usual tools write them are read right, and what was repaired is counted."""
 
 import json
+import time
 import zipfile
 from collections import Counter
 
@@ -368,7 +369,7 @@ def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(
     data = read_task(tmp_path / "c.zip")
     assert rows_of(data) == PLAIN
     assert '"c.zip/sample_submission.csv", "c.zip/test.csv" were left out by name' in data.notes[0]
-    assert read_inputs(tmp_path / "c.zip", "classification")[0].text_a == "unseen text 0"
+    assert read_inputs(tmp_path / "c.zip", "classification").examples[0].text_a == "unseen text 0"
 
 
 # What was understood
@@ -424,3 +425,44 @@ def test_the_cases_of_public_reports_are_read_right(shared_data):
             assert not any("\\" in example.text_a for example in data.examples), path.name
         if "pair" in path.name:
             assert all(example.text_b for example in data.examples), path.name
+
+
+def records(folder, rows):
+    return written(
+        folder, "a.jsonl", "".join(f"{json.dumps({'text': text, 'label': label})}\n" for text, label in rows)
+    )
+
+
+@pytest.mark.parametrize("cell", ["['{}']", '["{}"]', "('{}',)"])
+def test_a_list_written_in_a_cell_is_read_as_its_labels(cell, tmp_path):
+    rows = [[f"the text {n}", cell.format(("bad", "good")[n % 2])] for n in range(12)]
+    data = read_task(records(tmp_path, rows))
+    assert (data.task, data.labels) == ("classification", ("bad", "good"))
+    rows.append(["two labels", "['bad' 'good']"])
+    data = read_task(records(tmp_path, rows))
+    assert (data.task, data.labels) == ("multilabel", ("bad", "good"))
+    assert data.examples[-1].label == ("bad", "good")
+    assert "13 cells of labels are lists and were read as the labels in them." in data.notes
+
+
+def test_a_list_of_bare_words_in_a_cell_is_doubted(tmp_path):
+    rows = [[f"the text {n}", ("[bad]", "[good]")[n % 2]] for n in range(12)]
+    with pytest.raises(InputError, match=r"give --task multilabel to read it so.*--task classification to confirm"):
+        Reading.of(read_task(records(tmp_path, rows))).require_sure()
+    Reading.of(read_task(records(tmp_path, rows), "classification")).require_sure()
+
+
+@pytest.mark.parametrize("kind", ["words", "spans", "spelled"])
+def test_a_hundred_thousand_labels_are_refused_in_seconds(kind, tmp_path):
+    count = 100_000
+    if kind == "spelled":
+        path = written(tmp_path, "a.conll", "".join(f"w{n}\tB_{n}\n" + "\n" * (n % 10 == 9) for n in range(count)))
+    else:
+        spans = {"text": "a text", "entities": [[0, 1, "{}"]]}
+        words = {"tokens": ["a", "text"], "ner_tags": ["B-{}", "O"]}
+        record = json.dumps(words if kind == "words" else spans).replace("{}", "%d")
+        path = written(tmp_path, "a.jsonl", "".join(f"{record % n}\n" for n in range(count)))
+    start = time.process_time()
+    with pytest.raises(InputError, match=r"100,00[01] different values"):
+        read_task(path)
+    assert time.process_time() - start < 5

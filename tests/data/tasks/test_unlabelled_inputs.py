@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bertviz_lab.data.examples import LabelledText, LabelledWords, Question
-from bertviz_lab.data.formats.raw import DropReport
-from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file, read_inputs
+from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.training.finetuning.support import examples, write
 
@@ -19,25 +18,24 @@ def put(path, content: str):
 
 def test_a_text_file_has_a_text_a_line(tmp_path) -> None:
     path = put(tmp_path / "a.txt", "the cat\n\n  a dog, a mat\t\n\u201cgood\u201d")
-    assert read_inputs(path, "classification") == (
+    assert read_inputs(path, "classification").examples == (
         LabelledText("the cat", None, "", 1),
         LabelledText("a dog, a mat", None, "", 3),
         LabelledText("\u201cgood\u201d", None, "", 4),
     )
-    assert {one.label for one in read_inputs(path, "regression")} == {0.0}
-    assert read_inputs(path, "tokens")[1] == LabelledWords(("a", "dog,", "a", "mat"), ("O",) * 4, 3)
+    assert {one.label for one in read_inputs(path, "regression").examples} == {0.0}
+    assert read_inputs(path, "tokens").examples[1] == LabelledWords(("a", "dog,", "a", "mat"), ("O",) * 4, 3)
 
 
 def test_a_text_file_is_read_as_it_is_told(tmp_path) -> None:
     lines = "".join(f"{n}|das größte Stück {n}|schön\n" for n in range(9))
     (tmp_path / "a.txt").write_bytes(f"id|text|label\n{lines}".encode("cp1252"))
     how = {"delimiter": "|", "text_a": "text", "text_b": "none", "header": "yes", "encoding": "cp1252"}
-    texts = read_inputs(tmp_path / "a.txt", "classification", **how)
+    texts = read_inputs(tmp_path / "a.txt", "classification", **how).examples
     assert [(one.text_a, one.row) for one in texts[:2]] == [("das größte Stück 0", 2), ("das größte Stück 1", 3)]
-    report = DropReport()
-    told = read_inputs(tmp_path / "a.txt", "classification", encoding="utf-8", report=report)
-    assert told[1].text_a == "0|das gr\ufffd\ufffdte St\ufffdck 0|sch\ufffdn"
-    assert report.notes[0].startswith('9 lines of "a.txt" could not be wholly read as utf-8')
+    told = read_inputs(tmp_path / "a.txt", "classification", encoding="utf-8")
+    assert told.examples[1].text_a == "0|das gr\ufffd\ufffdte St\ufffdck 0|sch\ufffdn"
+    assert told.notes[0].startswith('9 lines of "a.txt" could not be wholly read as utf-8')
     with pytest.raises(InputError, match='not in the encoding "utf-16"'):
         read_inputs(tmp_path / "a.txt", "classification", encoding="utf-16")
 
@@ -46,7 +44,7 @@ def test_a_text_file_is_read_as_it_is_told(tmp_path) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 def test_lines_and_letters_are_read_as_they_were_written(end, encoding, tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(end.join(["Größe und Übermut", "ein schöner Tag"]).encode(encoding))
-    assert [one.text_a for one in read_inputs(tmp_path / "a.txt", "classification")] == [
+    assert [one.text_a for one in read_inputs(tmp_path / "a.txt", "classification").examples] == [
         "Größe und Übermut",
         "ein schöner Tag",
     ]
@@ -55,12 +53,12 @@ def test_lines_and_letters_are_read_as_they_were_written(end, encoding, tmp_path
 def test_of_a_table_the_column_of_texts_is_found_or_named(tmp_path) -> None:
     rows = "".join(f"{n},the film number {n} was good,yes,other words here {n}\n" for n in range(8))
     path = put(tmp_path / "a.csv", "id,review,label,remark\n" + rows)
-    named = read_inputs(path, "classification", text_a="review", text_b="none")
+    named = read_inputs(path, "classification", text_a="review", text_b="none").examples
     assert [one.text_a for one in named] == [f"the film number {n} was good" for n in range(8)]
     assert {one.text_b for one in named} == {None}
-    pair = read_inputs(path, "classification", text_a="review", text_b="remark")
+    pair = read_inputs(path, "classification", text_a="review", text_b="remark").examples
     assert pair[3].text_b == "other words here 3"
-    assert read_inputs(path, "classification")[0].text_a.startswith("the film")
+    assert read_inputs(path, "classification").examples[0].text_a.startswith("the film")
     with pytest.raises(InputError, match="reviews"):
         read_inputs(path, "classification", text_a="reviews")
 
@@ -83,21 +81,17 @@ def long_rows(header: str, *last: str) -> str:
     ],
 )
 def test_delimiters_in_an_unquoted_text_are_restored_as_in_training(header, row, tmp_path) -> None:
-    report = DropReport()
     path = put(tmp_path / "a.csv", long_rows(header, row))
-    found = read_inputs(path, "classification", text_a="text", report=report)
-    assert (found[-1].text_a, found[-1].row) == ("not good, but bad", 14)
-    assert report.notes == (
+    found = read_inputs(path, "classification", text_a="text")
+    assert (found.examples[-1].text_a, found.examples[-1].row) == ("not good, but bad", 14)
+    assert found.notes == (
         '1 row of "a.csv" has more cells than the others; those over were taken for text (first: "a.csv" row 14).',
     )
-    assert read_input_file(path, "classification", 100, 1_000).notes == report.notes
 
 
 def test_a_row_whose_cells_are_ambiguous_is_left_out_with_its_width(tmp_path) -> None:
     def dropped(path) -> list[tuple[str, tuple[str, ...]]]:
-        report = DropReport()
-        read_inputs(path, "classification", report=report)
-        return [(d.reason, d.where) for d in report.dropped]
+        return [(d.reason, d.where) for d in read_inputs(path, "classification").dropped]
 
     odd = put(tmp_path / "a.csv", long_rows("id,text,label", "5,bad,odd,even", "6"))
     assert dropped(odd) == [
@@ -110,33 +104,32 @@ def test_a_row_whose_cells_are_ambiguous_is_left_out_with_its_width(tmp_path) ->
 
 
 def test_a_short_row_with_a_text_and_a_row_with_empty_cells_at_its_end_are_read(tmp_path) -> None:
-    report = DropReport()
     path = put(tmp_path / "a.csv", long_rows("id,text,label", "5,no label here", "6,not bad,pos,,"))
-    found = read_inputs(path, "classification", report=report)
-    assert [one.text_a for one in found[-2:]] == ["no label here", "not bad"]
-    assert ["fewer cells" in note or "left out" in note for note in report.notes] == [True, True]
+    found = read_inputs(path, "classification")
+    assert [one.text_a for one in found.examples[-2:]] == ["no label here", "not bad"]
+    assert ["fewer cells" in note or "left out" in note for note in found.notes] == [True, True]
 
 
 def test_the_texts_of_labelled_files_are_taken_without_their_labels(tmp_path) -> None:
     path = write(tmp_path / "a.tsv", examples("classification"))
     found = read_inputs(path, "classification")
-    assert [(e.text_a, e.text_b) for e in found] == [(e.text_a, e.text_b) for e in examples("classification")]
-    assert {e.label for e in found} == {""}
-    sentences = read_inputs(write(tmp_path / "a.conll", examples("tokens")), "tokens")
+    assert [(e.text_a, e.text_b) for e in found.examples] == [(e.text_a, e.text_b) for e in examples("classification")]
+    assert {e.label for e in found.examples} == {""}
+    sentences = read_inputs(write(tmp_path / "a.conll", examples("tokens")), "tokens").examples
     assert [e.words for e in sentences] == [e.words for e in examples("tokens")]
     assert {label for e in sentences for label in e.labels} == {"O"}
-    joined = read_inputs(tmp_path / "a.conll", "classification")
+    joined = read_inputs(tmp_path / "a.conll", "classification").examples
     assert joined[0].text_a == " ".join(examples("tokens")[0].words)
 
 
 def test_questions_come_from_squad_or_a_table_with_passages(tmp_path) -> None:
-    squad = read_inputs(write(tmp_path / "a.json", examples("qa")), "qa")
+    squad = read_inputs(write(tmp_path / "a.json", examples("qa")), "qa").examples
     assert squad == tuple(replace(q, answers=(), title=f"t{q.row}") for q in examples("qa"))
     path = put(
         tmp_path / "a.jsonl",
         "".join(json.dumps({"q": f"who is it {n}", "p": "a long text " * 9}) + "\n" for n in range(4)),
     )
-    (first, *rest) = read_inputs(path, "qa", text_a="q", text_b="p")
+    (first, *rest) = read_inputs(path, "qa", text_a="q", text_b="p").examples
     assert (
         first == Question("1", "who is it 0", "a long text " * 9, (), 1)
         or first.passage == ("a long text " * 9).strip()
