@@ -133,10 +133,12 @@ def address(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def test_the_installed_page_offers_the_shipped_models(address: str) -> None:
-    with urllib.request.urlopen(f"{address}/config", timeout=30) as answer:
-        config = json.load(answer)
-    offered = json.dumps([part["props"].get("choices") for part in config["components"]])
-    assert all(f'"{folder.name}"' in offered for folder in (ROOT / "checkpoints").iterdir())
+    question = {"ticket": "1", "view": "explore", "question": "models", "arguments": {}}
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{address}/lab/ask", json.dumps(question).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        (shipped, _) = json.load(answer)["answer"]
+    assert {name for name, _ in shipped["models"]} == {folder.name for folder in (ROOT / "checkpoints").iterdir()}
 
 
 def test_an_endpoint_of_the_installed_page_fills_a_mask(address: str) -> None:
