@@ -77,9 +77,15 @@ class Visitor:
                     return
         raise PageError("The stream of events ended without an answer.")
 
-    async def ask(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
-        """Return the answer to a question of a view; large arrays are left out. Raises `PageError` with a sentence."""
-        sent = {"ticket": secrets.token_hex(6), "view": view, "question": question, "arguments": arguments}
+    async def ask(
+        self, view: str, question: str, timeout: float | None = None, *, sent_as: str = "", **arguments: Any
+    ) -> Any:
+        """Return the answer to a question of a view; large arrays are left out. `sent_as` is the ticket of the request.
+
+        Raises `PageError` with a sentence.
+        """
+        ticket = sent_as or secrets.token_hex(6)
+        sent = {"ticket": ticket, "view": view, "question": question, "arguments": arguments}
         answer = await self._post("lab/ask", json=sent, timeout=timeout)
         if answer.headers["Content-Type"] != "application/json":
             return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])

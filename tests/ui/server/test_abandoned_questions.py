@@ -70,29 +70,31 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, VisitorScheduler]) 
         time.sleep(0.05)
 
 
-def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(
+def test_a_cancelled_question_ends_and_another_visitor_cannot_cancel_it(
     page: tuple[str, VisitorScheduler],
 ) -> None:
     address, line = page
 
-    async def ask_and_drop() -> str:
+    async def ask_and_cancel() -> str:
         async with Visitor(address) as visitor:
             await visitor.open()
-            sent = ["mine", "predictions", "surprisal", {"text_a": _LONG, **_SURPRISAL}]
-            asked = asyncio.create_task(visitor.call("wire", "answer", sent))
+            question = visitor.ask("predictions", "surprisal", sent_as="mine", text_a=_LONG, **_SURPRISAL)
+            asked = asyncio.create_task(question)
             await _until(line, "mine", asked)
             job = line._tickets["mine"]
             asker, job.visitor = job.visitor, ("somebody", "else")
-            await visitor.call("wire", "drop", "mine")
+            await visitor.ask("server", "cancel", ticket="mine")
             assert not job.cancelled
             job.visitor = asker
-            await visitor.call("wire", "drop", "mine")
-            return str(await asked)
+            await visitor.ask("server", "cancel", ticket="mine")
+            with pytest.raises(PageError) as cancelled:
+                await asked
+            return str(cancelled.value)
 
-    assert "cancelled the request" in asyncio.run(ask_and_drop())
+    assert "cancelled the request" in asyncio.run(ask_and_cancel())
 
 
-def test_who_waits_is_told_how_long(page: tuple[str, VisitorScheduler]) -> None:
+def test_progress_reports_place_and_waiting_time(page: tuple[str, VisitorScheduler]) -> None:
     address, line = page
 
     async def wait() -> list[dict[str, float | None]]:
@@ -100,14 +102,14 @@ def test_who_waits_is_told_how_long(page: tuple[str, VisitorScheduler]) -> None:
             await visitor.open()
             said, asked = [], []
             for ticket in ("first", "second", "third"):
-                sent = [ticket, "predictions", "surprisal", {"text_a": _LONG, **_SURPRISAL}]
-                asked.append(asyncio.create_task(visitor.call("wire", "answer", sent)))
+                question = visitor.ask("predictions", "surprisal", sent_as=ticket, text_a=_LONG, **_SURPRISAL)
+                asked.append(asyncio.create_task(question))
                 await _until(line, ticket, asked[-1])
             for ticket in ("first", "second", "third"):
-                said.append(await visitor.call("wire", "progress", ticket))
+                said.append(await visitor.ask("server", "progress", ticket=ticket))
             for ticket in ("first", "second", "third"):
-                await visitor.call("wire", "drop", ticket)
-            await asyncio.gather(*asked)
+                await visitor.ask("server", "cancel", ticket=ticket)
+            await asyncio.gather(*asked, return_exceptions=True)
             return said
 
     first, second, third = asyncio.run(wait())

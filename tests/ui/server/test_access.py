@@ -143,7 +143,7 @@ def test_a_stranger_neither_changes_a_run_nor_downloads_its_model(browsers: tupl
     assert (refused.status_code, "another browser" in refused.text) == (404, True)
     assert owner.download(PRETRAINED).status_code == 200
     assert stranger.download("little").status_code == 200
-    assert owner.change(action="annotate", run_id=PRETRAINED, note="a private note")["error"] == ""
+    assert owner.change(action="annotate", run_id=PRETRAINED, note="a private note") == {"answer": ""}
 
 
 def test_the_folder_of_runs_gives_no_key_away(browsers: tuple[Browser, Browser], tuned: AppState) -> None:
