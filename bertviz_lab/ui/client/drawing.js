@@ -45,8 +45,9 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     update = module.default;
     update = update(root, payload, { label, selection, savePage, ...options });
   }, () => { root.textContent = LOST; });
+  // A payload within another answer comes as text.
   const show = (next) => {
-    payload = next;
+    payload = typeof next === 'string' ? JSON.parse(next || 'null') : next;
     update?.(payload);
   };
   return { host, root, show, say: (message) => show({ message }), get payload() { return payload; } };

@@ -29,7 +29,7 @@ export function mount(panel) {
       try {
         const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens });
         if (answer === undefined) return;
-        scores.show(JSON.parse(answer.scores));
+        scores.show(answer.scores);
         if (answer.started) panel.page.emit('follow', answer.started);
         if (answer.started) panel.page.emit('start');
       } catch (error) {

@@ -66,13 +66,12 @@ export async function mount(panel) {
   }
 
   async function check() {
-    const refused = (error) => ({ preview: JSON.stringify({ message: error.message }) });
+    const refused = (error) => ({ preview: { message: error.message } });
     const answer = await panel.ask('check', sent()).catch(refused);
     if (answer === undefined) return;
-    const show = (drawing, payload) => drawing.show(payload ? JSON.parse(payload) : null);
-    show(preview, answer.preview);
-    show(facts, answer.facts);
-    show(charts, answer.charts);
+    preview.show(answer.preview);
+    facts.show(answer.facts ?? null);
+    charts.show(answer.charts ?? null);
     for (const [name, columns] of Object.entries(answer.columns ?? {})) fields.get(name).setOptions(columns);
   }
 
