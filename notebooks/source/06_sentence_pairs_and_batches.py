@@ -245,7 +245,7 @@ print(f"share of random pairs: {random_share:.0%}")
 from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining
 
-scores = evaluate_pretraining(model, batches, choose_hardware("fp32", checkpoint.config))
+scores = evaluate_pretraining(model, batches, choose_hardware("fp32"))
 for name in ("mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"):
     print(f"{name:<14}{scores[name]:.3f}")
 
