@@ -44,6 +44,8 @@ def replace_surrogates(text: str) -> str:
 
     The library accepts only text that can be encoded in UTF-8. Offsets do not change.
     """
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -34,7 +34,7 @@ def list_of_labels(cell: str) -> list[str] | None:
 
     The labels are in quotation marks, or numbers.
     """
-    if not _LIST.fullmatch(cell):
+    if ("[" not in cell and "(" not in cell) or not _LIST.fullmatch(cell):
         return None
     return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
 

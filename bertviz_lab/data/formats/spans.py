@@ -19,6 +19,7 @@ _TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utteran
 _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
 _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
+_SHOWN = 8
 _SAMPLE = 200  # records in which spans are looked for
 _CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
 _OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
@@ -78,7 +79,7 @@ def sentences_of_spans(
 ) -> RawSentences:
     """Return the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
     raw = RawSentences(info, unit)
-    shown = []
+    shown: list[list[str]] = []
     for number, row in enumerate(rows, 1):
         value = row.get(text)
         if not isinstance(value, str) or not value.strip():
@@ -93,8 +94,9 @@ def sentences_of_spans(
             continue
         words, labels = _labeled_words(value, given, partial(_repair, report, info.name, unit, number))
         raw.sentences.append(LabelledWords(words, labels, number))
-        shown.append([value, str(row.get(spans))])
-    raw.info = replace(info, text_a=text, label=spans, rows=preview(shown[:8]))
+        if len(shown) < _SHOWN:
+            shown.append([value, str(row.get(spans))])
+    raw.info = replace(info, text_a=text, label=spans, rows=preview(shown))
     return raw
 
 
