@@ -122,7 +122,7 @@ export function makeLens(scene, onJump) {
     const { figure, ...given } = scene.opening.charts.lens;
     const [cells] = figure.data;
     const columns = scene.opening.steps.map(
-      (step) => [...frames.at(step)?.masked_tokens[scene.predictions.look.blank]?.layers ?? []].reverse());
+      (step) => [...scene.frames.at(step)?.masked_tokens[scene.predictions.look.blank]?.layers ?? []].reverse());
     const names = Array.from({ length: scene.opening.layers + 1 }, (_, row) => (row < scene.opening.layers
       ? `layer ${scene.opening.layers - row}` : 'embeddings'));
     const table = (read, otherwise) => names.map((name, row) => columns

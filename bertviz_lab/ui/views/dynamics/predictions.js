@@ -58,10 +58,9 @@ export function makePredictions(scene, onJump) {
     pictureOf(said, `${scene.opening.title} · step ${whole(scene.shown().step)} · ${title.textContent}`);
   const saves = saveButtons('this picture', { PNG: () => savePng('predictions.png', picture()),
     SVG: () => saveSvg('predictions.svg', picture()),
-    CSV: () => saveCsv('predictions.csv', [['step', 'masked_token', 'rank', 'token', 'probability'], ...frames.all()
-      .flatMap(({ step, masked_tokens }) =>
-      masked_tokens.flatMap(({ candidates }, number) => candidates
-        .map(([token, probability], rank) => [step, number + 1, rank + 1, token, probability])))]) });
+    CSV: () => saveCsv('predictions.csv', [['step', 'masked_token', 'rank', 'token', 'probability'],
+      ...scene.frames.all().flatMap(({ step, masked_tokens }) => masked_tokens.flatMap(({ candidates }, number) =>
+        candidates.map(([token, probability], rank) => [step, number + 1, rank + 1, token, probability])))]) });
   const watched = h('div', { class: 'watched' }, lines.node);
   const node = h('div', {}, sentence, h('div', { class: 'two tiles' },
     h('div', { class: 'part' }, h('div', { class: 'bar' }, title, blankChoice, saves), said), watched));
