@@ -82,7 +82,7 @@ FORBIDDEN = {
 
 #: Terms that stand on the page at least once.
 EXPECTED_ON_PAGE = (
-    *("masked language modelling", "self-attention", "multi-head", "next-sentence prediction", "logit lens"),
+    *("masked language modeling", "self-attention", "multi-head", "next-sentence prediction", "logit lens"),
     *(
         "MLM loss",
         "MLM accuracy",
@@ -222,6 +222,6 @@ def test_the_standard_term_stands_in_the_help_of_training(term: str) -> None:
     assert term.lower() in f"{help_of('pretrain')} {help_of('finetune')}".lower()
 
 
-@pytest.mark.parametrize("term", ["masked language modelling", "self-attention", "multi-head"])
+@pytest.mark.parametrize("term", ["masked language modeling", "self-attention", "multi-head"])
 def test_central_terms_are_in_the_built_page_itself(built: tuple[tuple[str, str], ...], term: str) -> None:
     assert any(term in re.sub(r"\s+", " ", text).lower() for _, text in built)

@@ -1,4 +1,4 @@
-"""Pretraining: masked language modelling with or without sentence pairs, and replaced-token detection.
+"""Pretraining: masked language modeling with or without sentence pairs, and replaced-token detection.
 
 In reading order: `pretrain` (a run from text to model), `prepare` and `corpus_cache` (text to token ids), `setup`
 (objective and data of a run), `initial_model` (its model), `phases`

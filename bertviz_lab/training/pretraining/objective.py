@@ -35,7 +35,7 @@ from bertviz_lab.training.runs.events import ProbesDone
 
 @dataclass(frozen=True)
 class PretrainingTask:
-    """Masked language modelling with or without a question about the pair, or replaced tokens, for the loop."""
+    """Masked language modeling with or without a question about the pair, or replaced tokens, for the loop."""
 
     model: nn.Module  # as it is saved: not wrapped for several processes
     model_config: BertConfig

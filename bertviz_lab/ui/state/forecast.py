@@ -89,7 +89,7 @@ def refuse_large(model: BertConfig, limits: Limits) -> None:
 
 
 def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> float:
-    """Mean speed of a run over that of masked language modelling with this model alone.
+    """Mean speed of a run over that of masked language modeling with this model alone.
 
     It is slower where a part of the run predicts every next token, where a teacher reads along, and where a generator
     is trained beside a discriminator, which predicts no words; faster where a part trains some of the layers.

@@ -8,8 +8,6 @@ import pytest
 from playwright.sync_api import Page
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.components.parts import facts, part
 from bertviz_lab.ui.components.standalone import DRAWINGS, standalone_page
 from bertviz_lab.ui.server import assets
 from tests.ui.components.harness import first_values
@@ -40,19 +38,6 @@ def test_a_page_of_its_own_is_drawn_from_a_file_and_loads_nothing(kind: str, tmp
     page.locator(f"#view {drawn}").first.wait_for()
     assert {url.split(":")[0] for url in asked[1:]} <= {"data"}
     assert not problems
-
-
-def test_the_template_never_sees_the_value_which_stays_what_it_is():
-    text = message_payload("<script>alert(1)</script>")
-    place = facts(text)
-    assert "value" not in place.html_template
-    assert place.value == text
-
-
-def test_options_reach_gradio():
-    place = part("facts", label="A part", above="<h2>Data</h2>", elem_id="here", visible=False)
-    assert (place.elem_id, place.visible) == ("here", False)
-    assert place.html_template.startswith("<h2>Data</h2><section")
 
 
 def test_a_label_is_text_on_a_page():

@@ -94,7 +94,7 @@ def test_old_uploads_and_downloads_are_swept_and_young_ones_stay(
             os.utime(path, (time.time() - age,) * 2)
     sweep(state)
     assert [path.name for path in (tmp_path / "uploads").rglob("*.txt")] == ["young.txt"]
-    sweep(state, time.time() + 500)
+    sweep(state, time.time() + settings.limits.upload_seconds)
     assert bytes_below(tmp_path / "uploads") == 0
 
 

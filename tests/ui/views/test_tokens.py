@@ -1,4 +1,4 @@
-"""Tokens: the input of the model, the split of words, and the masking of masked language modelling."""
+"""Tokens: the input of the model, the split of words, and the masking of masked language modeling."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Tokens: what the tokenizer makes of a text, and what the masking of masked language modelling makes of its tokens."""
+"""Tokens: what the tokenizer makes of a text, and what the masking of masked language modeling makes of its tokens."""
