@@ -23,7 +23,7 @@ from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_malloc
-from bertviz_lab.training.loop.optim import build_optimizers
+from bertviz_lab.training.loop.optim import build_optimizers, clip_and_step
 
 SEQ_LEN = 128
 # A default run, with the 15% masked of the other side.
@@ -102,7 +102,7 @@ class Lab:
             )
         assert out.loss is not None
         self.hardware.backward(out.loss)
-        self.hardware.optimizer_step(self.model, self.optimizers, SETTINGS.max_grad_norm)
+        clip_and_step(self.model, self.optimizers, SETTINGS.max_grad_norm, self.hardware.scaler)
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:

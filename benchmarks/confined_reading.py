@@ -14,7 +14,7 @@ from bertviz_lab.config import SHIPPED, FinetuneConfig
 from bertviz_lab.confined import Confinement, Workers, run_confined
 from bertviz_lab.data.corpora.health import examine_files
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.finetuning.examination import examine_labelled
+from bertviz_lab.training.finetuning.task_data import examine_labelled
 from bertviz_lab.ui.state.file_reading import PRELOAD
 
 TRIES = 15

@@ -13,8 +13,8 @@ from typing import Any
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.memory import estimate_memory
 from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.pretraining.setup import estimate_memory
 from bertviz_lab.training.runs.events import RunStarted
 
 #: vocabulary, and what is set other than the `lab` recipe's defaults

@@ -43,7 +43,7 @@ from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.hardware import Hardware, available_cores, cpu_multiplies_bf16
-from bertviz_lab.training.loop.schedule import lr_schedule
+from bertviz_lab.training.loop.optim import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, evaluate_pretraining
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, RunStarted, StepDone

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     )
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-    from bertviz_lab.training.finetuning.evaluate import evaluate
     from bertviz_lab.training.finetuning.finetune import finetune
+    from bertviz_lab.training.finetuning.predict import evaluate
     from bertviz_lab.training.pretraining.pretrain import pretrain
 
 __all__ = [
@@ -61,7 +61,7 @@ _HOMES = {
     "data.loaders": ("classification_batches", "mlm_batches"),
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
-    "training.finetuning.evaluate": ("evaluate",),
+    "training.finetuning.predict": ("evaluate",),
     "training.finetuning.finetune": ("finetune",),
     "training.pretraining.pretrain": ("pretrain",),
     "training.checkpoints.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),

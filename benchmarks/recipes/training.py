@@ -25,16 +25,20 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
-from bertviz_lab.training.loop.longer_positions import extend_positions
-from bertviz_lab.training.loop.optim import build_optimizers, parameter_groups
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
-from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
-from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
+from bertviz_lab.training.loop.optim import (
+    build_optimizers,
+    clip_and_step,
+    default_learning_rate,
+    lr_schedule,
+    parameter_groups,
+    set_learning_rate,
+)
+from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, shallow_share, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.phases import shallow_share
 from bertviz_lab.training.pretraining.setup import build_data
 
 EVERYTHING = 10**12  # characters
@@ -203,7 +207,7 @@ def _step(task: PretrainingTask, batch: Any, hardware: Hardware, max_grad_norm: 
     with hardware.autocast():
         out = task.training_step(task.model, batch, measure=False)
     hardware.backward(out.loss)
-    hardware.optimizer_step(task.model, task.optimizers, max_grad_norm)
+    clip_and_step(task.model, task.optimizers, max_grad_norm, hardware.scaler)
 
 
 def _tokenized(text: Text, tokenizer: Tokenizer) -> TokenizedCorpus:

@@ -1,7 +1,7 @@
 """The command line: one module per group of commands, and the only part that prints.
 
 Read `main.py` first: it parses, runs a command and prints its `result.py`. The groups are `training.py` (pretrain,
-finetune), `evaluation.py` (evaluate, predict, encode), `inspection.py` (inspect), `interpretation.py` (fill-mask,
+finetune, inspect), `evaluation.py` (evaluate, predict, encode), `interpretation.py` (fill-mask,
 next-sentence, attention, tokenize), `export.py` (export, push, runs), `app.py` and `doctor.py`. `options.py` turns the
 fields of a config into flags.
 """

@@ -31,7 +31,7 @@ def add_commands(command: AddCommand) -> None:
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-    from bertviz_lab.training.checkpoints.export import export_checkpoint
+    from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 
     path = Path(options.out)
     report = export_checkpoint(load_checkpoint(options.model), path, onnx=options.onnx)

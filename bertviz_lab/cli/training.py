@@ -1,4 +1,4 @@
-"""The commands that train a model: `pretrain` and `finetune`."""
+"""The commands that train a model, `pretrain` and `finetune`, and that show how labeled files are read, `inspect`."""
 
 import argparse
 import dataclasses
@@ -8,12 +8,12 @@ from pathlib import Path
 from bertviz_lab.cli.options import AddCommand, add_options, given_options
 from bertviz_lab.cli.result import INTERRUPTED, Result, notice, stop_on_signals
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.config.finetune import require_no_overridden_setting
+from bertviz_lab.config.finetune import READING, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 
 
 def add_commands(command: AddCommand) -> None:
-    """Add `pretrain` and `finetune`; their options are the fields of the configs."""
+    """Add `pretrain` and `finetune`, whose options are the fields of the configs, and `inspect`."""
     for name, run, kind in (
         ("pretrain", pretrain_command, PretrainConfig),
         ("finetune", finetune_command, FinetuneConfig),
@@ -22,6 +22,10 @@ def add_commands(command: AddCommand) -> None:
         training.add_argument("--out", required=True, help="Folder for the run")
         training.add_argument("--resume", action="store_true", help="Resume the run in --out")
         add_options(training, kind)
+    inspect = command("inspect", inspect_command, model=False)
+    inspect.add_argument("files", nargs="+", metavar="FILE", help="Labeled file, folder or zip")
+    inspect.add_argument("--task", choices=("auto", *TASKS), default="auto", help="Task (default: auto)")
+    add_options(inspect, FinetuneConfig, READING)
 
 
 def pretrain_command(options: argparse.Namespace) -> Result:
@@ -98,3 +102,14 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         else "Stopped before the first checkpoint; resume with --resume"
     )
     return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
+
+
+def inspect_command(options: argparse.Namespace) -> Result:
+    """Show how labeled files are read: format, columns, labels, dropped and repaired rows."""
+    from bertviz_lab.data.formats.read import read_task
+    from bertviz_lab.data.formats.reading import Reading
+    from bertviz_lab.training.finetuning.task_data import resolve_file
+
+    files = [resolve_file(name) for name in options.files]
+    reading = Reading.of(read_task(files, options.task, **given_options(options, READING)))
+    return Result(reading.to_dict(), "\n".join(reading.lines()))

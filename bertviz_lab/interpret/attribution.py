@@ -38,7 +38,7 @@ from bertviz_lab.interpret.targets import Target, check_target, choose_target, f
 from bertviz_lab.interpret.token_labels import answer_question
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions import Prediction
 
 Method = Literal["integrated gradients", "gradient x input", "occlusion"]
 METHODS: tuple[Method, ...] = ("integrated gradients", "gradient x input", "occlusion")

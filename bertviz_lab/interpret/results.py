@@ -33,8 +33,7 @@ from bertviz_lab.metrics import (
     marks_entities,
 )
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.finetuning.predictions.labels import class_numbers, class_scores, multi_label_scores
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions import Prediction, class_numbers, class_scores, multi_label_scores
 from bertviz_lab.training.finetuning.scoring import metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length

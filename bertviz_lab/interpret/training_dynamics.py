@@ -36,7 +36,7 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.loop.progressive_stacking import joined_layers
+from bertviz_lab.training.loop.growth import joined_layers
 
 #: Maximum number of masked tokens that are analyzed; number of groups in which the words are masked for their losses.
 MAX_MASKS, _GROUPS = 6, 7

@@ -26,8 +26,8 @@ from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
 from bertviz_lab.jobs.scheduler import Start, Visitor, fair_order, plan_starts
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
-from bertviz_lab.training.runs.notes import RunNotes, read_notes, write_notes
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
+from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _AT_WORK = tuple(status for status in ACTIVE if status != "waiting")

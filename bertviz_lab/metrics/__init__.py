@@ -1,16 +1,24 @@
 """Metrics: labels and predictions in, scores out.
 
-`classification`, `calibration`, `multi_label`, `regression`, `retrieval`,
-`entities` (F1 of spans), `squad` (EM, F1); `names` (what they are called, and how their values are written).
+`classification` (one label or several, calibration), `regression`, `retrieval`, `entities` (F1 of spans), `squad`
+(EM, F1); `names` (what metrics are called, and how their values are written).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
 beside it says so.
 """
 
-from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
-from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
+from bertviz_lab.metrics.classification import (
+    Calibration,
+    CalibrationBin,
+    ClassificationReport,
+    ClassScores,
+    MultiLabelReport,
+    calibration,
+    choose_thresholds,
+    classification_report,
+    multi_label_report,
+)
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans, marks_entities
-from bertviz_lab.metrics.multi_label import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
 from bertviz_lab.metrics.retrieval import RetrievalReport, cosine_ranks, retrieval_report
 from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer

@@ -99,3 +99,129 @@ def whole_numbers(values: ArrayLike, most: int) -> NDArray[np.int64]:
     if wrong.size:
         raise ValueError(f"classes and labels must be whole numbers from 0 to {most}, not {wrong[0]}")
     return array.astype(np.int64)
+
+
+#: Thresholds that are tried.
+_THRESHOLDS = np.arange(1, 100) / 100
+
+
+@dataclass(frozen=True)
+class MultiLabelReport:
+    """The scores of a multi-label classifier; all are between 0 and 1.
+
+    `micro_f1` counts every decision on every label the same, `macro_f1` every label: the mean of their F1, of which a
+    label without a true or predicted example has 0. `subset_accuracy` is the share of texts with exactly their labels.
+    """
+
+    labels: tuple[str, ...]
+    count: int
+    micro_f1: float
+    macro_f1: float
+    subset_accuracy: float
+    per_class: tuple[ClassScores, ...]
+
+
+def multi_label_report(
+    truth: NDArray[np.bool_], predicted: NDArray[np.bool_], labels: Sequence[str]
+) -> MultiLabelReport:
+    """Score predicted labels, (examples, labels), beside the true ones, (examples, labels).
+
+    Raises `ValueError` where the shapes do not fit, or a label is neither 0 nor 1, such as a probability.
+    """
+    truth, predicted = whole_numbers(truth, 1).astype(bool), whole_numbers(predicted, 1).astype(bool)
+    if truth.shape != predicted.shape or truth.ndim != 2 or truth.shape[1] != len(labels):
+        raise ValueError(
+            f"true labels {truth.shape}, predicted ones {predicted.shape}, {len(labels)} labels do not fit"
+        )
+    counts = [numbers.sum(0).tolist() for numbers in (truth & predicted, predicted, truth)]
+    per_class = tuple(ClassScores.of_counts(*of_label) for of_label in zip(labels, *counts, strict=True))
+    if not truth.size:
+        return MultiLabelReport(tuple(labels), len(truth), 0.0, 0.0, 0.0, per_class)
+    overall = ClassScores.of_counts("", *map(sum, counts))
+    return MultiLabelReport(
+        labels=tuple(labels),
+        count=len(truth),
+        micro_f1=overall.f1,
+        macro_f1=float(np.mean([scores.f1 for scores in per_class])),
+        subset_accuracy=float((truth == predicted).all(axis=1).mean()),
+        per_class=per_class,
+    )
+
+
+def choose_thresholds(
+    probabilities: NDArray[np.floating], truth: NDArray[np.bool_], *, per_label: bool = False
+) -> tuple[float, ...]:
+    """The threshold, 0.01 to 0.99, with the best micro F1 on these examples; `per_label`, that of each label's best F1.
+
+    `probabilities` and `truth` are (examples, labels). Of several equally good ones the nearest to 0.5 is taken, as for
+    a label that no example has.
+    """
+    truth = np.asarray(truth, dtype=bool)
+    positives = truth.sum(0)  # (labels,)
+    counts = [(predicted & truth, predicted) for predicted in (probabilities >= t for t in _THRESHOLDS)]
+    hits = np.array([right.sum(0) for right, _ in counts]).reshape(len(_THRESHOLDS), -1)  # (thresholds, labels)
+    named = np.array([predicted.sum(0) for _, predicted in counts]).reshape(len(_THRESHOLDS), -1)
+    if not per_label:
+        hits, named, positives = hits.sum(1, keepdims=True), named.sum(1, keepdims=True), positives.sum(keepdims=True)
+    f1 = 2 * hits / np.maximum(1, named + positives)
+    nearest_first = np.argsort(np.abs(_THRESHOLDS - 0.5), kind="stable")
+    best = nearest_first[f1[nearest_first].argmax(0)]
+    return tuple(float(_THRESHOLDS[place]) if n else 0.5 for place, n in zip(best, positives, strict=True))
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """The predictions whose confidence is above `low` and at most `high`; without any, the two means are 0."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float  # their mean confidence: the probability of the likeliest class
+    accuracy: float  # the share of them that is right
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far confidence and accuracy are apart: `ece` in the mean over all predictions, `mce` in the worst bin.
+
+    Both are between 0, honest, and 1; NaN where a probability is NaN.
+    """
+
+    bins: tuple[CalibrationBin, ...]
+    ece: float
+    mce: float
+
+
+def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
+    """Sort predictions, (examples, classes), by how sure they are, and see how many are right; `truth` (examples,).
+
+    In `truth` the number after the last class is any that the classifier does not know. Raises `ValueError` where the
+    shapes do not fit, there is no bin, a true class is out of range, or probabilities are not between 0 and 1 (logits).
+    """
+    probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth)
+    if probabilities.ndim != 2 or truth.shape != probabilities.shape[:1] or bins < 1:
+        raise ValueError(f"probabilities {probabilities.shape}, classes {truth.shape}, {bins} bins do not fit")
+    if (np.abs(probabilities - 0.5) > 0.5 + 1e-6).any():  # not for a rounding error
+        raise ValueError("probabilities must be between 0 and 1; of logits take the softmax first")
+    truth = whole_numbers(truth, probabilities.shape[1])
+    has_nan = bool(np.isnan(probabilities).any())
+    valid = ~np.isnan(probabilities).any(axis=1)
+    probabilities, truth = probabilities[valid], truth[valid]
+    confidence = probabilities.max(axis=1, initial=0.0)
+    correct = probabilities.argmax(axis=1) == truth if probabilities.size else np.zeros(len(truth), dtype=bool)
+
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    bin_of = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
+    counts = np.bincount(bin_of, minlength=bins)
+    totals = np.maximum(counts, 1)
+    means = np.bincount(bin_of, weights=confidence, minlength=bins) / totals
+    rates = np.bincount(bin_of, weights=correct, minlength=bins) / totals
+    gaps = np.abs(means - rates)
+    return Calibration(
+        tuple(
+            CalibrationBin(float(edges[i]), float(edges[i + 1]), int(counts[i]), float(means[i]), float(rates[i]))
+            for i in range(bins)
+        ),
+        ece=np.nan if has_nan else float((gaps * counts).sum() / max(1, counts.sum())),
+        mce=np.nan if has_nan else float(gaps.max()),
+    )

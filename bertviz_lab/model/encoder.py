@@ -38,7 +38,7 @@ class EncoderLayer(nn.Module):
         self.output_norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias)
         self.activation = config.hidden_act
         self.dropout = config.hidden_dropout_prob
-        self.is_idle = False  # not joined yet (training/loop/progressive_stacking.py): skipped in training
+        self.is_idle = False  # not joined yet (training/loop/growth.py): skipped in training
 
     def forward(
         self,

@@ -95,7 +95,7 @@ def schedule(progress: float, warmup: float) -> float: ...
 
 
 # %% tags=["check"]
-from bertviz_lab.training.loop.schedule import lr_schedule
+from bertviz_lab.training.loop.optim import lr_schedule
 
 check(
     None if schedule(0.05, 0.1) is None else [schedule(p, 0.1) for p in (0.0, 0.05, 0.1, 0.55, 1.0)],

@@ -25,7 +25,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
-from bertviz_lab.training.loop.schedule import set_learning_rate
+from bertviz_lab.training.loop.optim import set_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Stage
 from tests.little import little_checkpoint, little_text, little_tokenizer
 

@@ -16,7 +16,7 @@ from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES, MinimalPair
 from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.runs.notes import RunNotes
+from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, write_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
+from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import score
 from tests.little import little_folder
 from tests.training.finetuning.support import TASKS, Files, finish

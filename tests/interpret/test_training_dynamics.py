@@ -15,7 +15,7 @@ from bertviz_lab import (
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.training_dynamics import MAX_MASKS
 from bertviz_lab.tokenization import token_text
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, joined_layers, joining_note
+from bertviz_lab.training.loop.growth import ProgressiveStacking, joined_layers, joining_note
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint
 

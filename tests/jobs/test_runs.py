@@ -13,8 +13,8 @@ from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs, new_run, run_process
 from bertviz_lab.jobs.new_run import new_run_id, short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.training.runs.summary import RunNotes
 from tests.jobs.support import settings, wait_for
 
 

@@ -10,8 +10,8 @@ import pytest
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
-from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import read_state
+from bertviz_lab.training.runs.summary import RunNotes
 from tests.jobs.support import settings, wait_for
 
 

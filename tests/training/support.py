@@ -17,8 +17,8 @@ from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.growth import extend_positions
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import Event, RunStarted
 from tests.model.support import Kind, build, small_config

@@ -17,7 +17,7 @@ from bertviz_lab.training.checkpoints.checkpoint import (
     shipped_models,
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.checkpoints.export import export_checkpoint
+from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning

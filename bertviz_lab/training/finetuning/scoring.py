@@ -26,11 +26,21 @@ from bertviz_lab.metrics import (
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
-from bertviz_lab.training.finetuning.embeddings.ranking import random_baseline, related_predictions, related_scores
-from bertviz_lab.training.finetuning.embeddings.vectors import cosine_loss, ranking_loss, related_vectors
-from bertviz_lab.training.finetuning.predictions.labels import class_scores, multi_label_predictions, multi_label_scores
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction
-from bertviz_lab.training.finetuning.predictions.regression_targets import HUBER_DELTA
+from bertviz_lab.training.finetuning.embeddings import (
+    cosine_loss,
+    random_baseline,
+    ranking_loss,
+    related_predictions,
+    related_scores,
+    related_vectors,
+)
+from bertviz_lab.training.finetuning.predictions import (
+    HUBER_DELTA,
+    Prediction,
+    class_scores,
+    multi_label_predictions,
+    multi_label_scores,
+)
 from bertviz_lab.training.loop.evaluation import evaluating
 from bertviz_lab.training.loop.hardware import Hardware
 

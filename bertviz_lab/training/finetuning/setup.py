@@ -24,15 +24,14 @@ from bertviz_lab.model import (
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from bertviz_lab.training.finetuning.embeddings.ranking import has_scores
+from bertviz_lab.training.finetuning.embeddings import has_scores
 from bertviz_lab.training.finetuning.lora import require_peft
-from bertviz_lab.training.finetuning.predictions.labels import start_at_label_frequencies
-from bertviz_lab.training.finetuning.predictions.regression_targets import TargetScaler
+from bertviz_lab.training.finetuning.predictions import TargetScaler, start_at_label_frequencies
 from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
 from bertviz_lab.training.finetuning.trials import Trial
+from bertviz_lab.training.loop.growth import extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
-from bertviz_lab.training.loop.longer_positions import extend_positions
 from bertviz_lab.training.loop.memory import MemoryEstimate, StepShape, require_memory, training_memory
 
 #: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.

@@ -7,7 +7,7 @@ examples/about.json                                the task, the labels, and wha
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.examples import (
     Example,
+    FileInfo,
     Task,
     TaskData,
     read_examples,
@@ -27,7 +28,9 @@ from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.split import split_examples
+from bertviz_lab.data.tasks.task_report import TaskReport, examine_task
 from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 
 _SAMPLE = "sample:"
@@ -117,3 +120,40 @@ def texts_of(examples: Sequence[Example]) -> Iterator[str]:
 def resolve_file(name: str) -> str:
     """`sample:NAME` as the file that comes with the lab; anything else as it is."""
     return str(sample_path(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
+
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is known of labelled files, however large they are.
+
+    Attributes:
+        file: how the first file was read.
+        first: its first examples.
+        report: on all examples, as the model would read them.
+    """
+
+    file: FileInfo
+    first: tuple[Example, ...]
+    report: TaskReport
+
+
+def examine_labelled(
+    config: FinetuneConfig,
+    tokenizer: Tokenizer,
+    positions: int,
+    trained_length: int | None,
+    max_bytes: float = MAX_BYTES,
+) -> Examination:
+    """Read the files of a fine-tuning and report on them.
+
+    `positions` and `trained_length` are those of the model, whose tokenizer measures the examples. Raises `InputError`
+    for data that cannot be learnt from.
+    """
+    data, splits = load_task_splits(config, max_bytes)
+    length = config.length_for(data.task, positions, trained_length)
+    train = replace(data, examples=splits.train, labels=splits.labels, notes=splits.notes)
+    report = examine_task(train, splits.held_out, tokenizer, length)
+    return Examination(data.files[0], data.examples[:_SHOWN], report)

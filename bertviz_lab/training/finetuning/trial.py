@@ -19,14 +19,18 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
-from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.predictions.labels import tuned_thresholds, with_thresholds
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
-from bertviz_lab.training.finetuning.predictions.regression_targets import head_state, load_head_state
+from bertviz_lab.training.finetuning.predictions import (
+    Prediction,
+    head_state,
+    load_head_state,
+    tuned_thresholds,
+    with_thresholds,
+    write_predictions,
+)
 from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.finetuning.setup import SCORED_AT_ONCE, Setup, build_model
-from bertviz_lab.training.finetuning.trials import Trial
+from bertviz_lab.training.finetuning.trials import EarlyStopping, Trial
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train

@@ -10,7 +10,6 @@ import copy
 import ctypes
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -20,7 +19,8 @@ from accelerate.utils import DistributedDataParallelKwargs, DistributedType, bro
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.loop.sharding import is_sharded, shard_model, whole, whole_model
+from bertviz_lab.model.encoder import EncoderLayer
+from bertviz_lab.training.loop.sharding import is_sharded, shard_model, whole_model
 
 if TYPE_CHECKING:
     from torch.distributed.fsdp import FSDPModule
@@ -112,26 +112,6 @@ class Hardware:
         """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
         self.scaler.scale(loss * self.processes if self.processes > 1 else loss).backward()
 
-    def optimizer_step(
-        self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float
-    ) -> Tensor:
-        """Clip the gradient, update the weights and clear the gradient; returns the norm before clipping.
-
-        In fp16 a step whose gradient overflowed anywhere is skipped by all optimizers, the loss scale is lowered, and
-        the norm is reported as 0. The decision is one for all because the clipping norm is: were only the optimizer
-        with the overflow to skip, the others would multiply their gradients by a norm that is not a number.
-        """
-        for optimizer in optimizers:
-            self.scaler.unscale_(optimizer)
-        norm = whole(nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm))
-        overflow = self.scaler.is_enabled() and not bool(norm.isfinite())
-        for optimizer in optimizers:
-            if not overflow:
-                self.scaler.step(optimizer)
-            optimizer.zero_grad(set_to_none=True)
-        self.scaler.update()
-        return torch.zeros_like(norm) if overflow else norm
-
     def broadcast(self, *values: float) -> tuple[float, ...]:
         """The main process's values for all processes, as one tensor in double precision; they wait for it."""
         if self.processes == 1:
@@ -211,3 +191,29 @@ def tune_malloc() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, 1 << 30)
         mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+_BACKEND = "inductor"
+#: Layers, lengths of batches, with and without padding and gradients: each may be compiled once more.
+_MOST_VERSIONS = 64
+
+
+def compile_layers(model: nn.Module, device: torch.device) -> None:
+    """Compile the encoder's layers in place; their weights and names stay as they are.
+
+    Raises `InputError` where nothing can be compiled, for lack of a compiler or of Triton.
+    """
+    try:
+        torch.compile(_probe, backend=_BACKEND)(torch.ones(8, device=device))
+    except Exception as error:  # of many types, by the backend
+        cause = getattr(error, "inner_exception", error)
+        reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"torch.compile does not work on this machine ({reason}): leave --compile out.") from error
+    torch._dynamo.config.recompile_limit = _MOST_VERSIONS
+    for module in model.modules():
+        if isinstance(module, EncoderLayer):
+            module.compile(backend=_BACKEND)
+
+
+def _probe(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() + 1

@@ -5,17 +5,17 @@ A generator of events: the caller decides what to do with each, and training pau
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop.clock import ProbeBudget, Stopwatch
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.metric_window import MetricWindow, raise_on_divergence
-from bertviz_lab.training.loop.schedule import lr_schedule, set_learning_rate
+from bertviz_lab.training.loop.optim import clip_and_step, lr_schedule, set_learning_rate
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     EvalDone,
@@ -84,7 +84,7 @@ class Task(Protocol[TaskBatchT]):
         ...
 
     def should_stop_early(self) -> bool:
-        """Whether the scores no longer improve (`training/finetuning/early_stopping.py`); asked after an evaluation."""
+        """Whether the scores no longer improve (`training/finetuning/trials.py`); asked after an evaluation."""
         ...
 
 
@@ -182,7 +182,7 @@ def train(
         set_learning_rate(optimizers, rate)
         batch = next(batches)
         shares = _forward_backward(model, task, batch, config.gradient_accumulation_steps, hardware, measure=report)
-        norm = hardware.optimizer_step(model, optimizers, config.max_grad_norm)
+        norm = clip_and_step(model, optimizers, config.max_grad_norm, hardware.scaler)
         progress.step += 1
         progress.tokens += batch.real_tokens
         window.add(batch.name, batch.real_tokens, {"grad_norm": norm / hardware.processes, **shares})
@@ -254,6 +254,58 @@ def _schedule_position(config: LoopConfig, progress: Progress) -> float:
     assert config.seconds is not None
     step = progress.seconds / progress.step if progress.step else 0.0
     return min(0.999, (progress.seconds + step / 2) / config.seconds) or 0.002  # the middle of the step
+
+
+@dataclass
+class MetricWindow:
+    """The steps since the last report. A value is this process's share of the step's mean; the shares add up."""
+
+    started: float = 0.0  # seconds of training
+    tokens: int = 0
+    values: dict[str, list[Tensor]] = field(default_factory=dict)
+    batches: list[str] = field(default_factory=list)  # their names
+
+    @property
+    def steps(self) -> int:
+        return len(self.batches)
+
+    def add(self, batch_name: str, tokens: int, values: Mapping[str, Tensor]) -> None:
+        self.batches.append(batch_name)
+        self.tokens += tokens
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(value.detach().float())
+
+    def reduced(self, hardware: Hardware) -> dict[str, Tensor]:
+        """Each metric summed over all processes, in one exchange: name -> (steps that measured it,)."""
+        counts = [len(values) for values in self.values.values()]
+        total = hardware.all_reduce_sum(torch.stack([value for values in self.values.values() for value in values]))
+        return dict(zip(self.values, total.split(counts), strict=True))
+
+
+def raise_on_divergence(
+    window: MetricWindow, metrics: Mapping[str, Tensor], step: int, rate: float, resumable: str, first: float | None
+) -> None:
+    """Stop before anything wrong is reported or saved: loss or gradient NaN or infinite, or an exploding loss.
+
+    `metrics` are the window's, reduced; `step` is the last one done, `rate` the learning rate of the settings,
+    `resumable` the last good checkpoint if the run can be resumed from it at a lower one ("" if not) and `first` the
+    first loss that was reported.
+    Raises `InputError` with the step, its batch, and what to do.
+    """
+    bad = ~(metrics["loss"].isfinite() & metrics["grad_norm"].isfinite())
+    if bad.any():
+        index = int(bad.nonzero()[0])
+        finite = bool(metrics["loss"][index].isfinite())
+        problem = "the gradient is infinite or NaN" if finite else "the loss is infinite or NaN"
+    elif first is not None and float(metrics["loss"].mean()) > 3 * first + 3:
+        index = int(metrics["loss"].argmax())
+        problem = f"the loss exploded from {first:.3g} to {float(metrics['loss'].max()):.3g}"
+    else:
+        return
+    location = f"Step {step - window.steps + index + 1}"
+    batch = f" ({window.batches[index]})" if window.batches[index] else ""
+    advice = f"The last good checkpoint is {resumable}: resume from it" if resumable else "Start a new run"
+    raise InputError(f"{location}{batch}: {problem}. {advice} with a lower learning rate than {rate:g}.")
 
 
 def _report_due(window: MetricWindow, progress: Progress) -> bool:

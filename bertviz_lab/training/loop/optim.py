@@ -1,12 +1,15 @@
-"""Optimizers: AdamW as in the paper or Muon, and which parameters decay."""
+"""Optimizers: AdamW as in the paper or Muon, which parameters decay, gradient clipping, learning-rate schedule."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.layers import Embedding, Linear
+from bertviz_lab.training.loop.sharding import whole
 
 #: Muon's learning rate in terms of AdamW's: measured best on Wikipedia and Tiny Town.
 MUON_FACTOR = 2.5
@@ -85,6 +88,26 @@ def build_finetuning_optimizer(
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
 
 
+def clip_and_step(
+    model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float, scaler: torch.amp.GradScaler
+) -> Tensor:
+    """Clip the gradient, update the weights and clear the gradient; return the norm before clipping.
+
+    In fp16 a step whose gradient overflowed anywhere is skipped by all optimizers, the loss scale is lowered, and
+    the norm is reported as 0. All skip together because the clipping norm is that of all gradients.
+    """
+    for optimizer in optimizers:
+        scaler.unscale_(optimizer)
+    norm = whole(nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm))
+    overflow = scaler.is_enabled() and not bool(norm.isfinite())
+    for optimizer in optimizers:
+        if not overflow:
+            scaler.step(optimizer)
+        optimizer.zero_grad(set_to_none=True)
+    scaler.update()
+    return torch.zeros_like(norm) if overflow else norm
+
+
 @torch.no_grad()
 def ablate_embeddings(model: nn.Module, *, positions: bool = False, segments: bool = False) -> None:
     """Ablate these embeddings: their vectors become zero, which adds nothing, and are frozen.
@@ -112,3 +135,31 @@ def _depths(model: nn.Module) -> dict[int, int]:
         elif ".layers." in name:
             depths[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])
     return depths
+
+
+#: Peak learning rates that worked best for minutes of training, by hidden size: smaller models take larger steps.
+_LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
+#: The same for fine-tuning: a base-size model takes the middle of the paper's grid.
+_FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5))
+
+
+def default_learning_rate(config: BertConfig, finetuning: bool = False) -> float:
+    """The default peak learning rate for a size of model."""
+    for hidden, rate in _FINETUNING_RATES if finetuning else _LEARNING_RATES:
+        if config.hidden_size <= hidden:
+            return rate
+    return 2e-5 if finetuning else 1e-4
+
+
+def lr_schedule(progress: float, warmup: float) -> float:
+    """The fraction of the peak learning rate at `progress` (0 to 1): linear warm-up, then linear decay to zero."""
+    if progress < warmup:
+        return progress / warmup
+    return max(0.0, (1.0 - progress) / (1.0 - warmup))
+
+
+def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], rate: float) -> None:
+    """Set the learning rate of every parameter group, times the group's own factor."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = rate * group.get("factor", 1.0)

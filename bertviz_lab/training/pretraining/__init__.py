@@ -1,8 +1,7 @@
 """Pretraining: masked language modeling with or without sentence pairs, and replaced-token detection.
 
 In reading order: `pretrain` (a run from text to model), `prepare` and `corpus_cache` (text to token ids), `setup`
-(objective and data of a run), `initial_model` (its model), `phases`
-(causal-LM warm-up, few layers first), `curriculum` (the batches: short sequences first), `objective` (the losses of a
-step), `distillation` (those of a student), `replaced_tokens` (ELECTRA's), `evaluate` (held-out scores), `probe_scorer`
-(minimal pairs), `memory` (by the shapes of its steps), `card`.
+(objective, data and memory of a run), `initial_model`, `curriculum` (the phases of a run and their batches),
+`objective` (the losses of a step), `distillation`, `replaced_tokens` (ELECTRA), `evaluate` (held-out scores),
+`probe_scorer` (minimal pairs), `card`.
 """

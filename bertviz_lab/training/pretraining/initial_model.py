@@ -14,11 +14,10 @@ from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.checkpoints.model_card import source_name
-from bertviz_lab.training.loop.longer_positions import extend_positions
+from bertviz_lab.training.loop.growth import extend_positions, widened, wider_config
 from bertviz_lab.training.loop.optim import ablate_embeddings
-from bertviz_lab.training.loop.wider_model import widened, wider_config
+from bertviz_lab.training.pretraining.curriculum import stacking_note
 from bertviz_lab.training.pretraining.distillation import can_start_from, start_from_teacher
-from bertviz_lab.training.pretraining.phases import stacking_note
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 from bertviz_lab.training.pretraining.setup import PAIRS
 

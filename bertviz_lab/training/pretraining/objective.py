@@ -16,9 +16,9 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkp
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.evaluation import count_correct
+from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
 from bertviz_lab.training.loop.training_state import optimizer_tensors, save_training_state
 from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.distillation import Distillation

@@ -21,27 +21,22 @@ from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, wr
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.loop.compilation import compile_layers
-from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
-from bertviz_lab.training.loop.longer_positions import extend_positions
+from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
+from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, compile_layers, start_accelerator
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
-from bertviz_lab.training.loop.optim import build_optimizers
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
-from bertviz_lab.training.loop.schedule import default_learning_rate
+from bertviz_lab.training.loop.optim import build_optimizers, default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.loop.trackers import track
 from bertviz_lab.training.loop.training_state import load_training_state, read_training_state
 from bertviz_lab.training.pretraining.card import pretraining_card
-from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
+from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, shallow_share, stages, work_done
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
 from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
-from bertviz_lab.training.pretraining.memory import require_pretraining_memory
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.phases import shallow_share, work_done
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
-from bertviz_lab.training.pretraining.setup import baselines, build_data
+from bertviz_lab.training.pretraining.setup import baselines, build_data, require_pretraining_memory
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 

@@ -18,8 +18,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.weights import load_state, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.architectures import ARCHITECTURES
 from bertviz_lab.training.checkpoints.checkpoint import (
+    ARCHITECTURES,
     Checkpoint,
     checkpoint_folder,
     read_trained_length,

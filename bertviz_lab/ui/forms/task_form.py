@@ -18,7 +18,7 @@ from bertviz_lab.ui.state.models import RANDOM
 from bertviz_lab.ui.state.uploads import UploadedFile
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.finetuning.examination import Examination
+    from bertviz_lab.training.finetuning.task_data import Examination
 
 #: What decides how the examples are read and parted.
 READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()

@@ -222,7 +222,7 @@ ATTENTION_AND_TRAINING = (
         "their entropy: the unigram baseline. Tiny Town was trained without it.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
-        code="training.loop.hardware:Hardware.optimizer_step",
+        code="training.loop.optim:clip_and_step",
     ),
     Lesson(
         number=8,

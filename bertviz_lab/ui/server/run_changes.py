@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bertviz_lab.training.runs.notes import RunNotes
+from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.publishing import publish
 from bertviz_lab.ui.server.visitors import Visitor

@@ -37,7 +37,7 @@ from bertviz_lab.ui.workshop.room import Room
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import AttentionScores
-    from bertviz_lab.training.finetuning.examination import Examination
+    from bertviz_lab.training.finetuning.task_data import Examination
 
 _KEPT_BYTES = 400_000_000  # of attention weights and what they come from
 _KEPT_REPORTS = 16

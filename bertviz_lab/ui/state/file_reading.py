@@ -19,12 +19,12 @@ from bertviz_lab.ui.state.examples import Examples, examples_from
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
     from bertviz_lab.data.examples import Task, TaskData
     from bertviz_lab.data.probes import MinimalPair
-    from bertviz_lab.training.finetuning.examination import Examination
+    from bertviz_lab.training.finetuning.task_data import Examination
 
 AnswerT = TypeVar("AnswerT")
 
 #: What a waiting process has imported already: all that reading needs, and nothing that brings torch.
-PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.examination", "pyarrow.parquet")
+PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.task_data", "pyarrow.parquet")
 
 _REPORT_BYTES, _INPUTS_BYTES = 4 << 20, 64 << 20  # of what comes back
 
@@ -49,7 +49,7 @@ class FileReader:
         self, config: FinetuneConfig, tokenizer: Tokenizer, positions: int, trained_length: int | None
     ) -> "Examination":
         """Return what labelled files hold, as a model would read them. Raises `InputError`, as `examine_labelled`."""
-        from bertviz_lab.training.finetuning.examination import examine_labelled
+        from bertviz_lab.training.finetuning.task_data import examine_labelled
 
         work = partial(examine_labelled, config, tokenizer, positions, trained_length, self._most_labelled)
         return self._read(work, (*config.train, *config.eval))

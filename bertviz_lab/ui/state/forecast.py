@@ -31,7 +31,7 @@ class Forecaster:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._workers = Workers(("bertviz_lab.training.loop.throughput",))  # copies of a process that has torch
+        self._workers = Workers(("bertviz_lab.training.loop.clock",))  # copies of a process that has torch
         self._lock = threading.Lock()  # one measurement at a time: two would slow each other down
         self._speeds: dict[tuple[Any, ...], float] = {}
 
@@ -41,7 +41,7 @@ class Forecaster:
         Raises `InputError` for a model, or a step, beyond the limits of the page.
         """
         from bertviz_lab.training.loop.memory import available_memory
-        from bertviz_lab.training.pretraining.memory import estimate_memory
+        from bertviz_lab.training.pretraining.setup import estimate_memory
 
         refuse_large(model, self._limits)
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
@@ -52,7 +52,7 @@ class Forecaster:
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:
-        from bertviz_lab.training.pretraining.phases import work_per_token
+        from bertviz_lab.training.pretraining.curriculum import work_per_token
 
         masked = config.mask_probability
         largest = BertConfig.preset(_LARGEST_TRIED, vocab_size=model.vocab_size)
@@ -65,7 +65,7 @@ class Forecaster:
         return speed * work_per_token(tried, masked) / work_per_token(model, masked)
 
     def _measured(self, model: BertConfig, config: PretrainConfig) -> float:
-        from bertviz_lab.training.loop.throughput import tokens_per_second
+        from bertviz_lab.training.loop.clock import tokens_per_second
 
         work = partial(tokens_per_second, model, config)
         if not self._limits.shared:
@@ -94,7 +94,7 @@ def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None 
     It is slower where a part of the run predicts every next token, where a teacher reads along, and where a generator
     is trained beside a discriminator, which predicts no words; faster where a part trains some of the layers.
     """
-    from bertviz_lab.training.pretraining.phases import work_by_phase, work_per_token
+    from bertviz_lab.training.pretraining.curriculum import work_by_phase, work_per_token
 
     masked = config.mask_probability
     if teacher:  # a forward pass, which is a third of a training step

@@ -202,7 +202,7 @@ def _speed() -> Check:
 
 
 def _training() -> Check:
-    from bertviz_lab.training.loop.throughput import tokens_per_second
+    from bertviz_lab.training.loop.clock import tokens_per_second
 
     config = PretrainConfig(corpus=("a text",), preset="tiny")
     speed = tokens_per_second(BertConfig.preset("tiny", vocab_size=8192), config)

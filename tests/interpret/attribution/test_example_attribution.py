@@ -8,7 +8,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.interpret.attribution import explain_example
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+from bertviz_lab.training.finetuning.predictions import Prediction
 from tests.little import little_checkpoint
 
 CLASSES = {"num_labels": 3, "id2label": ("bad", "good", "so so")}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints import export, onnx_export
-from bertviz_lab.training.checkpoints.export import export_checkpoint
+from bertviz_lab.training.checkpoints import onnx_export
+from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 from tests.little import little_checkpoint
 
 TORCH_RUN = onnx_export._torch_run
@@ -27,7 +27,7 @@ def test_a_full_disk_is_told_in_one_sentence_and_leaves_no_folder(tmp_path, monk
         (folder / "half").write_bytes(b"x")
         raise error
 
-    monkeypatch.setattr(export, step, fails)
+    monkeypatch.setattr(onnx_export, step, fails)
     with pytest.raises(InputError, match=r"exported cannot be written: No space left on device\.$"):
         export_checkpoint(little_checkpoint(), tmp_path / "exported", onnx=True)
     assert list(tmp_path.iterdir()) == []
@@ -62,7 +62,7 @@ def test_what_somebody_puts_into_the_folder_meanwhile_stays_and_a_link_stays_one
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "config.json").is_file()
     (tmp_path / "new").mkdir()
-    monkeypatch.setattr(export, "_require_tensors", lambda *_: (tmp_path / "new" / "mine.txt").write_text("mine"))
+    monkeypatch.setattr(onnx_export, "_require_tensors", lambda *_: (tmp_path / "new" / "mine.txt").write_text("mine"))
     with pytest.raises(InputError, match="Directory not empty"):
         export_checkpoint(little_checkpoint(), tmp_path / "new")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine.txt"]

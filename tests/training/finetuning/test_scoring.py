@@ -16,13 +16,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.training.finetuning.early_stopping import is_better
-from bertviz_lab.training.finetuning.predictions.labels import (
+from bertviz_lab.training.finetuning.predictions import (
+    Prediction,
     multi_label_predictions,
     start_at_label_frequencies,
     with_thresholds,
+    write_predictions,
 )
-from bertviz_lab.training.finetuning.predictions.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import (
     class_weights,
     majority_baselines,
@@ -32,6 +32,7 @@ from bertviz_lab.training.finetuning.scoring import (
     task_logits,
     task_loss,
 )
+from bertviz_lab.training.finetuning.trials import is_better
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import (
     TASKS,

@@ -5,8 +5,8 @@ import torch
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.loop import compilation
-from bertviz_lab.training.loop.compilation import compile_layers
+from bertviz_lab.training.loop import hardware
+from bertviz_lab.training.loop.hardware import compile_layers
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.model.support import PRETRAINING, build, inputs, labels_for
 from tests.training.support import after, finish, identical, short_run, weights
@@ -27,7 +27,7 @@ def _forget_what_was_compiled():
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the compiler sees of forward and backward pass, without generating code for it."""
-    monkeypatch.setattr(compilation, "_BACKEND", "aot_eager")
+    monkeypatch.setattr(hardware, "_BACKEND", "aot_eager")
 
 
 def loss_and_gradients(model: torch.nn.Module) -> tuple[float, list[torch.Tensor]]:
@@ -86,7 +86,7 @@ def test_a_machine_that_cannot_compile_is_one_clear_line(monkeypatch):
     def broken(graph, example_inputs):
         raise RuntimeError("No C++ compiler.\nInstall one.")
 
-    monkeypatch.setattr(compilation, "_BACKEND", broken)
+    monkeypatch.setattr(hardware, "_BACKEND", broken)
     with pytest.raises(
         InputError, match=r"^torch\.compile does not work on this machine \(.*C\+\+ compiler.*\): leave"
     ):

@@ -11,7 +11,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.finetuning.setup import Setup, build_model
 from bertviz_lab.training.finetuning.task_data import load_task_splits
 from bertviz_lab.training.finetuning.trials import trials_of
-from bertviz_lab.training.loop.longer_positions import continued, extend_positions
+from bertviz_lab.training.loop.growth import continued, extend_positions
 from bertviz_lab.training.loop.optim import ablate_embeddings
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint

@@ -14,7 +14,7 @@ from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
-from bertviz_lab.training.loop.schedule import lr_schedule
+from bertviz_lab.training.loop.optim import lr_schedule
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, ProbesDone, RunFinished, SnapshotSaved, StepDone
 
 CPU = Hardware(torch.device("cpu"), "fp32", 1)

@@ -15,7 +15,7 @@ from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop import memory
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.memory import available_memory
-from bertviz_lab.training.pretraining.memory import estimate_memory, require_pretraining_memory
+from bertviz_lab.training.pretraining.setup import estimate_memory, require_pretraining_memory
 from tests.training.support import CPU
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,8 +8,15 @@ import torch
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
-from bertviz_lab.training.loop.optim import MUON_FACTOR, build_finetuning_optimizer, build_optimizers, parameter_groups
-from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
+from bertviz_lab.training.loop.optim import (
+    MUON_FACTOR,
+    build_finetuning_optimizer,
+    build_optimizers,
+    default_learning_rate,
+    lr_schedule,
+    parameter_groups,
+    set_learning_rate,
+)
 from tests.model.support import (
     KINDS,
     MODEL,

@@ -11,7 +11,7 @@ from torch import nn
 from bertviz_lab import load_checkpoint
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking, layers_at
+from bertviz_lab.training.loop.growth import ProgressiveStacking, layers_at
 from bertviz_lab.training.runs.console import format_event
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.family_checkpoints import family_checkpoint

@@ -9,7 +9,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.loop.wider_model import widened
+from bertviz_lab.training.loop.growth import widened
 from bertviz_lab.training.runs.events import EvalDone
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.little import little_checkpoint

@@ -15,8 +15,7 @@ from bertviz_lab.interpret import ablate_heads, fill_mask, trace_text
 from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_finetuning_optimizer
-from bertviz_lab.training.pretraining.memory import estimate_memory
-from bertviz_lab.training.pretraining.setup import build_data
+from bertviz_lab.training.pretraining.setup import build_data, estimate_memory
 from bertviz_lab.training.runs.events import EvalDone
 from tests.model.support import PRETRAINING, SEQUENCE, build
 from tests.training.support import after, checkpoint_of, finish, identical, short_run, weights

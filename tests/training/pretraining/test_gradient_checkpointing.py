@@ -5,7 +5,7 @@ import torch
 from bertviz_lab import BertForPreTraining
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.model.encoder import set_gradient_checkpointing
-from bertviz_lab.training.pretraining.memory import estimate_memory
+from bertviz_lab.training.pretraining.setup import estimate_memory
 from tests.model.support import small_config
 from tests.training.support import after, finish, identical, short_run, weights
 

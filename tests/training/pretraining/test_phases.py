@@ -3,7 +3,7 @@
 import pytest
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.training.pretraining.phases import phases, shallow_share, stacking_note, work_by_phase, work_done
+from bertviz_lab.training.pretraining.curriculum import phases, shallow_share, stacking_note, work_by_phase, work_done
 
 
 def settings(**changes) -> PretrainConfig:

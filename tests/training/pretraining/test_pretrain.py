@@ -29,7 +29,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
-from bertviz_lab.training.loop.schedule import lr_schedule
+from bertviz_lab.training.loop.optim import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, eval_batches, evaluate_text
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain

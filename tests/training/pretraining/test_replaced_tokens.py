@@ -11,7 +11,6 @@ from bertviz_lab import BertConfig, load_checkpoint
 from bertviz_lab.cli.main import main
 from bertviz_lab.config import IGNORE_INDEX, PretrainConfig
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count, save_checkpoint
-from bertviz_lab.training.pretraining.memory import estimate_memory
 from bertviz_lab.training.pretraining.replaced_tokens import (
     GENERATOR,
     RTD_WEIGHT,
@@ -21,6 +20,7 @@ from bertviz_lab.training.pretraining.replaced_tokens import (
     sample_tokens,
     with_tokens,
 )
+from bertviz_lab.training.pretraining.setup import estimate_memory
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, StepDone
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.training.runs.notes import RunNotes, read_notes, write_notes
+from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes
 
 
 def test_notes_are_read_as_they_were_written(tmp_path: Path) -> None:

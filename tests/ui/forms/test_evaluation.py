@@ -15,7 +15,7 @@ from bertviz_lab.data.probes import PROBES, read_minimal_pairs
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.jobs import Runs
-from bertviz_lab.training.runs.notes import RunNotes
+from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.uploads import UploadedFile

@@ -9,7 +9,7 @@ from bertviz_lab.config import RECIPES
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples import SAMPLES
-from bertviz_lab.training.loop import throughput
+from bertviz_lab.training.loop import clock
 from bertviz_lab.ui.forms import form, texts
 from bertviz_lab.ui.forms.texts import Text
 from bertviz_lab.ui.server.visitors import NOBODY
@@ -210,7 +210,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
         tried.append(model)
         return 1000.0
 
-    monkeypatch.setattr(throughput, "tokens_per_second", measure)
+    monkeypatch.setattr(clock, "tokens_per_second", measure)
     own = [UploadedFile(little.files[0], "little.txt", 1)]
     line = json.loads(forecast(session, texts.OWN, own, {"init_from": "little", "seq_len": 32}))
     assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
@@ -224,7 +224,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
 def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
     session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
+    monkeypatch.setattr(clock, "tokens_per_second", lambda model, config: 1000.0)
 
     def speed(**chosen: object) -> float:
         config = config_of(session, preset="tiny", **{"shallow_share": 0.0} | chosen)
@@ -247,7 +247,7 @@ def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
 def test_a_teacher_reads_along_and_a_generator_is_trained_beside_the_model(
     session: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
+    monkeypatch.setattr(clock, "tokens_per_second", lambda model, config: 1000.0)
     forecaster = Forecaster(session.settings.limits)
     student = BertConfig.preset("mini", vocab_size=8192, num_hidden_layers=2)
     teacher = BertConfig.preset("mini", vocab_size=8192)

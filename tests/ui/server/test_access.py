@@ -11,8 +11,8 @@ import pytest
 
 from bertviz_lab import PretrainConfig
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.training.runs.notes import RunNotes, write_notes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.training.runs.summary import RunNotes, write_notes
 from bertviz_lab.ui.server.visitors import COOKIE, owner_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS

@@ -9,7 +9,7 @@ import pytest
 
 from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.loop.progressive_stacking import ProgressiveStacking
+from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.attention.view import ATTENTION
 from tests.charts import shown

@@ -40,7 +40,7 @@ def attention(
     """
     from bertviz_lab.interpret import METRICS, attention_scores, head_metrics, trace_text
     from bertviz_lab.interpret.family_notes import positions_note, windows_note
-    from bertviz_lab.training.loop.progressive_stacking import joined_layers, joining_note
+    from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
     checkpoint = state.models.open(model)
     trace = trace_text(checkpoint, text_a, text_b or None)

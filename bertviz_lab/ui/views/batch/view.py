@@ -18,7 +18,7 @@ from bertviz_lab.ui.view import ModelName, Text, Upload, View, question
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.examples import Example, Task
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-    from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+    from bertviz_lab.training.finetuning.predictions import Prediction
 
 _QUESTIONS = 20  # that a file of texts may cost as much as
 _CHARACTERS_PER_TOKEN = 3

@@ -14,8 +14,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.forms import fields
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.scheduler import report_progress

@@ -19,7 +19,7 @@ from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results
-    from bertviz_lab.training.finetuning.predictions.prediction import Prediction
+    from bertviz_lab.training.finetuning.predictions import Prediction
 
 _MOST_LISTED = 200
 

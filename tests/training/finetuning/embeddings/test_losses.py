@@ -4,7 +4,7 @@ import pytest
 import torch
 from sentence_transformers.sentence_transformer import losses as theirs
 
-from bertviz_lab.training.finetuning.embeddings.vectors import cosine_loss, ranking_loss
+from bertviz_lab.training.finetuning.embeddings import cosine_loss, ranking_loss
 
 
 def vectors(count: int, seed: int = 0) -> list[torch.Tensor]:

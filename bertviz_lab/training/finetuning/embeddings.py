@@ -1,0 +1,211 @@
+"""Vectors of texts: pooling of the final hidden states, and the losses, equal to those of sentence-transformers."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from bertviz_lab.data.examples import RelatedTexts
+from bertviz_lab.data.tasks.batches import TaskBatch
+from bertviz_lab.errors import InputError
+from bertviz_lab.metrics import cosine_ranks, regression_report, retrieval_report
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.loop.hardware import choose_hardware
+
+#: Cosines are multiplied by it before the softmax: the inverse of a temperature of 0.05.
+SCALE = 20.0
+_AT_ONCE = 64
+
+
+def pool(hidden_BLD: Tensor, attention_mask_BL: Tensor, pooling: Pooling) -> Tensor:
+    """Return one vector for each text, (batch, hidden), over its attended tokens, as sentence-transformers does."""
+    if pooling == "cls":
+        return hidden_BLD[:, 0]
+    mask_BL1 = attention_mask_BL[..., None].bool()
+    if pooling == "max":
+        return hidden_BLD.masked_fill(~mask_BL1, -torch.inf).amax(1)
+    if pooling == "lasttoken":
+        last_B = mask_BL1.shape[1] - 1 - attention_mask_BL.long().flip(1).argmax(1)
+        return hidden_BLD[torch.arange(len(hidden_BLD), device=hidden_BLD.device), last_B]
+    weights_BL1 = mask_BL1.to(hidden_BLD.dtype)
+    if pooling == "weightedmean":  # later tokens count more (SGPT, Muennighoff 2022)
+        weights_BL1 = weights_BL1 * torch.arange(1, mask_BL1.shape[1] + 1, device=hidden_BLD.device)[None, :, None]
+    total_B1 = weights_BL1.sum(1)
+    return (hidden_BLD * weights_BL1).sum(1) / (total_B1.sqrt() if pooling == "mean_sqrt_len_tokens" else total_B1)
+
+
+@torch.inference_mode()
+def embed_rows(
+    model: nn.Module, rows: Sequence[NDArray[np.int32]], pad_id: int, device: torch.device, pooling: Pooling
+) -> NDArray[np.float32]:
+    """One vector for each row of token ids, (rows, hidden), in batches of rows of like length."""
+    order = np.argsort([-len(row) for row in rows], kind="stable")
+    vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(rows)
+    for start in range(0, len(order), _AT_ONCE):
+        chosen = order[start : start + _AT_ONCE]
+        padded = pad_sequence([torch.tensor(rows[n]).long() for n in chosen], batch_first=True, padding_value=pad_id)
+        lengths = torch.tensor([len(rows[n]) for n in chosen])
+        mask_BL = (torch.arange(padded.shape[1])[None] < lengths[:, None]).to(device)
+        hidden_BLD = model(padded.to(device), mask_BL).last_hidden_state
+        for row, vector in zip(chosen, pool(hidden_BLD.float(), mask_BL, pooling).cpu().numpy(), strict=True):
+            vectors[row] = vector
+    return np.stack(vectors)
+
+
+def related_vectors(model: nn.Module, batch: TaskBatch, pooling: Pooling = "mean") -> tuple[Tensor, ...]:
+    """The vectors of each text of the examples, (batch, hidden): anchors, positives, and negatives where there are any.
+
+    Each kind of text is one batch of the model, as wide as its longest.
+    """
+    masks = cast(Tensor, batch.attention_mask).unbind(1)
+    vectors = []
+    for ids_BL, mask_BL in zip(batch.input_ids.unbind(1), masks, strict=True):
+        width = int(mask_BL.sum(1).max()) if len(mask_BL) else 1
+        ids_BL, mask_BL = ids_BL[:, :width], mask_BL[:, :width]
+        hidden_BLD = model(ids_BL, mask_BL, torch.zeros_like(ids_BL)).last_hidden_state
+        vectors.append(pool(hidden_BLD.float(), mask_BL, pooling))
+    return tuple(vectors)
+
+
+def ranking_loss(vectors: Sequence[Tensor]) -> Tensor:
+    """Return the multiple-negatives ranking loss (Henderson et al. 2017, section 4).
+
+    `vectors` are those of anchors, positives and any negatives, (batch, hidden) each. Candidates of every anchor are
+    all positives and negatives of the batch; the loss is the mean cross-entropy in nats.
+    """
+    anchors_BD, candidates_CD = F.normalize(vectors[0], dim=-1), F.normalize(torch.cat(list(vectors[1:])), dim=-1)
+    scores_BC = SCALE * anchors_BD @ candidates_CD.T
+    return F.cross_entropy(scores_BC, torch.arange(len(scores_BC), device=scores_BC.device))
+
+
+def cosine_loss(vectors: Sequence[Tensor], scores_B: Tensor, count: int) -> Tensor:
+    """Return the squared difference of cosine and score (Reimers and Gurevych 2019), over `count` pairs."""
+    cosines_B = F.cosine_similarity(vectors[0], vectors[1], dim=-1)
+    return F.mse_loss(cosines_B, scores_B, reduction="sum") / max(1, count)
+
+
+def has_scores(examples: Sequence[RelatedTexts]) -> bool:
+    """Whether pairs have scores; otherwise they are ranked."""
+    return any(example.score is not None for example in examples)
+
+
+def related_predictions(examples: Sequence[RelatedTexts], vectors: Sequence[NDArray[np.float32]]) -> list[Prediction]:
+    """The cosine of each pair and, without scores, the rank of its positive among all texts that are no anchors.
+
+    `vectors` are those of each example's texts, (texts, hidden). Other positives of the same anchor do not count.
+    """
+    if not examples:
+        return []
+    anchors = np.stack([each[0] for each in vectors])
+    unit = [each / np.maximum(np.linalg.norm(each, axis=-1, keepdims=True), 1e-12) for each in vectors]
+    cosines = [float(each[0] @ each[1]) for each in unit]
+    if has_scores(examples):
+        return [Prediction(label=str(cosine)) for cosine in cosines]
+    candidates: dict[str, NDArray[np.float32]] = {}
+    positives: dict[str, dict[str, None]] = defaultdict(dict)
+    for example, each in zip(examples, vectors, strict=True):
+        positives[example.anchor][example.positive] = None
+        candidates |= dict(zip(example.texts[1:], each[1:], strict=True))
+    index = {text: number for number, text in enumerate(candidates)}
+    right = [[index[text] for text in positives[example.anchor]] for example in examples]
+    ranks = cosine_ranks(anchors, np.stack(list(candidates.values())), right)
+    predictions = []
+    for example, cosine, wanted, row_ranks in zip(examples, cosines, right, ranks, strict=True):
+        own = row_ranks[wanted.index(index[example.positive])]
+        predictions.append(Prediction(label=str(cosine), rank=own - sum(rank < own for rank in row_ranks)))
+    return predictions
+
+
+def related_scores(examples: Sequence[RelatedTexts], predictions: Sequence[Prediction]) -> dict[str, float]:
+    """With scores the correlation of cosines with them; without, how high the positives rank."""
+    if has_scores(examples):
+        truth = np.array([example.score for example in examples], dtype=np.float64)
+        report = regression_report(truth, np.array([float(p.label) for p in predictions]))
+        return {"spearman": report.spearman, "pearson": report.pearson}
+    return retrieval_scores([[prediction.rank] for prediction in predictions])
+
+
+def retrieval_scores(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
+    """MRR and recall, by their names, from the ranks of each query's right candidates."""
+    report = retrieval_report(ranks)
+    return {name: getattr(report, name) for name in ("mrr", "recall_at_1", "recall_at_5", "recall_at_10")}
+
+
+def random_baseline(examples: Sequence[RelatedTexts]) -> dict[str, float]:
+    """The expected scores of vectors that say nothing."""
+    if has_scores(examples):
+        return {"spearman": 0.0, "pearson": 0.0}
+    count = len({text for example in examples for text in example.texts[1:]})
+    recalls = {f"recall_at_{k}": min(1.0, k / count) for k in (1, 5, 10)}
+    return {"mrr": float((1 / np.arange(1, count + 1)).mean()), **recalls}
+
+
+_LARGEST = 500_000_000  # bytes
+
+
+@dataclass(frozen=True)
+class RetrievalSet:
+    """Questions, the candidates of all of them, and the indices of each one's right candidates."""
+
+    questions: tuple[str, ...]
+    candidates: tuple[str, ...]
+    right: tuple[tuple[int, ...], ...]
+
+
+def read_retrieval_set(paths: Sequence[str | Path]) -> RetrievalSet | None:
+    """`{"questions": [...], "candidates": [...], "ground_truths": [[index, ...], ...]}`; None for any other files.
+
+    Raises `InputError` where such a file does not fit together, or is not the only one.
+    """
+    searches = [search for path in map(Path, paths) if (search := _read(path)) is not None]
+    if searches and len(paths) > 1:
+        raise InputError("A file of questions with their candidates is scored by itself: give it alone.")
+    return searches[0] if searches else None
+
+
+def _read(path: Path) -> RetrievalSet | None:
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST:
+        return None
+    try:
+        body: Any = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    if not isinstance(body, dict) or not {"questions", "candidates", "ground_truths"} <= body.keys():
+        return None
+    questions, candidates, right = (body[name] for name in ("questions", "candidates", "ground_truths"))
+    texts = all(isinstance(part, list) and all(isinstance(t, str) and t.strip() for t in part) and part
+                for part in (questions, candidates))  # fmt: skip
+    if not texts or not isinstance(right, list) or len(right) != len(questions):
+        raise InputError(f"{path.name} needs questions, candidates, and for each question a list in ground_truths.")
+    for number, wanted in enumerate(right, 1):
+        known = isinstance(wanted, list) and all(type(i) is int and 0 <= i < len(candidates) for i in wanted)
+        if not known or not wanted:
+            raise InputError(
+                f"Question {number:,} of {path.name} has no right candidate among the {len(candidates):,}."
+            )
+    return RetrievalSet(tuple(questions), tuple(candidates), tuple(map(tuple, right)))
+
+
+def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: int, threads: int) -> dict[str, float]:
+    """How high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
+    texts = list(dict.fromkeys([*search.questions, *search.candidates]))
+    tokenizer = checkpoint.tokenizer
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    rows = [np.array([cls, *ids[: max_length - 2], sep], dtype=np.int32) for ids in tokenizer.ids(texts)]
+    hardware = choose_hardware("fp32", threads)
+    model, pooling = hardware.borrow(checkpoint.model), checkpoint.pooling or "mean"
+    vectors = embed_rows(model, rows, tokenizer.pad_id, hardware.device, pooling)
+    place = {text: number for number, text in enumerate(texts)}
+    questions, candidates = (vectors[[place[text] for text in part]] for part in (search.questions, search.candidates))
+    return retrieval_scores(cosine_ranks(questions, candidates, search.right))
