@@ -1,6 +1,6 @@
 """Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
-from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.finetuning.card import with_test_scores
 from bertviz_lab.training.finetuning.predict import predict_with
@@ -19,11 +18,10 @@ from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.finetuning.trials import is_better, progress_of, seed_statistics, shifted, trials_of
-from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
+from bertviz_lab.training.loop.hardware import broadcast_object
 from bertviz_lab.training.loop.optim import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
-from bertviz_lab.training.loop.trackers import track
-from bertviz_lab.training.loop.training_state import read_training_state
+from bertviz_lab.training.loop.training_run import TrainingRun
 from bertviz_lab.training.runs.events import (
     Event,
     FinalTestDone,
@@ -33,7 +31,6 @@ from bertviz_lab.training.runs.events import (
     TrialDone,
     TrialStarted,
 )
-from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 
 
 def finetune(
@@ -51,133 +48,144 @@ def finetune(
     files that do not belong to a run are not overwritten. With `require_sure` a reading of the examples that a person
     should confirm is such an error.
     """
-    yield from track(_events(config, Path(folder), resume, should_stop, require_sure), config, Path(folder))
+    yield from _Finetuning(config, folder, resume, should_stop, require_sure).tracked_events()
 
 
-def _events(
-    config: FinetuneConfig, folder: Path, resume: bool, should_stop: Callable[[], bool], require_sure: bool
-) -> Iterator[Event]:
-    accelerator = start_accelerator()
-    if is_sharded(accelerator):
-        raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
-    store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
-    saved: SavedCheckpoint | None = None
-    if accelerator.is_main_process:
-        kept = folder / "examples" / "about.json"
-        if not resume:
-            require_no_other_files(folder)
-            kept.unlink(missing_ok=True)  # or a later resume would find the examples of an earlier run
-        folder.mkdir(parents=True, exist_ok=True)
-        config = with_chosen_precision(config, folder) if resume else config
-        write_config(folder, config)
+class _Finetuning(TrainingRun[FinetuneConfig]):
+    """A run: read the examples, set up what all trials share, train one trial after another, score the test set."""
+
+    def __init__(
+        self,
+        config: FinetuneConfig,
+        folder: str | Path,
+        resume: bool,
+        should_stop: Callable[[], bool],
+        require_sure: bool,
+    ) -> None:
+        super().__init__(config, folder, resume, should_stop)
+        self.require_sure = require_sure
+        if is_sharded(self.accelerator):
+            raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
+
+    def events(self) -> Iterator[Event]:
+        """Run from the labeled files to the model."""
+        if self.accelerator.is_main_process:
+            yield from self._read_examples()
+        self.share()
+        yield Preparing("tokenize", 0, 0, "Tokenizing the examples")
+        self._set_up()
+        yield self._started()
+        for number in range(self.first, len(self.trials)):
+            yield from self._run_trial(number)
+            if self.ending.reason == "stopped":
+                break
+        else:
+            if self.setup.data.test:
+                scores = self._score_test_set() if self.hardware.is_main else {}
+                yield FinalTestDone(self.past.step, broadcast_object(self.accelerator, scores))
+        path = self.folder / "model"
+        yield replace(self.ending, path=str(path) if path.is_dir() else "")
+
+    def _read_examples(self) -> Iterator[Event]:
+        kept = self.folder / "examples" / "about.json"
+        self.open_folder(kept)
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
-            prepare_task_splits(config, folder, require_sure)
-        saved = store.newest() if resume else None
-    config, saved = broadcast_object(accelerator, (config, saved))
-    data = read_task_splits(folder)
-    yield Preparing("tokenize", 0, 0, "Tokenizing the examples")
-    start = start_of(config, data, folder, accelerator.is_main_process)
-    run = Setup.prepared(config, data, start, folder)
-    state = read_training_state(saved.path) if saved else {}
-    # A resumed run keeps its precision: in another it would not be the same run.
-    precision = state.get("precision", config.precision)
-    hardware = choose_hardware(precision, config.threads, accelerator)
-    config = replace(config, precision=hardware.precision)
-    if hardware.is_main:
-        write_config(folder, config)
-    run = replace(run, config=config)
-    trials = trials_of(config, default_learning_rate(run.model_config, finetuning=True))
-    run.require_memory(trials, hardware)
-    done: list[dict[str, Any]] = nan_for_null(state.get("done", []))
-    first, past = len(done), progress_of(done)
-    planned = [run.steps(trial) for trial in trials]
-    yield RunStarted(
-        run=run.folder.name,
-        step=past.step + state.get("progress", {}).get("step", 0),
-        total_steps=past.step + sum(planned[first:]),
-        time_budget=None,
-        parameters=parameter_count(build_model(run, trials[0])),
-        vocab_size=run.start.tokenizer.vocab_size,
-        objective=run.data.task,
-        precision=hardware.precision,
-        device=str(hardware.device),
-        threads=hardware.threads,
-        baselines=run.baselines,
-        notes=run.notes,
-    )
-    ending = RunFinished(past.step, past.seconds, "finished", "", "")
-    for number in range(first, len(trials)):
-        (stop,) = hardware.broadcast(number > first and should_stop())
+            prepare_task_splits(self.config, self.folder, self.require_sure)
+        self.saved = self.checkpoints.newest() if self.resume else None
+
+    def _set_up(self) -> None:
+        """Encode the examples, choose the hardware and plan the trials, of which some may be done."""
+        self.choose_hardware()
+        data = read_task_splits(self.folder)
+        start = start_of(self.config, data, self.folder, self.hardware.is_main)
+        self.setup = Setup.prepared(self.config, data, start, self.folder)
+        self.trials = trials_of(self.config, default_learning_rate(self.setup.model_config, finetuning=True))
+        self.setup.require_memory(self.trials, self.hardware)
+        self.planned = [self.setup.steps(trial) for trial in self.trials]
+        self.done: list[dict[str, Any]] = nan_for_null(self.state.get("done", []))
+        self.first, self.past = len(self.done), progress_of(self.done)
+        self.ending = RunFinished(self.past.step, self.past.seconds, "finished", "", "")
+
+    def _started(self) -> RunStarted:
+        setup = self.setup
+        return RunStarted(
+            run=self.folder.name,
+            step=self.past.step + self.state.get("progress", {}).get("step", 0),
+            total_steps=self.past.step + sum(self.planned[len(self.done) :]),
+            time_budget=None,
+            parameters=parameter_count(build_model(setup, self.trials[0])),
+            vocab_size=setup.start.tokenizer.vocab_size,
+            objective=setup.data.task,
+            precision=self.hardware.precision,
+            device=str(self.hardware.device),
+            threads=self.hardware.threads,
+            baselines=setup.baselines,
+            notes=setup.notes,
+        )
+
+    def _run_trial(self, number: int) -> Iterator[Event]:
+        """Train one trial, unless the run is to stop before it; its events count from the start of the run."""
+        trial, later_steps = self.trials[number], sum(self.planned[number + 1 :])
+        (stop,) = self.hardware.broadcast(number > self.first and self.should_stop())
         if stop:  # the run resumes from the checkpoint of the trial before
-            ending = replace(ending, reason="stopped")
-            break
-        state, saved = (state, saved) if number == first else ({}, None)
-        if not state.get("progress", {}).get("step"):
-            yield TrialStarted(number, len(trials), trials[number].name, past.step, planned[number])
-        trial_run = TrialRun(run, trials[number], hardware, store, past, done, saved, state)
-        for event in trial_run.events(should_stop):
-            event = shifted(event, past, later_steps=sum(planned[number + 1 :]))
+            self.ending = replace(self.ending, reason="stopped")
+            return
+        if not self.state.get("progress", {}).get("step"):
+            yield TrialStarted(number, len(self.trials), trial.name, self.past.step, self.planned[number])
+        run = TrialRun(self.setup, trial, self.hardware, self.checkpoints, self.past, self.done, self.saved, self.state)
+        self.saved, self.state = None, {}  # those of the first trial
+        for event in run.events(self.should_stop):
+            event = shifted(event, self.past, later_steps)
             if isinstance(event, RunFinished):
-                ending = event
+                self.ending = event
             else:
                 yield event
-        if ending.reason == "stopped":
-            break
-        row = trial_run.result()
-        done, past = [*done, row], progress_of([row])
-        if hardware.is_main:
-            if _best_of(done, run.metric) is row:
-                trial_run.keep()
-            _write_report(run, len(trials), done)
-        yield TrialDone(number, trials[number].name, row["step"], row["best_step"], row["scores"])
-    if run.data.test and ending.reason == "finished":
-        scores = broadcast_object(
-            hardware.accelerator, _score_test_set(run, len(trials), done) if hardware.is_main else {}
-        )
-        yield FinalTestDone(past.step, scores)
-    path = run.folder / "model"
-    yield replace(ending, path=str(path) if path.is_dir() else "")
+        if self.ending.reason == "stopped":
+            return
+        row = run.result()
+        self.done, self.past = [*self.done, row], progress_of([row])
+        if self.hardware.is_main:
+            if self._best() is row:
+                run.keep()
+            self._write_report()
+        yield TrialDone(number, trial.name, row["step"], row["best_step"], row["scores"])
 
+    def _best(self) -> Mapping[str, Any]:
+        """Return the first trial with the best score; one from random weights only where there are no others."""
+        metric, rows = self.setup.metric, [row for row in self.done if not row["random"]] or self.done
+        best = rows[0]
+        for row in rows[1:]:
+            if is_better(row["scores"][metric], best["scores"][metric], metric):
+                best = row
+        return best
 
-def _best_of(done: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any]:
-    """The first of the trials with the best score; one from random weights only where there are no others."""
-    rows = [row for row in done if not row["random"]] or done
-    best = rows[0]
-    for row in rows[1:]:
-        if is_better(row["scores"][metric], best["scores"][metric], metric):
-            best = row
-    return best
+    def _score_test_set(self) -> dict[str, float]:
+        """Score the run's model on the test set, for its report and card: after every choice is made."""
+        data, checkpoint = self.setup.data, load_checkpoint(self.folder / "model")
+        predictions, loss = predict_with(checkpoint, data.test, threads=self.config.threads)
+        scores = {"loss": loss, **score(data.test, predictions, data.task, data.labels)}
+        self._write_report(scores)
+        card = with_test_scores(checkpoint.card, self.config.test, scores)
+        with atomic_file(self.folder / "model" / "README.md") as fresh:
+            fresh.write_text(card, encoding="utf-8")
+        return scores
 
-
-def _score_test_set(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The scores of the run's model on the test set, written into its report and card: after every choice is made."""
-    checkpoint = load_checkpoint(run.folder / "model")
-    predictions, loss = predict_with(checkpoint, run.data.test, threads=run.config.threads)
-    scores = {"loss": loss, **score(run.data.test, predictions, run.data.task, run.data.labels)}
-    _write_report(run, planned, done, scores)
-    card = with_test_scores(checkpoint.card, run.config.test, scores)
-    with atomic_file(run.folder / "model" / "README.md") as fresh:
-        fresh.write_text(card, encoding="utf-8")
-    return scores
-
-
-def _write_report(
-    run: Setup, planned: int, done: Sequence[Mapping[str, Any]], test: Mapping[str, float] | None = None
-) -> None:
-    """`scores`, those of the trials and the baselines are of the validation set, by which all choices are made."""
-    body = {
-        "task": run.data.task,
-        "labels": run.data.labels,
-        "metric": run.metric,
-        "model": source_name(run.config.model),
-        "split": "validation",
-        "scores": _best_of(done, run.metric)["scores"],
-        "test": None if test is None else {"split": "test", "scores": test},
-        "trials": done,
-        "families": seed_statistics(done),
-        "planned": planned,
-        "guess": run.baselines,
-        "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out), "test": len(run.data.test)},
-    }
-    write_json(run.folder / "report.json", body)
+    def _write_report(self, test: Mapping[str, float] | None = None) -> None:
+        """Write the scores; but for `test`, they are of the validation set, by which all choices are made."""
+        data = self.setup.data
+        body = {
+            "task": data.task,
+            "labels": data.labels,
+            "metric": self.setup.metric,
+            "model": source_name(self.config.model),
+            "split": "validation",
+            "scores": self._best()["scores"],
+            "test": None if test is None else {"split": "test", "scores": test},
+            "trials": self.done,
+            "families": seed_statistics(self.done),
+            "planned": len(self.trials),
+            "guess": self.setup.baselines,
+            "examples": {"train": len(data.train), "held_out": len(data.held_out), "test": len(data.test)},
+        }
+        write_json(self.folder / "report.json", body)

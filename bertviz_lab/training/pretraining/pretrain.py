@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -19,15 +18,15 @@ from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
-from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, compile_layers, start_accelerator
+from bertviz_lab.training.loop.hardware import broadcast_object, compile_layers
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.optim import build_optimizers, default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
-from bertviz_lab.training.loop.trackers import track
-from bertviz_lab.training.loop.training_state import load_training_state, read_training_state
+from bertviz_lab.training.loop.training_run import TrainingRun
+from bertviz_lab.training.loop.training_state import load_training_state
 from bertviz_lab.training.pretraining.card import pretraining_card
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, shallow_share, stages, work_done
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
@@ -38,7 +37,6 @@ from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data, require_pretraining_memory
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
-from bertviz_lab.training.runs.run_folder import require_no_other_files, with_chosen_precision, write_config
 
 #: Peak learning rate multiplier when continuing from a pretrained model.
 CONTINUED = 0.4
@@ -53,22 +51,20 @@ def pretrain(
     Raises `InputError` when the text, the settings or the folder cannot be used, before anything is trained: files
     that do not belong to a run are not overwritten.
     """
-    run = _Pretraining(config, Path(folder), resume, should_stop)
-    yield from track(run.events(), config, run.folder)
+    yield from _Pretraining(config, folder, resume, should_stop).tracked_events()
 
 
-class _Pretraining:
+class _Pretraining(TrainingRun[PretrainConfig]):
     """A run: prepare the text, set up model and data, resume, train, finish."""
 
-    def __init__(self, config: PretrainConfig, folder: Path, resume: bool, should_stop: Callable[[], bool]):
+    def __init__(
+        self, config: PretrainConfig, folder: str | Path, resume: bool, should_stop: Callable[[], bool]
+    ) -> None:
+        super().__init__(config, folder, resume, should_stop)
         if config.recipe == "distil" and not config.teacher:
             raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
-        self.config, self.folder, self.resume, self.should_stop = config, folder, resume, should_stop
-        self.accelerator = start_accelerator()
         if config.replaces_tokens and is_sharded(self.accelerator):
             raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
-        self.checkpoints = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
-        self.saved: SavedCheckpoint | None = None  # that the run resumes from
 
     def events(self) -> Iterator[Event]:
         """Run from the text to the model."""
@@ -78,11 +74,10 @@ class _Pretraining:
                 yield from self._prepare_text()
             except PreparationStoppedError:
                 stopped = True
-        shared = broadcast_object(self.accelerator, (self.config, self.saved, stopped))
-        self.config, self.saved, stopped = shared
-        if stopped:
+        if broadcast_object(self.accelerator, stopped):
             yield RunFinished(0, 0.0, "stopped", "", "")
             return
+        self.share()
         self._open_data()
         self._choose_model()
         self._build_model()
@@ -95,15 +90,9 @@ class _Pretraining:
     def _prepare_text(self) -> Iterator[Event]:
         """Tokenize the text, or find the checkpoint to resume from; the main process does this."""
         marker = self.folder / "corpus" / "corpus.json"
-        if not self.resume:
-            require_no_other_files(self.folder)
-            marker.unlink(missing_ok=True)  # or a later resume would find the corpus of an earlier run
-        elif not marker.is_file():
+        if self.resume and not marker.is_file():
             _require_no_checkpoint(self.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.resume:
-            self.config = with_chosen_precision(self.config, self.folder)
-        write_config(self.folder, self.config)
+        self.open_folder(marker)
         if not marker.is_file():
             yield from prepare(self.config, self.folder, self.should_stop)
             return
@@ -120,7 +109,6 @@ class _Pretraining:
         self.counts = self.corpus.counts(self.tokenizer.vocab_size)
         self.data = build_data(self.config, self.tokenizer, self.corpus)
         self.objective = self.data.objective
-        self.state: Mapping[str, Any] = read_training_state(self.saved.path) if self.saved else {}
         self.progress = Progress(**self.state.get("progress", {}))
 
     def _choose_model(self) -> None:
@@ -134,12 +122,7 @@ class _Pretraining:
         if self.teacher:
             require_teacher(self.teacher, self.tokenizer, config.seq_len)
             self.shape = self.shape.replace(vocab_size=self.teacher.config.vocab_size)
-        # A resumed run keeps its precision: in another it would not be the same run.
-        precision = self.state.get("precision", config.precision)
-        self.hardware = choose_hardware(precision, config.threads, self.accelerator)
-        self.config = replace(config, precision=self.hardware.precision)
-        if self.hardware.is_main:
-            write_config(self.folder, self.config)
+        self.choose_hardware()
         teacher = self.teacher.config if self.teacher else None
         require_pretraining_memory(self.shape, config, self.hardware, teacher)
 
