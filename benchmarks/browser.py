@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Browser, sync_playwright
 
-from bertviz_lab.ui.app import build, launch_options, wait_for_answers
+from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import FLAGS
 from tests.get_browser import find
@@ -24,7 +24,7 @@ def served(session: AppState) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/"
     finally:
         page.close()
-        wait_for_answers()
+        session.scheduler.wait()
 
 
 @contextlib.contextmanager

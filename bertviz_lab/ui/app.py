@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import sys
 import tempfile
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 import gradio as gr
 import httpx
-from gradio.data_classes import BlocksConfigDict
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
@@ -22,7 +19,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui import theme
 from bertviz_lab.ui.components.parts import part
-from bertviz_lab.ui.guard.event_queue import FairQueue
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.header import create_header
@@ -30,9 +26,8 @@ from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_fol
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.page_events import QUIET, SPACES, PageEvents
 from bertviz_lab.ui.server import assets
-from bertviz_lab.ui.server.api import add_endpoints
+from bertviz_lab.ui.server.api import EndpointQueue, Page, add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
-from bertviz_lab.ui.server.error_handling import Page
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.server.uploads import upload_route
 from bertviz_lab.ui.server.visitors import VisitorCookie
@@ -41,35 +36,16 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.workshop.routes import workshop_routes
 
-_CLEAN_EVERY = 600  # seconds
 #: Gradio may select the first tab before the page's modules are there: the module is waited for.
 _SET_SPACE = "() => import('lab/client/page.js').then(({ page }) => { page.setSpace('%s'); })"
-_SCHEMAS = ("api_info", "api_info_as_input", "api_info_as_output", "example_inputs")
-_WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
+_CALLS = 500  # of endpoints at a time
 
 
-class LightPage(Page):
-    """A page whose configuration, which every visitor loads, has schemas of values for its endpoints only.
-
-    Gradio writes them three times for each component (20 KB for the file fields alone) for programs that call it.
-    """
-
-    def get_config_file(self) -> BlocksConfigDict:
-        config = super().get_config_file()
-        endpoints = [event for event in config["dependencies"] if event["api_visibility"] != "private"]
-        called = {number for event in endpoints for number in (*event["inputs"], *event["outputs"])}
-        for shown in config["components"]:
-            for name in _SCHEMAS if shown["id"] not in called else ():
-                shown.pop(name, None)
-        return config
-
-
-def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
+def build(settings: Settings, session: AppState | None = None) -> Page:
     """Return the whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     _make_folder(settings.runs_dir)
-    cleaned = (_CLEAN_EVERY, int(settings.limits.upload_seconds) + 1)
-    with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=cleaned) as page:
+    with Page(title="BertViz Lab", analytics_enabled=False) as page:
         wire = part("wire", value=_start(session), label="Status", events=("go",), elem_id="wire")
         strip = create_header(session)
         part("lesson-bar", value=_start(session), label="Lesson", elem_id="lesson-bar")
@@ -93,7 +69,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             tab.select(None, None, None, js=_SET_SPACE % space, **QUIET)
         PageEvents(session, wire, strip, tabs, forms).join(page)
         add_endpoints(session)
-    page._queue = FairQueue(page, settings.limits)
+    page._queue = EndpointQueue(page)  # Gradio has no public way to choose its class
     return page
 
 
@@ -132,7 +108,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "pwa": False,
         "share": False,
         "quiet": True,
-        "max_file_size": state.settings.limits.upload_bytes,
+        "max_threads": _CALLS,  # at a time: all wait in the scheduler, not in Gradio's queue
         "state_session_capacity": state.settings.limits.visitors,
     }
 
@@ -142,7 +118,7 @@ def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette],
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        install_guard(app, state.settings, state.monitor, routes, state.uploads)
+        install_guard(app, state.settings, state.monitor, routes)
         sweeping = asyncio.create_task(sweep_regularly(state))
         yield
         sweeping.cancel()
@@ -152,19 +128,12 @@ def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette],
     return lifespan
 
 
-def serve(
-    settings: Settings,
-    host: str,
-    port: int | None = None,
-    *,
-    open_browser: bool = False,
-) -> tuple[gr.Blocks, str]:
+def serve(session: AppState, host: str, port: int | None = None, *, open_browser: bool = False) -> tuple[Page, str]:
     """Build and launch the page without waiting for its end; returns it with its address.
 
     Raises `InputError` when the port is taken or the folder for runs cannot be written.
     """
-    session = AppState(settings)
-    page = build(settings, session)
+    page = build(session.settings, session)
     try:
         _, address, _ = page.launch(
             server_name=host,
@@ -179,7 +148,7 @@ def serve(
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
     except httpx.HTTPError as error:  # Gradio asks its own page once, by the name localhost
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
-    threading.Thread(target=session.warm_up, name=_WARMING, daemon=True).start()
+    threading.Thread(target=session.scheduler.run, args=(session.warm_up,), daemon=True).start()
     return page, address
 
 
@@ -190,30 +159,14 @@ def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open
     """
     uploads = own_upload_folder()
     try:
-        page, address = serve(settings, host, port, open_browser=open_browser)
+        session = AppState(settings)
+        page, address = serve(session, host, port, open_browser=open_browser)
         yield address
         page.block_thread()
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
-            wait_for_answers()
+            session.scheduler.wait()
     finally:
         remove_folder(uploads)
-
-
-def wait_for_answers() -> None:
-    """After a page was closed: let its threads finish what they compute, for ten seconds at most.
-
-    A thread that PyTorch computes in while Python ends takes the whole process down ("terminate called ...").
-    """
-    end = time.monotonic() + 10
-    while time.monotonic() < end and any(_computes(thread) for thread in threading.enumerate()):
-        time.sleep(0.02)
-
-
-def _computes(thread: threading.Thread) -> bool:
-    """Return whether one of the page's threads is at work, and not waiting for some."""
-    frame = sys._current_frames().get(thread.ident or 0)
-    idle = frame is None or frame.f_code.co_filename == threading.__file__
-    return not idle and thread.name in (_WORKER, _WARMING)
 
 
 def _make_folder(folder: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_page_of_another_site_reads_nothing_and_changes_nothing(page: Page, pa
                 ['config', { credentials: 'include' }],
                 ['gradio_api/queue/join', { method: 'POST', body: '{"data":[]}' }],
                 ['lab/ask', { method: 'POST', body: '[]', headers: { 'Content-Type': 'application/json' } }],
-                ['gradio_api/upload', { method: 'POST', body: new FormData() }],
+                ['lab/upload', { method: 'POST', body: new FormData() }],
               ];
               return Promise.all(tries.map(([path, options]) =>
                 fetch(address + path, options).then((answer) => answer.text(), () => 'blocked')));

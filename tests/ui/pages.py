@@ -18,7 +18,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.app import build, launch_options, wait_for_answers
+from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -61,7 +61,7 @@ def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
         yield f"http://127.0.0.1:{port}/", session
     finally:
         page.close()
-        wait_for_answers()
+        session.scheduler.wait()
         end_runs(session.runs)
 
 

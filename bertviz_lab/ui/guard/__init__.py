@@ -1,6 +1,5 @@
 """Middleware around the server: what every request passes before Gradio sees it, and every response before it leaves.
 
 In reading order: `middleware` (the steps in order), `routes` (the addresses that are answered), `addresses` (hosts,
-origins and proxies), `bodies` (sizes, types and times of bodies), `file_values` (files in events), `headers` (of every
-response), `event_queue` (turns in Gradio's queue), `unread_answers` (responses that wait there), `passwords`, `logins`.
+origins and proxies), `bodies` (sizes, types and times of bodies), `headers` (of every response), `passwords`, `logins`.
 """

@@ -35,7 +35,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 def is_upload(path: str) -> bool:
     """Return whether files are posted to this path."""
-    return path.rstrip("/") in ("/gradio_api/upload", "/lab/upload")
+    return path.rstrip("/") == "/lab/upload"
 
 
 def check_type(path: str, headers: Headers) -> None:
@@ -101,7 +101,7 @@ class CountedBody:
     """Forwards the body of an upload of a file with `most` bytes; `take` raises `InputError` where there is no space.
 
     What is wrong with it is left in `refused`. Who reads it gets the exception for a broken form: the only one after
-    which Starlette and Gradio remove what they have written so far.
+    which Starlette removes what it has written so far.
     """
 
     def __init__(self, body: Receive, most: int, take: Callable[[int], None]) -> None:

@@ -1,36 +1,23 @@
 """The middleware around the whole application: checks of every request, and headers of every response."""
 
-import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
-from bertviz_lab.ui.guard.bodies import (
-    CountedBody,
-    Refused,
-    RequestBody,
-    announced_length,
-    check_type,
-    is_upload,
-    read_body,
-)
-from bertviz_lab.ui.guard.file_values import check_file_values, parse
+from bertviz_lab.ui.guard.bodies import Refused, RequestBody, check_type, is_upload, read_body
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.guard.routes import SAFE, Routes
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
-from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.state.uploads import UploadStore
 
 _log = logging.getLogger(__name__)
 
@@ -38,11 +25,8 @@ _log = logging.getLogger(__name__)
 class Guard:
     """Wraps the whole application, including Gradio's own middleware."""
 
-    def __init__(
-        self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes, uploads: UploadStore
-    ) -> None:
-        self._app, self._settings, self._monitor = app, settings, monitor
-        self._routes, self._uploads = routes, uploads
+    def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes) -> None:
+        self._app, self._settings, self._monitor, self._routes = app, settings, monitor, routes
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
         self._headers = SecurityHeaders(space=settings.space)
         proxies = "*" if "*" in settings.trusted_proxies else list(settings.trusted_proxies)
@@ -96,31 +80,14 @@ class Guard:
         safe = method in SAFE and path != "/logout"
         if not safe and not is_same_origin(headers):
             raise Refused(403, "This request came from another site.")
-        if method in SAFE:
-            await self._app(scope, body, answer)
-            return
-        check_type(path, headers)
-        if path == "/lab/upload":
-            await self._app(scope, body, answer)
-        elif is_upload(path):
-            await self._upload(scope, body, answer)
-        else:
-            content, replay = await read_body(body, headers, self._settings.limits.request_bytes)
-            if path.startswith("/gradio_api/"):
-                sent = parse(content)
-                self._routes.check_event(path, sent)
-                check_file_values(sent, visitor_of(HTTPConnection(scope)), self._uploads)
-            await self._app(scope, replay, answer)
-
-    async def _upload(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
-        visitor = visitor_of(HTTPConnection(scope))
-        with self._uploads.space(visitor) as take:
-            counted = CountedBody(body, self._settings.limits.upload_bytes, take)
-            counted.check_size(announced_length(Headers(scope=scope)))
-            answer.refused, answer.kept = (lambda: counted.refused), bytearray()
-            await self._app(scope, counted, answer)
-            for path in json.loads(answer.kept) if answer.status == 200 else ():
-                self._uploads.add_path(visitor, path)
+        receive: Receive = body
+        if method not in SAFE:
+            check_type(path, headers)
+            if not is_upload(path):
+                content, receive = await read_body(body, headers, self._settings.limits.request_bytes)
+                if path.startswith("/gradio_api/"):
+                    self._routes.check_event(path, content)
+        await self._app(scope, receive, answer)
 
 
 class _Answer:
@@ -129,26 +96,17 @@ class _Answer:
     def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
         self._send, self._headers, self._body = send, headers, body
         self._started = self._dropped = self._finished = self._has_events = False
-        self.status = 0
-        self.kept: bytearray | None = None  # the body of the response, if it is needed
-        self.refused: Callable[[], Refused | None] = lambda: None  # why the body was refused while it was read
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            refused = self.refused()
             # A failure is answered by the guard when its exception arrives here; Gradio's direct calls have none.
             self._dropped = message["status"] == 500 and not _has_type(message, "application/json")
             if self._dropped:
                 return
             if message["status"] == 500:
                 message["status"] = 400
-            if refused is not None:
-                message["status"] = refused.status
-            self.status = message["status"]
             self._started, self._has_events = True, _has_type(message, "text/event-stream")
             self._headers.write(MutableHeaders(scope=message))
-        if self.kept is not None:
-            self.kept += message.get("body", b"")
         if not self._dropped:
             self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             if self._finished and not self._body.complete:
@@ -183,9 +141,7 @@ def _has_type(message: Message, kind: str) -> bool:
     return Headers(raw=message.get("headers", [])).get("content-type", "").startswith(kind)
 
 
-def install_guard(
-    app: Starlette, settings: Settings, monitor: Monitor, own: Sequence[Route], uploads: UploadStore
-) -> None:
+def install_guard(app: Starlette, settings: Settings, monitor: Monitor, own: Sequence[Route]) -> None:
     """Put the guard around Gradio's application as it starts, and the sessions of logins into it.
 
     Middleware that is passed to Gradio runs inside of Gradio's, which answers some requests itself and adds headers to
@@ -193,5 +149,5 @@ def install_guard(
     """
     assert app.middleware_stack is not None
     routes = Routes(own, app.get_blocks())  # type: ignore[attr-defined] # of Gradio's application
-    app.middleware_stack = Guard(app.middleware_stack, settings, monitor, routes, uploads)
+    app.middleware_stack = Guard(app.middleware_stack, settings, monitor, routes)
     app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application

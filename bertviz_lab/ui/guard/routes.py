@@ -1,8 +1,10 @@
 """The addresses that are answered, by path and method: ours, and those of Gradio that its page and clients need.
 
-Everything else is 404 before Gradio sees it.
+Everything else is 404 before Gradio sees it: its routes for files, uploads, proxies and components among them. Files
+are uploaded to `lab/upload` only, so a file value in anything that is sent to Gradio is refused, too.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,13 +17,12 @@ from bertviz_lab.ui.guard.bodies import Refused
 
 SAFE = ("GET", "HEAD")
 
-#: Paths of Gradio that are read, and those to which something is sent. Those of files go when no component of Gradio
-#: takes or offers a file.
+#: Paths of Gradio that are read, and those to which something is sent.
 _READ = re.compile(
     r"/|/config|/theme\.css|/favicon\.ico|/robots\.txt|/manifest\.json|/(assets|static|svelte)/.+|/gradio_api/"
-    r"(info|startup-events|app_id|heartbeat/[^/]+|queue/data|call/(v2/)?[^/]+/[^/]+|upload_progress|file=.+|theme\.css)"
+    r"(info|startup-events|app_id|heartbeat/[^/]+|queue/data|call/(v2/)?[^/]+/[^/]+|theme\.css)"
 )
-_SENT = re.compile(r"/login|/gradio_api/(queue/join|call/(v2/)?(?P<name>[^/]+)|cancel|reset|upload)")
+_SENT = re.compile(r"/login|/gradio_api/(queue/join|call/(v2/)?(?P<name>[^/]+)|cancel|reset)")
 
 
 class Routes:
@@ -44,13 +45,37 @@ class Routes:
         if not ((read and method in SAFE) or (sent and method == "POST")):
             raise Refused(405, "This address does not take this method.")
 
-    def check_event(self, path: str, sent: Any) -> None:
-        """Raise `Refused` where what joins Gradio's queue is not an event of the page."""
-        number = sent.get("fn_index") if path.rstrip("/").endswith("/queue/join") and isinstance(sent, dict) else None
-        event = self._page.fns.get(number) if type(number) is int else None
-        if path.rstrip("/").endswith("/queue/join") and (event is None or event.fn is None):
-            raise Refused(404, "There is no such event.")
+    def check_event(self, path: str, body: bytes) -> None:
+        """Raise `Refused` for a body that is not JSON, holds a file, or joins Gradio's queue with an unknown event."""
+        try:
+            sent = json.loads(body) if body else None
+        except (ValueError, RecursionError):
+            raise Refused(400, "The body of this request is not JSON.") from None
+        if _holds_file(sent):
+            raise Refused(403, "This address takes no files; upload them on the page.")
+        if path.rstrip("/").endswith("/queue/join"):
+            number = sent.get("fn_index") if isinstance(sent, dict) else None
+            event = self._page.fns.get(number) if type(number) is int else None
+            if event is None or event.fn is None:
+                raise Refused(404, "There is no such event.")
 
     def _names(self) -> set[Any]:
         """Return the names of the endpoints."""
         return {event.api_name for event in self._page.fns.values() if event.api_visibility == "public"}
+
+
+def _holds_file(sent: Any) -> bool:
+    """Return whether a value holds, however deep, a dictionary that Gradio could take for a file.
+
+    Gradio downloads a file whose path is an address, and reads one whose path it finds, before any handler is called.
+    """
+    waiting = [sent]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if not value.keys().isdisjoint(("path", "url", "meta")):
+                return True
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return False

@@ -1,21 +1,27 @@
-"""The endpoints that programs call: the same answers as the page's, as JSON."""
+"""The endpoints that programs call, as Gradio serves them: the page's answers as JSON."""
 
-import functools
 import inspect
+import logging
+import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio import queueing
+from gradio.server_messages import EventMessage, ProcessCompletedMessage
+from gradio.state_holder import SessionState
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of
+from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+_log = logging.getLogger(__name__)
 
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
 MOST_WEIGHTS = 2_000_000
@@ -26,7 +32,9 @@ MOST_TEXTS = 256
 #: The predictions for one [MASK].
 MOST_PREDICTIONS = 1_000
 
-_MOST_HANDED_OVER = 16
+_MOST_WAITING = 500  # calls of all visitors that Gradio holds; the scheduler holds fewer
+_MOST_UNREAD = 4 * MOST_WEIGHTS  # numbers in answers that nobody has fetched, some 40 bytes each
+_WITHDRAWN = "This answer was not fetched, and newer ones have taken its place; ask again and fetch the answer at once."
 
 NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed")
 
@@ -117,47 +125,91 @@ def add_endpoints(session: AppState) -> None:
         return {"vectors": vectors.tolist(), "pooling": checkpoint.pooling or "mean"}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify, embed):
-        # Gradio's queue is first come, first served: it hands over more than are computed at a time, and the line lets
-        # those who call take turns.
-        answer = _in_line(_plainly(endpoint, session), session)
-        gr.api(answer, api_name=endpoint.__name__, concurrency_limit=_MOST_HANDED_OVER, concurrency_id="endpoints")
+        # All calls go to the scheduler at once, where visitors take turns; Gradio's queue is first come, first served.
+        gr.api(_scheduled(endpoint, session), api_name=endpoint.__name__, concurrency_limit=None)
 
 
-def _in_line(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """The endpoint in the line in which the page's questions wait, too."""
+def _scheduled(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """Return the endpoint as a job of the scheduler whose errors reach the caller as sentences."""
+    name = endpoint.__name__
 
     async def answer(*arguments: Any) -> dict[str, Any]:
         *given, request = arguments
-        try:
-            return await session.scheduler.answer(
-                functools.partial(endpoint, *given), place_of(request), f"api.{endpoint.__name__}"
-            )
-        except InputError as error:  # it had to give way
-            raise gr.Error(str(error), print_exception=False) from None
 
-    # Gradio reads names and types of arguments, and hands the request to one that has its type.
+        def compute() -> dict[str, Any]:
+            with panics_as_errors():
+                return endpoint(*given)
+
+        try:
+            with session.monitor.question(f"/{name}"):
+                return await session.scheduler.answer(compute, place_of(request), f"api.{name}")
+        except Exception as error:
+            raise gr.Error(sentence_of(error, shared=session.settings.shared), print_exception=False) from None
+
+    # Gradio reads names and types of arguments, and passes the request to the argument of its type.
     signature = inspect.signature(endpoint)
     request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=gr.Request)
-    functools.update_wrapper(answer, endpoint)
-    del answer.__wrapped__  # type: ignore[attr-defined]
+    answer.__name__, answer.__doc__ = name, endpoint.__doc__
     answer.__signature__ = signature.replace(parameters=[*signature.parameters.values(), request])  # type: ignore[attr-defined]
     answer.__annotations__ = endpoint.__annotations__ | {"request": gr.Request}
     return answer
 
 
-def _plainly(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., dict[str, Any]]:
-    """The endpoint with its errors as sentences that reach the caller, and no traceback on the server's screen."""
+class EndpointQueue(queueing.Queue):
+    """Gradio's queue with a limit of what answers hold that nobody has fetched: Gradio keeps any number of them."""
 
-    @functools.wraps(endpoint)
-    def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
+    def __init__(self, page: gr.Blocks) -> None:
+        super().__init__(
+            live_updates=True,
+            concurrency_count=page.max_threads,
+            update_intervals=1,
+            max_size=_MOST_WAITING,
+            blocks=page,
+        )
+        self._unread: list[tuple[weakref.ref[ProcessCompletedMessage], int]] = []  # with their sizes, the oldest first
+
+    def send_message(self, event: queueing.Event, event_message: EventMessage) -> None:
+        """Keep a message until it is fetched; the oldest answers are withdrawn where all are too large."""
+        super().send_message(event, event_message)
+        if isinstance(event_message, ProcessCompletedMessage):
+            self._unread = [(message, size) for message, size in self._unread if message() is not None]
+            self._unread.append((weakref.ref(event_message), _size_of(event_message.output)))
+            while sum(size for _, size in self._unread) > _MOST_UNREAD:
+                oldest = self._unread.pop(0)[0]()
+                if oldest is not None:
+                    oldest.success, oldest.output = False, {"error": _WITHDRAWN}
+
+
+def _size_of(value: Any) -> int:
+    """Return how many numbers and characters an answer has."""
+    if isinstance(value, dict):
+        return sum(map(_size_of, value.values()))
+    if isinstance(value, list) and value and not isinstance(value[0], float):
+        return sum(map(_size_of, value))
+    return len(value) if isinstance(value, (str, list)) else 1
+
+
+class Page(gr.Blocks):
+    """Blocks of Gradio whose failures are one sentence for the visitor and one line in the log, never a traceback.
+
+    Nor does it keep what was answered, as Gradio does for deep links, which are closed here: an answer of `/attention`
+    takes 76 MB, and each call that names no session is a session of its own.
+    """
+
+    async def process_api(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        """Call an endpoint. Raises `gr.Error` only."""
+        state: SessionState | None = named.get("state")
         try:
-            with session.monitor.question(f"/{endpoint.__name__}"), panics_as_errors():
-                return endpoint(*arguments, **named)
+            return await super().process_api(*arguments, **named)
+        except gr.Error as error:
+            error.print_exception = False
+            raise
         except Exception as error:
-            sentence = sentence_of(error, shared=session.settings.shared)
-            raise gr.Error(sentence, print_exception=False) from error
-
-    return answer
+            _log.error("a call failed: %s", where(error))
+            raise gr.Error("This server could not read the arguments of the call.", print_exception=False) from None
+        finally:
+            if state is not None:
+                state.config_values.clear()
 
 
 def _count(number: Any) -> int:

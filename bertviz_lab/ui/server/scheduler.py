@@ -12,6 +12,7 @@ A computation calls `report_progress(share)`. What needs a confined process ente
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -48,6 +49,7 @@ class VisitorScheduler(Scheduler):
         self._tickets: dict[str, Job] = {}
         # Threads of its own: computing takes none from Gradio.
         self._threads = CapacityLimiter(_PLACES["quick"] + _PLACES["slow"])
+        self._computing, self._idle = 0, threading.Condition()
 
     async def answer(
         self,
@@ -71,7 +73,7 @@ class VisitorScheduler(Scheduler):
         try:
             await asyncio.wrap_future(job.ready)
             job.check()
-            return await to_thread.run_sync(compute, limiter=self._threads, abandon_on_cancel=False)
+            return await to_thread.run_sync(self.run, compute, limiter=self._threads, abandon_on_cancel=False)
         except Cancelled:
             raise InputError(job.cancelled) from None
         finally:
@@ -80,6 +82,25 @@ class VisitorScheduler(Scheduler):
             watcher.cancel()
             if self._tickets.get(ticket) is job:
                 del self._tickets[ticket]
+
+    def run(self, compute: Callable[[], ResultT]) -> ResultT:
+        """Return the result of `compute`, called in this thread; `wait` waits for it."""
+        with self._idle:
+            self._computing += 1
+        try:
+            return compute()
+        finally:
+            with self._idle:
+                self._computing -= 1
+                self._idle.notify_all()
+
+    def wait(self, seconds: float = 10.0) -> None:
+        """Wait until no thread computes, for a limited time.
+
+        A thread that PyTorch computes in while Python ends takes the whole process down ("terminate called ...").
+        """
+        with self._idle:
+            self._idle.wait_for(lambda: not self._computing, seconds)
 
     @contextlib.contextmanager
     def file_worker(self) -> Iterator[Callable[[], None]]:

@@ -43,15 +43,6 @@ class UploadStore:
             raise InputError("This file is no longer on the server; upload it again.")
         return kept.file
 
-    def owns(self, visitor: Visitor, path: Any) -> bool:
-        """Return whether this visitor uploaded a path by Gradio's own route."""
-        return isinstance(path, str) and _key(visitor, path) in self._kept
-
-    def add_path(self, visitor: Visitor, path: str) -> None:
-        """Keep a file that Gradio's own route has stored; the same file of two visitors has one path."""
-        file = UploadedFile(Path(path), Path(path).name, Path(path).stat().st_size)
-        self._keep(_key(visitor, path), file, visitor)
-
     def add(self, visitor: Visitor, name: str, source: BinaryIO) -> tuple[str, "UploadedFile"]:
         """Keep a file; returns its token."""
         token = secrets.token_urlsafe(24)
@@ -64,11 +55,8 @@ class UploadStore:
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
         file = UploadedFile(path, name, path.stat().st_size)
-        self._keep(token, file, visitor)
-        return token, file
-
-    def _keep(self, token: str, file: "UploadedFile", visitor: Visitor) -> None:
         self._kept[token] = _Kept(file, _owner(visitor), visitor.address, time.monotonic())
+        return token, file
 
     @contextmanager
     def space(self, visitor: Visitor) -> Iterator[Callable[[int], None]]:
@@ -99,8 +87,7 @@ class UploadStore:
         for token, kept in list(self._kept.items()):
             if kept.time < oldest or not kept.file.path.is_file():
                 del self._kept[token]
-                if not any(other.file.path == kept.file.path for other in self._kept.values()):
-                    shutil.rmtree(kept.file.path.parent, ignore_errors=True)
+                shutil.rmtree(kept.file.path.parent, ignore_errors=True)
 
 
 class UploadedFile:
@@ -122,10 +109,6 @@ class _Kept:
     owner: str
     address: str
     time: float
-
-
-def _key(visitor: Visitor, path: str) -> str:
-    return f"{_owner(visitor)} {path}"
 
 
 def _owner(visitor: Visitor) -> str:

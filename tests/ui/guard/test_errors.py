@@ -116,4 +116,4 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"^Port {port} is taken; choose another one with --port.$"):
-            serve_page(little_settings(tmp_path), "127.0.0.1", port)
+            serve_page(AppState(little_settings(tmp_path)), "127.0.0.1", port)

@@ -152,7 +152,7 @@ def test_forwarding_headers_of_strangers_are_not_believed(tmp_path: Path) -> Non
 # ---- answers
 
 
-@pytest.mark.parametrize("path", ["/", "/config", "/nowhere", "/gradio_api/upload", "/theme.css", "/lab-static/x"])
+@pytest.mark.parametrize("path", ["/", "/config", "/nowhere", "/theme.css", "/lab-static/x"])
 def test_every_answer_carries_the_security_headers(local: Server, path: str) -> None:
     _, _, headers = local.ask(path)
     assert headers["x-content-type-options"] == "nosniff"
@@ -178,11 +178,9 @@ def test_only_the_addresses_of_the_table_reach_gradio(settings: Settings) -> Non
             "/static/path:path", "/svelte/path:path", "api info", "api startup-events", "api app_id", "api theme.css",
             "api heartbeat/session_hash", "api queue/data", "api call/tokenize/event_id",
             "api call/v2/tokenize/event_id",
-            "api upload_progress", "api file=path_or_url:path",
         )),
         *(("POST", path) for path in (
             "/login", "api queue/join", "api call/tokenize", "api call/v2/tokenize", "api cancel", "api reset",
-            "api upload",
         )),
     }  # fmt: skip
 

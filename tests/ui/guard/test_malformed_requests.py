@@ -1,6 +1,5 @@
 """Bodies that no page sends, to every route of a running server: refused in one sentence, without a traceback."""
 
-import itertools
 import json
 import logging
 from collections.abc import Iterator
@@ -58,28 +57,22 @@ def test_values_of_wrong_types_are_no_failure_of_the_server(
     assert "Traceback" not in shown
 
 
-def test_events_with_values_of_wrong_types_leave_no_traceback(
-    server: Server, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    """Each event of the page in turn, with as many values as it takes, none of which its components accept."""
-    dependencies = json.loads(server.ask("/config")[1])["dependencies"]
-    wrong = itertools.cycle([{"a": [1]}, [[None]], 10**30, "\0", {"path": "/etc/passwd", "is_stream": 7}])
-    session = "wrong-values"
-    count = 0
-    for event in [event for event in dependencies if event["backend_fn"]]:
-        sent = {"data": [next(wrong) for _ in event["inputs"]], "fn_index": event["id"], "session_hash": session}
-        count += server.send("/gradio_api/queue/join", sent | {"event_data": {"x": [{}]}, "trigger_id": "1"})[0] == 200
-    assert count > 0
-    finished = server.ask(f"/gradio_api/queue/data?session_hash={session}")[1].count("process_completed")
-    assert finished == count
-    assert "Traceback" not in "".join(capfd.readouterr()) + caplog.text
+def test_calls_with_values_of_wrong_types_are_answered(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each endpoint in turn, with as many values as it takes, none of which it accepts."""
+    events = json.loads(server.ask("/config")[1])["dependencies"]
+    endpoints = [event for event in events if event["api_visibility"] == "public"]
+    for event in endpoints:
+        sent = {"data": [{"a": [1]} for _ in event["inputs"]], "fn_index": event["id"], "session_hash": "wrong"}
+        assert server.send("/gradio_api/queue/join", sent | {"event_data": {"x": [{}]}, "trigger_id": "1"})[0] == 200
+    answers = server.ask("/gradio_api/queue/data?session_hash=wrong")[1]
+    assert answers.count("process_completed") == len(endpoints) > 5
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/gradio_api/file=/etc/passwd",
-        "/gradio_api/file=\0", "/gradio_api/file=" + "a" * 5000, "/file=x", "/%00", "/..%2f",
+        "/gradio_api/file=/etc/passwd", "/file=x", "/%00", "/..%2f",
         "/gradio_api/queue/data",
         "/gradio_api/queue/data?session_hash=x", "/gradio_api/call/fill_mask/x", "/config?x=%ff",
         "/gradio_api/heartbeat",
@@ -102,26 +95,9 @@ def test_addresses_that_lead_nowhere_are_no_failure(
     ("path", "kind"),
     [
         ("/gradio_api/queue/join", "text/plain"), ("/lab/ask", "multipart/form-data; boundary=x"),
-        ("/lab/ask", "text/plain"), ("/gradio_api/upload", "application/json"), ("/login", "application/json"),
+        ("/lab/ask", "text/plain"), ("/lab/upload", "application/json"), ("/login", "application/json"),
         ("/lab/ask", "application/x-www-form-urlencoded"), ("/gradio_api/cancel", ""),
     ],
 )  # fmt: skip
 def test_only_the_right_type_of_body_is_read(server: Server, path: str, kind: str) -> None:
     assert server.ask(path, {"Content-Type": kind}, "POST", b"{}")[0] == 415
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"", b"--x", b"--x\r\n\r\n", b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n", b"garbage",
-        b'--x\r\nContent-Disposition: form-data; name="files"\r\n\r\nno file\r\n--x--\r\n',
-        b'--x\r\nContent-Disposition: form-data; name="files"; filename="../../etc/x"\r\n\r\n' + b"h" * 9,
-        b"--x\r\n" + b"A: " + b"b" * 100_000 + b"\r\n\r\n--x--\r\n",
-    ],
-)  # fmt: skip
-def test_broken_uploads_are_no_failure(server: Server, body: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    for query in ("", "?upload_id=y"):
-        kind = {"Content-Type": "multipart/form-data; boundary=x"}
-        assert server.ask(f"/gradio_api/upload{query}", kind, "POST", body)[0] < 500
-    assert server.ask("/gradio_api/upload", {"Content-Type": "multipart/form-data"}, "POST", body)[0] == 400
-    assert "Traceback" not in "".join(capfd.readouterr())

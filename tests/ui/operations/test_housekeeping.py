@@ -44,9 +44,9 @@ def started(folder: Path, number: int) -> Iterator[tuple[Server, subprocess.Pope
 
 
 def upload(server: Server) -> None:
-    body = f'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n{SENTINEL}\r\n--x--\r\n'
+    body = f'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{SENTINEL}\r\n--x--\r\n'
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
-    assert server.ask("/gradio_api/upload", kind, "POST", body.encode())[0] == 200
+    assert server.ask("/lab/upload", kind, "POST", body.encode())[0] == 200
 
 
 def holding_sentinel(folder: Path) -> list[Path]:
@@ -61,7 +61,6 @@ def test_nothing_that_a_visitor_typed_or_uploaded_is_left(tmp_path: Path, free_t
         client.predict(f"The {SENTINEL} [MASK].", api_name="/fill_mask")
         with pytest.raises(Exception, match="MASK"):
             client.predict(f"No blank in {SENTINEL}.", api_name="/fill_mask")
-        server.send("/gradio_api/queue/join", {"data": [SENTINEL, {}], "fn_index": 3, "session_hash": "x"})
         assert holding_sentinel(tmp_path / "tmp")
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0

@@ -1,19 +1,25 @@
 """The endpoints, called as a program calls them."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from gradio.server_messages import ProcessCompletedMessage
+from gradio.state_holder import SessionState
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from bertviz_lab import BertForSequenceClassification, interpret
-from bertviz_lab.ui.server.api import MOST_TEXTS, NAMES
+from bertviz_lab.ui.app import build
+from bertviz_lab.ui.server.api import MOST_TEXTS, MOST_WEIGHTS, NAMES, EndpointQueue
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
-from tests.ui.pages import little_settings, serve
+from tests.ui.pages import little_settings, request_of, serve
 
 Page = tuple[Client, AppState]
 A, B = "the red cat sat on the mat", "she gave him the red book"
@@ -135,3 +141,33 @@ def test_texts_of_every_kind_come_back_unharmed(page: Page) -> None:
         answer = page[0].predict(text, api_name="/tokenize")
         assert json.dumps(answer)
         assert answer["tokens"][0] == "[CLS]"
+
+
+def test_answers_of_endpoints_stay_in_no_session(session: AppState) -> None:
+    page = build(session.settings, session)
+    state = SessionState(page)
+    (endpoint,) = [number for number, event in page.fns.items() if event.api_name == "attention"]
+    text = ["the red cat sat", "", ""]
+    answer = asyncio.run(page.process_api(endpoint, text, state=state, request=request_of()))
+    assert answer["data"][0]["attentions"]
+    assert "attentions" not in repr(list(state.components))
+
+
+@pytest.mark.parametrize(("is_fetched", "kept"), [(False, 4), (True, 6)])
+def test_the_oldest_answers_that_nobody_fetches_are_withdrawn(session: AppState, is_fetched: bool, kept: int) -> None:
+    """Four of the largest answers of /attention may wait."""
+    queue = build(session.settings, session)._queue
+    assert isinstance(queue, EndpointQueue)
+    event: Any = SimpleNamespace(alive=True, _id="x", session_hash="s")
+    queue.pending_messages_per_session["s"] = asyncio.Queue()
+    row = [0.5] * (MOST_WEIGHTS // 100)
+    successes = []
+    for _ in range(6):
+        queue.send_message(event, ProcessCompletedMessage(output={"data": [{"attentions": [row] * 100}]}, success=True))
+        if is_fetched:
+            successes.append(queue.pending_messages_per_session["s"].get_nowait().success)
+    waiting = queue.pending_messages_per_session["s"]
+    messages = [waiting.get_nowait() for _ in range(waiting.qsize())]
+    successes += [message.success for message in messages]
+    assert successes == [False] * (6 - kept) + [True] * kept
+    assert all("ask again" in message.output["error"] for message in messages[: 6 - kept])

@@ -115,3 +115,20 @@ def test_a_file_that_gets_no_worker_is_refused_and_a_cancelled_question_waits_no
         pass
     scheduler_module._CURRENT.reset(reset)
     assert len(scheduler) == 3  # the two that hold the workers, and the question itself
+
+
+def test_the_end_waits_for_what_is_computed() -> None:
+    scheduler, done = shared(), threading.Event()
+    began = threading.Event()
+
+    def compute() -> None:
+        began.set()
+        time.sleep(0.3)
+        done.set()
+
+    threading.Thread(target=scheduler.run, args=(compute,), daemon=True).start()
+    began.wait()
+    scheduler.wait(0.01)
+    assert not done.is_set()
+    scheduler.wait()
+    assert done.is_set()
