@@ -29,6 +29,7 @@ def test_a_log_that_does_not_tell_is_completed_from_the_snapshots(tmp_path, monk
     assert backfill_probes(told, past, probes) == told, "what is told already is not asked again"
 
 
+@pytest.mark.thorough
 def test_a_thinned_log_is_completed_in_the_order_of_steps(tmp_path):
     (tmp_path / "run").mkdir()
     list(record(finish(town_run(), tmp_path / "run"), tmp_path / "run"))

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.curves import compare, reached, table, thinned
+from benchmarks.curves import compare, reached
 
 
 def run(name: str, side: str, scores: list[tuple[float, float]]) -> dict[str, Any]:
@@ -32,31 +32,3 @@ def test_the_lab_is_compared_with_the_best_of_the_others() -> None:
 def test_a_score_that_is_lost_again_does_not_count() -> None:
     curve = run("x", "lab", [(1.0, 0.0), (1.0, 0.5), (1.0, 0.1), (1.0, 0.5)])["curve"]
     assert reached(curve, lambda point: point["mlm_accuracy"] > 0.2) == 30.0
-
-
-def test_curves_of_different_settings_are_not_compared() -> None:
-    with pytest.raises(SystemExit, match="different settings"):
-        compare([run("a", "hf", FLAT), run("b", "lab", STEEP[:-1])])
-
-
-def test_curves_of_different_processors_are_not_compared() -> None:
-    elsewhere = run("b", "lab", STEEP) | {"machine": {"processor": "another"}}
-    with pytest.raises(SystemExit, match="processors"):
-        compare([run("a", "hf", FLAT), elsewhere])
-
-
-def test_the_table_names_every_run_and_says_what_was_not_reached() -> None:
-    ours = run("ours", "lab", STEEP) | {"nsp_accuracy": 0.7251}
-    text = table(compare([run("theirs", "hf", FLAT), ours, run("earlier", "lab", STEEP)]))
-    assert "| ours (bf16) | 5 | 4.000 | 40.0% | 72.5% | 10 s | 20 s |" in text
-    assert "| earlier (bf16) | 5 | 4.000 | 40.0% |  | 10 s | 20 s |" in text
-    assert "not in time" in text
-    assert "The only transformers run is theirs" in text
-
-
-def test_thinning_keeps_both_ends() -> None:
-    curve = run("x", "lab", [(float(i), 0.0) for i in range(100)])["curve"]
-    kept = thinned(curve)
-    assert kept[0] == curve[0]
-    assert kept[-1] == curve[-1]
-    assert len(kept) == 11

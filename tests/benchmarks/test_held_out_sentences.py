@@ -15,19 +15,3 @@ def test_what_is_trained_on_shares_no_phrase_with_them_but_a_word_or_two():
     rows = [[text, "0"] for text in [*PARTS, *SENTENCES]]
     kept = [text for text, _ in without_parts(rows, SENTENCES[1:])]
     assert kept == ["a film", "that is never dull", "never dull , and often moving", SENTENCES[0]]
-
-
-def test_a_phrase_across_two_sentences_is_a_part_of_none():
-    assert without_parts([["moving . dull", "1"]], SENTENCES) == [["moving . dull", "1"]]
-
-
-def test_the_published_phrases_are_split_into_the_known_number_of_sentences(shared_data, tmp_path):
-    from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
-
-    write_phrases(tmp_path / "phrases.tsv")
-    write_sentences(tmp_path / "sentences.tsv")
-    phrases = [line.split("\t")[0] for line in (tmp_path / "phrases.tsv").read_text().splitlines()[1:]]
-    sentences = [line.split("\t")[0] for line in (tmp_path / "sentences.tsv").read_text().splitlines()[1:]]
-    assert len(sentences) == len(set(sentences)) == 700
-    assert 60_000 < len(phrases) < 67_349 - 4_000
-    assert not set(sentences) & set(phrases)

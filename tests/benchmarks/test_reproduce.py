@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks import reproduce
-from benchmarks.reproduce import averaged, beside, pack, score, thinned, train
+from benchmarks.reproduce import averaged, pack, score, train
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from bertviz_lab.training.runs.run_folder import read_config
@@ -91,23 +91,6 @@ def test_the_log_names_no_folder_of_the_machine_it_was_made_on(packed: tuple[Pat
     assert "<svg" in (folder / "curves.svg").read_text(encoding="utf-8")
 
 
-def test_a_long_log_keeps_every_score_and_some_of_its_points() -> None:
-    rows: list[dict[str, Any]] = [{"event": "RunStarted", "run": "x"}]
-    for step in range(1, 3001):
-        rows.append({"event": "StepDone", "step": step})
-        if step % 100 == 0:
-            rows.append({"event": "EvalDone", "step": step, "path": "/home"})
-    kept = thinned([*rows, {"event": "RunStarted", "run": "x"}, {"event": "RunFinished", "path": "/home"}])
-    assert [row["step"] for row in kept if row["event"] == "EvalDone"] == list(range(100, 3001, 100))
-    assert 200 <= sum(row["event"] == "StepDone" for row in kept) <= 260
-    assert kept[-1] == {"event": "RunFinished", "path": ""}
-
-
-def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
-    text = beside({"held out": [{"accuracy": 0.5}]}, {"held out": [{"accuracy": 0.25}, {"accuracy": 0.75}]})
-    assert "| held out | accuracy | 0.5000 | 0.5000 |" in text
-
-
 @pytest.mark.thorough
 def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_earlier(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
@@ -133,6 +116,7 @@ def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_e
     assert "MRR, held out" in (tmp_path / "vectors" / "curves.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: Path) -> None:
     first = [*RECIPE["command"][:6], "10", *RECIPE["command"][7:]]
     second = ["pretrain", "--corpus", "sample:tiny-town", "--init-from", "{stage-1}", "--batch-size", "4"]
@@ -153,29 +137,6 @@ def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: P
     card = (tmp_path / "little" / "README.md").read_text(encoding="utf-8")
     assert "- Stage 1: 10 steps" in card
     assert "--init-from stage-1 " in card
-
-
-def test_a_model_whose_runs_kept_no_snapshots_ships_without_any(tmp_path: Path) -> None:
-    command = [*RECIPE["command"][:6], "2", *RECIPE["command"][7:], "--snapshot-room", "0"]
-    more = ["pretrain", "--corpus", "sample:tiny-town", "--batch-size", "4", "--steps", "1", "--snapshot-room", "0"]
-    more += ["--seq-len", "32", "--short-seq-len", "0", "--causal-share", "0", "--init-from", "{stage-1}"]
-    recipe = RECIPE | {"earlier": [command], "command": more, "average": [0.4, 0.6]}
-    train(recipe, tmp_path / "run", ["--threads", "1"])
-    pack("little", recipe, tmp_path / "run", tmp_path / "little")
-    assert load_checkpoint(tmp_path / "little").trained_length == 32
-    assert not (tmp_path / "little" / "snapshots").exists()
-
-
-def test_a_later_stage_may_start_from_the_mean_of_those_before(tmp_path: Path) -> None:
-    first = [*RECIPE["command"][:6], "4", *RECIPE["command"][7:]]
-    more = ["pretrain", "--corpus", "sample:tiny-town", "--batch-size", "4", "--steps", "1"]
-    more += ["--seq-len", "32", "--short-seq-len", "0", "--causal-share", "0", "--init-from"]
-    recipe = RECIPE | {"earlier": [first, [*more, "{stage-1}"]], "command": [*more, "{mean-0.3-0.7}"]}
-    train(recipe, tmp_path / "run", ["--threads", "1"])
-    folders = [tmp_path / name / "model" for name in ("stage-1", "stage-2", "mean-0.3-0.7")]
-    one, other, mean = (load_checkpoint(folder).model.state_dict() for folder in folders)
-    assert all(torch.allclose(mean[name], 0.3 * one[name] + 0.7 * other[name], atol=1e-6) for name in mean)
-    assert read_config(tmp_path / "run").init_from == str(folders[-1])  # type: ignore[union-attr]
 
 
 def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positions(tmp_path: Path) -> None:
@@ -199,6 +160,7 @@ def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positi
     assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.items())
 
 
+@pytest.mark.thorough
 def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
     recipe = RECIPE | {
         "command": [

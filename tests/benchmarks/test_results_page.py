@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.machine import RESULTS, machine, markdown, report, slug, spread
+from benchmarks.machine import RESULTS, machine, report, slug
 from benchmarks.results_page import PAGE, page
 
 
@@ -19,14 +19,6 @@ def test_every_claim_has_its_command_machine_date_and_commit() -> None:
     assert "| BertModel | 1e-06 |" in text
     for part in ("`python -m benchmarks.parity --now`", "A chip, 2 cores", "2030-01-01", "commit abc"):
         assert part in text
-
-
-def test_a_table_has_a_line_for_its_heading_and_one_for_each_row() -> None:
-    assert markdown(["a", "b"], [["x", 1]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
-
-
-def test_a_spread_is_smallest_middle_largest() -> None:
-    assert spread([3.0, 1.0, 2.0]) == {"min": 1.0, "median": 2.0, "max": 3.0}
 
 
 def test_a_claim_measured_on_two_processors_has_a_table_for_each() -> None:
@@ -53,7 +45,3 @@ def test_a_result_is_kept_beside_that_of_another_processor(tmp_path: Path, monke
     kept = json.loads((tmp_path / f"parity-{slug(processor)}.json").read_text(encoding="utf-8"))
     assert kept["command"] == "python -m benchmarks.parity --now"
     assert kept["machine"]["processor"] == processor
-
-
-def test_a_processors_name_suits_a_file() -> None:
-    assert slug("AMD EPYC, family 25, model 17") == "amd-epyc-family-25-model-17"

@@ -1,12 +1,10 @@
 """A question without an answer is one that another passage answers, asked of a near passage that does not."""
 
-import json
 import random
 
 import pytest
 
-from benchmarks.task_datasets import folder as data_folder
-from benchmarks.training_data.unanswerable_questions import SOURCES, PassageIndex, around_answer, with_unanswerable
+from benchmarks.training_data.unanswerable_questions import PassageIndex, around_answer, with_unanswerable
 
 RIVERS = "The Elbe is a river of Bohemia. It flows to Hamburg."
 OTHER_RIVERS = "The Danube is a river that flows to the sea."
@@ -26,11 +24,6 @@ def test_the_nearest_other_passage_is_taken() -> None:
 def test_a_passage_that_holds_the_answer_is_passed_over() -> None:
     index = PassageIndex([RIVERS, "The river Elbe passes Hamburg.", OTHER_RIVERS])
     assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 2
-
-
-def test_where_every_passage_holds_the_answer_there_is_none() -> None:
-    index = PassageIndex([RIVERS, "Hamburg lies at a river."])
-    assert index.closest_without("Which city at the river?", ["Hamburg"], own=0) is None
 
 
 def test_every_second_question_is_asked_again_elsewhere_without_an_answer() -> None:
@@ -64,21 +57,3 @@ def test_a_short_passage_holds_the_answer_where_it_says(words: int) -> None:
             assert short["context"][moved["answer_start"] :].startswith(f"word{number},")
             assert short["context"] in passage
             assert len(short["context"].split()) == min(words, 70)
-
-
-def test_an_answer_longer_than_a_short_passage_is_kept_whole() -> None:
-    passage = " ".join(map(str, range(200)))
-    answer = {"text": " ".join(map(str, range(20, 120))), "answer_start": passage.index(" 20 ") + 1}
-    short = around_answer(passage, {"id": "1", "question": "?", "answers": [answer]}, random.Random(0))
-    assert answer["text"] in short["context"]
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_published_files_are_read(source: str) -> None:
-    if not (data_folder() / source).is_file():
-        pytest.skip("the published questions are not on this machine")
-    body = json.loads((data_folder() / source).read_text(encoding="utf-8"))
-    paragraphs = [p for article in body["data"] for p in article["paragraphs"]][:40]
-    questions = [q for a in with_unanswerable(paragraphs, source) for q in a["paragraphs"][0]["qas"]]
-    share = sum(q["is_impossible"] for q in questions) / len(questions)
-    assert 0.25 < share <= 0.34
