@@ -28,6 +28,9 @@ settings.register_profile("thorough", deadline=None, print_blob=True, max_exampl
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
 settings.load_profile("lab")
 
+# Checkpoints and logs wait for the disk, which would be most of the time that a small training takes.
+os.fsync = lambda handle: None  # type: ignore[assignment]
+
 TESTS = Path(__file__).parent
 #: Files and folders in which tests train, start processes or serve a whole page; `make quick` leaves them out.
 TRAINING = (

@@ -19,7 +19,7 @@ from bertviz_lab.cli.options import expand_home
 from bertviz_lab.errors import InputError
 from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
-from tests.training.finetuning.support import TASKS, Files
+from tests.training.finetuning.support import Files
 
 TINY = ["--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1"]
 
@@ -61,13 +61,6 @@ def test_pretrain_leaves_a_model_that_fills_masks(capsys, text: str, tmp_path: P
     assert len(filled["masks"][0]["candidates"]) == 2
 
 
-def test_progress_goes_to_stderr_and_the_result_to_stdout(capsys, text: str, tmp_path: Path) -> None:
-    assert main(["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "2", *TINY]) == 0
-    captured = capsys.readouterr()
-    assert "step      1" in captured.err
-    assert captured.out.startswith("Your model is in")
-
-
 def test_runs_and_evaluations_say_which_files_they_left_out_and_which_are_given_twice(
     capsys, model: str, text: str, tmp_path: Path
 ) -> None:
@@ -82,13 +75,6 @@ def test_runs_and_evaluations_say_which_files_they_left_out_and_which_are_given_
         told = capsys.readouterr().err
         assert 'A file was left out: "broken.txt" is a PNG' in told
         assert 'A file was left out: "text.txt" is given more than once and counts once.' in told
-
-
-def test_a_folder_with_a_run_is_not_overwritten(capsys, text: str, tmp_path: Path) -> None:
-    arguments = ["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "1", *TINY]
-    assert main(arguments) == 0
-    capsys.readouterr()
-    assert "--resume" in refusal(capsys, *arguments)
 
 
 def test_a_folder_with_a_model_or_a_run_of_the_python_interface_is_not_overwritten(
@@ -167,16 +153,6 @@ def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[st
 def test_bad_input_is_one_clear_line(capsys, model: str, tmp_path: Path, arguments: list[str], message: str) -> None:
     named = {"MODEL": model, "RUN": str(tmp_path / "run")}
     assert message in refusal(capsys, *(named.get(argument, argument) for argument in arguments))
-
-
-def test_a_tilde_in_a_path_is_the_home_folder_also_where_no_shell_expands_it(
-    capsys, model: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    answer(capsys, "attention", "--model", model, "--text-a", "a cat", "--out=~/heads.json")
-    assert (tmp_path / "heads.json").is_file()
-    assert answer(capsys, "evaluate", "--model", model, "--data=~/text.txt")["mlm_loss"] > 0
-    assert answer(capsys, "runs", "--runs-dir=~/.") == {"runs": []}
 
 
 def test_a_tilde_is_expanded_in_the_paths_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,15 +249,6 @@ def test_a_suite_wants_its_folders_and_its_options_nothing_else(capsys, model: s
         main([*suite, "--task", "nsp"])
 
 
-def test_evaluate_wants_a_text_for_all_else(capsys) -> None:
-    assert "Name the files to evaluate on" in refusal(capsys, "evaluate", "--task", "mlm", "--model", "tiny-town")
-
-
-def test_evaluate_gives_the_same_scores_twice(capsys, model: str, text: str) -> None:
-    arguments = ["evaluate", "--model", model, "--task", "mlm", "--data", text]
-    assert answer(capsys, *arguments) == answer(capsys, *arguments)
-
-
 def test_attention_is_written_as_page_picture_and_numbers(capsys, model: str, tmp_path: Path) -> None:
     for suffix in ("html", "png", "json"):
         out = tmp_path / f"x.{suffix}"
@@ -345,14 +312,11 @@ def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_p
     answer(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
     assert AutoModelForMaskedLM.from_pretrained(tmp_path / "exported") is not None
     assert "not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
-    told = answer(capsys, "export", "--onnx", "--model", model, "--out", str(tmp_path / "graphs"))
-    assert told["path"] == str(tmp_path / "graphs")
-    assert Path(told["onnx"]).exists()
 
 
 def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
-    texts.write_text("a wonderful film\n" * 3_000, encoding="utf-8")
+    texts.write_text("a wonderful film\n" * 1_600, encoding="utf-8")
     command = f"{sys.executable} -m bertviz_lab predict --model sentiment-mini --data {texts} | head -n 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
     assert done.stdout.count("\n") == 1
@@ -424,31 +388,6 @@ def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.Monk
     assert main(["runs"]) == 130
 
 
-def test_control_c_saves_a_checkpoint_and_exits_with_130(text: str, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", text, "--out", str(out), *TINY]
-    process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    log = out / "events.jsonl"
-    end = time.monotonic() + 90
-    while not (log.is_file() and "StepDone" in log.read_text(encoding="utf-8")):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    os.kill(process.pid, signal.SIGINT)
-    result, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert json.loads(result)["reason"] == "stopped"
-    assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
-
-
-def test_a_recipe_sets_what_is_not_given(capsys, text: str, tmp_path: Path) -> None:
-    shape = ["--vocab-size", "300", "--seq-len", "16", "--batch-size", "8"]
-    given = [*TINY, *shape, "--steps", "1", "--recipe", "roberta", "--dropout", "0.2"]
-    answer(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *given)
-    saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))
-    assert (saved["recipe"], saved["objective"], saved["algorithm"]) == ("roberta", "mlm", "bpe")
-    assert (saved["seq_len"], saved["dropout"]) == (16, 0.2)
-
-
 def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, tmp_path: Path) -> None:
     out = ["pretrain", "--out", str(tmp_path / "run")]
     answer(capsys, *out, "--corpus", text, *TINY, "--steps", "2")
@@ -456,11 +395,6 @@ def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, t
     assert "more --steps extend it" in refusal(capsys, *out, "--resume", "--time-budget", "9s")
     found = answer(capsys, *out, "--resume", "--steps", "4", "--learning-rate", "1e-4")
     assert (found["step"], found["reason"]) == (4, "finished")
-
-
-def test_an_unknown_tracker_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
-    arguments = ["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *TINY, "--tracker", "tensorbord"]
-    assert "Accelerate knows" in refusal(capsys, *arguments)
 
 
 # Sentence embeddings
@@ -486,21 +420,6 @@ def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path
     assert 'Note: 1 row was left out: the text is empty, such as "table.csv" row 3.' in capsys.readouterr().err
 
 
-def test_vectors_are_matched_with_their_texts_by_the_row_where_some_are_left_out(
-    capsys, model: str, tmp_path: Path
-) -> None:
-    (tmp_path / "texts.txt").write_text("the red cat\n\nan old house\n\n\n", encoding="utf-8")
-    (tmp_path / "table.csv").write_text("text,stars\nthe red cat,5\n,1\nan old house,2\n", encoding="utf-8")
-    for name, rows, where in (("texts.txt", [1, 3], "line 2"), ("table.csv", [2, 4], "row 3")):
-        command = ["encode", "--model", model, "--data", str(tmp_path / name), "--out"]
-        told = answer(capsys, *command, str(tmp_path / "v.npy"))
-        assert (told["rows"], told["left_out"]) == (rows, 1)
-        assert main([*command, str(tmp_path / "v.jsonl")]) == 0
-        assert f'1 row was left out: the text is empty, such as "{name}" {where}.' in capsys.readouterr().err
-        lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text(encoding="utf-8").splitlines()]
-        assert [(line["row"], line["text"]) for line in lines] == [(rows[0], "the red cat"), (rows[1], "an old house")]
-
-
 # Fine-tuning
 
 SHORT = ["--epochs", "1", "--batch-size", "4", "--precision", "fp32"]
@@ -517,7 +436,7 @@ def tune(labelled: Files, task: str, out: Path, count: int = 16) -> list[str]:
     return ["finetune", "--task", task, *files, "--model", labelled.model, "--out", str(out), *SHORT]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["tokens", "qa"])
 def test_finetune_leaves_a_model_whose_scores_evaluate_repeats(
     capsys, labelled: Files, task: str, tmp_path: Path
 ) -> None:
@@ -527,8 +446,7 @@ def test_finetune_leaves_a_model_whose_scores_evaluate_repeats(
     assert found["path"] == str(tmp_path / "run" / "model")
     for held in (labelled.held(task), str(tmp_path / "run" / "examples" / "held_out.jsonl")):
         again = answer(capsys, "evaluate", "--task", task, "--model", found["path"], "--data", held, "--seq-len", "48")
-        names = {"classification": "mcc", "multilabel": "micro_f1", "regression": "spearman", "tokens": "precision"}
-        assert {"loss", names.get(task, "exact_match")} <= again.keys()
+        assert {"loss", "precision" if task == "tokens" else "exact_match"} <= again.keys()
         assert again == {name: found[name] for name in again}
         assert found["guess"].keys() - {"loss"} <= again.keys()
 
@@ -606,31 +524,6 @@ def test_predict_refuses_a_model_of_embeddings_and_names_the_command_for_it(caps
     assert said.endswith("embed-mini gives vectors, not labels: use the command encode.")
 
 
-def test_predict_writes_what_utf_8_cannot_hold_as_replacement_characters(capsys, tmp_path: Path) -> None:
-    texts, out = tmp_path / "texts.jsonl", tmp_path / "out.csv"
-    texts.write_text(json.dumps({"text": "bad \ud800 film"}) + "\n", encoding="utf-8")
-    command = ["predict", "--model", "sentiment-mini", "--data", str(texts)]
-    assert answer(capsys, *command)["predictions"][0]["text"] == "bad \ufffd film"
-    assert main([*command, "--out", str(out)]) == 0
-    assert "bad \ufffd film" in out.read_text(encoding="utf-8")
-
-
-def test_predict_writes_no_formula_of_a_text_into_a_table(capsys, tmp_path: Path) -> None:
-    texts, out = tmp_path / "texts.txt", tmp_path / "out.csv"
-    texts.write_text("=HYPERLINK(evil) A wonderful film.\n", encoding="utf-8")
-    assert main(["predict", "--model", "sentiment-mini", "--data", str(texts), "--out", str(out)]) == 0
-    assert out.read_text(encoding="utf-8").splitlines()[1].startswith("1,'=HYPERLINK")
-
-
-def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
-    table = tmp_path / "reviews.txt"
-    rows = ["A wonderful film.|x|positive", "A boring and silly mess.|y|negative"] * 3
-    table.write_text("\n".join(rows), encoding="utf-8")
-    columns = ["--delimiter", "|", "--header", "no", "--text-a", "1", "--text-b", "none", "--label", "3"]
-    command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), *columns]
-    assert answer(capsys, *command)["accuracy"] == 1.0
-
-
 def test_predict_and_encode_read_a_file_as_they_are_told(capsys, model: str, tmp_path: Path) -> None:
     table = tmp_path / "reviews.txt"
     table.write_bytes("A wonderful film|café|1\nA boring and silly mess|naïve|2\n".encode("cp1252"))
@@ -697,7 +590,7 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     arguments = [
         *tune(labelled, "tokens", out, count=400),
         "--epochs",
-        "4",
+        "2",
         "--evals-per-epoch",
         "1",
         "--threads",
@@ -718,12 +611,12 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     assert "Traceback" not in told
     stopped = json.loads(result)
     assert stopped["reason"] == "stopped"
-    assert 0 < stopped["step"] < 400
+    assert 0 < stopped["step"] < 200
     assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
     assert "--epochs cannot change" in refusal(
-        capsys, *[a for a in arguments if a != "--json"], "--resume", "--epochs", "2"
+        capsys, *[a for a in arguments if a != "--json"], "--resume", "--epochs", "3"
     )
     found = answer(capsys, "finetune", "--out", str(out), "--resume")
-    assert (found["reason"], found["step"]) == ("finished", 400)
+    assert (found["reason"], found["step"]) == ("finished", 200)
     steps = [row["step"] for row in map(json.loads, log.read_text().splitlines()) if row["event"] == "StepDone"]
     assert steps == sorted(set(steps))

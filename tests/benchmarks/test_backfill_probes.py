@@ -1,13 +1,19 @@
 """What a model could do, asked of its snapshots: what the run itself tells, at the same places."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.backfill_probes import backfill_probes
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.training.runs.run_folder import read_log, record
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
-from tests.training.pretraining.test_probe_scorer import town_run
-from tests.training.support import finish
+from tests.training.support import finish, short_run
+
+
+def town_run():
+    """A short run on Tiny Town, which has words enough to be asked about."""
+    return replace(short_run("x"), corpus=("sample:tiny-town",), vocab_size=2000, documents="auto")
 
 
 @pytest.mark.thorough

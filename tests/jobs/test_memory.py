@@ -39,9 +39,3 @@ def test_a_library_that_gets_no_memory_is_a_sentence_too() -> None:
 def _mistaken() -> Iterator[Event]:
     raise RuntimeError("a mistake")
     yield
-
-
-def test_a_run_within_its_memory_trains(runs: Runs, text: Path) -> None:
-    limited = replace(runs, memory_bytes=4_000_000_000)
-    run_id = limited.start(settings(steps=3), (text,))
-    wait_for(lambda: limited.state(run_id).status == "finished")

@@ -1,13 +1,12 @@
 """The queue of runs that wait for a free place."""
 
 import os
-import signal
 import threading
 from pathlib import Path
 
 import pytest
 
-from bertviz_lab import InputError, load_checkpoint
+from bertviz_lab import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
 from bertviz_lab.training.runs.run_folder import read_state
@@ -110,18 +109,6 @@ def test_a_run_that_cannot_be_launched_now_is_launched_later(runs: Runs, launche
     assert runs.state(second).status == "waiting"
     monkeypatch.setattr(Runs, "_launch", works)
     wait_for(lambda: launched == [first, second], 30)
-
-
-def test_a_waiting_run_trains_when_the_one_before_it_is_killed(runs: Runs, text: Path) -> None:
-    """With real processes."""
-    first = runs.start(settings(), (text,))
-    second = runs.start(settings(steps=2), (text,))
-    wait_for(lambda: runs.state(first).status == "training")
-    assert runs.state(second).status == "waiting"
-    assert runs.state(second).pid == 0
-    os.kill(runs.state(first).pid, signal.SIGKILL)
-    wait_for(lambda: runs.state(second).status == "finished")
-    assert load_checkpoint(runs.state(second).model).architecture == "BertForPreTraining"
 
 
 def test_an_unknown_run_cannot_be_removed_from_the_queue(runs: Runs) -> None:

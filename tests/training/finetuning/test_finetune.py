@@ -21,7 +21,7 @@ from bertviz_lab.training.loop.loop import LoopConfig
 from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
 from bertviz_lab.training.runs.run_folder import read_log, record
 from tests.little import little_checkpoint
-from tests.training.finetuning.support import TASKS, finish
+from tests.training.finetuning.support import finish
 from tests.training.support import after, identical, weights
 
 TOLD = ("TrialStarted", "StepDone", "EvalDone", "SnapshotSaved", "TrialDone")
@@ -77,9 +77,8 @@ def same_run(a: Path, b: Path) -> bool:
 # The whole run
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_run_tells_its_story_in_order(task, files, tmp_path, report_always):
-    events = finish(files.config(task, seeds=2), tmp_path)
+def test_a_run_tells_its_story_in_order(files, tmp_path, report_always):
+    events = finish(files.config("tokens", seeds=2), tmp_path)
     names = [type(event).__name__ for event in events if type(event).__name__ in TOLD]
     trial = ["TrialStarted", *["StepDone"] * 2, "EvalDone"]
     assert [n for n in names if n != "SnapshotSaved"] == (
@@ -90,7 +89,7 @@ def test_a_run_tells_its_story_in_order(task, files, tmp_path, report_always):
     assert [event.step for event in of(TrialStarted, events)] == [0, 8]
     assert [event.name for event in of(TrialDone, events)] == ["seed 0", "seed 1"]
     (started,) = of(RunStarted, events)
-    assert (started.objective, started.step, started.total_steps) == (task, 0, 16)
+    assert (started.objective, started.step, started.total_steps) == ("tokens", 0, 16)
     assert events[-1] == RunFinished(16, events[-1].seconds, "finished", str(tmp_path / "model"), "")
     tokens = [event.tokens for event in of(StepDone, events)]
     assert tokens == sorted(set(tokens))
@@ -113,14 +112,6 @@ def test_a_diverged_run_is_advised_to_start_anew_since_its_learning_rate_cannot_
         config.resumed_with(learning_rate=1e-6)
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another(files, tmp_path):
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        finish(files.config(seed=seed), tmp_path / name)
-    assert identical(weights(tmp_path / "a" / "model"), weights(tmp_path / "b" / "model"))
-    assert report(tmp_path / "a") == report(tmp_path / "b")
-    assert not identical(weights(tmp_path / "a" / "model"), weights(tmp_path / "c" / "model"))
-
-
 def test_a_trial_does_not_depend_on_those_before_it(files, tmp_path):
     for name, changes in (("both", {"seeds": 2}), ("second", {"seed": 1})):
         finish(files.config(precision="fp16", **changes), tmp_path / name)
@@ -129,7 +120,7 @@ def test_a_trial_does_not_depend_on_those_before_it(files, tmp_path):
     assert identical(*(weights(latest_checkpoint(tmp_path / name)) for name in ("both", "second")))
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["classification", "qa"])
 def test_the_model_of_a_run_is_its_best_one_and_repeats_its_scores(task, files, tmp_path):
     # Once all is right nothing is better: the first such model stays.
     config = files.config(task, eval=(files.train(task),), epochs=24, dropout=0.0, learning_rate=5e-3, batch_size=8)
@@ -239,7 +230,7 @@ def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
 # A step in parts
 
 
-@pytest.mark.parametrize(("task", "balance"), [(t, "none") for t in TASKS] + [(t, "balanced") for t in TASKS[::2]])
+@pytest.mark.parametrize(("task", "balance"), [("classification", "balanced"), ("qa", "none")])
 def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, report_always):
     # The last of an epoch's batches has one row: two of its three parts are empty.
     told = {}
@@ -261,30 +252,27 @@ def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, 
     assert all(torch.allclose(a[name], b[name], atol=2e-5) for name in a)
 
 
-def test_class_weights_change_what_is_learnt(files, tmp_path):
-    for balance in ("none", "balanced"):
-        finish(files.config(class_weights=balance, dropout=0.0), tmp_path / balance)
-    a, b = (weights(latest_checkpoint(tmp_path / balance)) for balance in ("none", "balanced"))
-    assert not torch.allclose(a["classifier.bias"], b["classifier.bias"], atol=1e-4)
-
-
 # Interrupted and resumed
 
 
-@pytest.fixture
-def whole(files, tmp_path, report_always) -> Path:
+@pytest.fixture(scope="module")
+def whole(files, tmp_path_factory) -> Path:
     """Three trials of eight steps in one go; the last from random weights."""
-    sit(files.config(seeds=2, random_baseline=True), tmp_path / "whole")
-    return tmp_path / "whole"
+    folder = tmp_path_factory.mktemp("whole") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
+        torch.manual_seed(0)
+        sit(files.config(seeds=2, random_baseline=True), folder)
+    return folder
 
 
 #: `should_stop` is asked once before a trial's first step, after each step, and between two trials.
 @pytest.mark.parametrize(
     "looks",
-    [[0], [4], [8], [9], [10], [13], [22], [28], [3, 0, 3, 5]],
-    ids=["first", "middle", "last step", "between", "begun", "second", "random", "end", "often"],
+    [[0], [8], [9], [22], [28], [3, 0, 3, 5]],
+    ids=["first", "last step", "between", "random", "end", "often"],
 )
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(looks, files, whole, tmp_path):
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(looks, files, whole, tmp_path, report_always):
     config = files.config(seeds=2, random_baseline=True)
     for number, look in enumerate(looks):
         events = sit(config, tmp_path / "torn", resume=number > 0, should_stop=after(look))
@@ -299,7 +287,7 @@ def test_a_run_that_was_killed_after_any_event_goes_on_as_if_it_had_not_been(
 ):
     config = files.config("tokens", seeds=2, epochs=1)
     sit(config, tmp_path / "whole")
-    for count in (5, 10, 20, 35):
+    for count in (10, 35):
         torn = tmp_path / f"torn-{count}"
         torn.mkdir()
         for resume in (False, True):
@@ -317,7 +305,7 @@ def test_early_stopping_is_the_same_after_an_interruption(files, tmp_path, repor
     sit(config, tmp_path / "whole")
     assert [trial["step"] for trial in report(tmp_path / "whole")["trials"]] == [4, 8]
     assert [trial["best_step"] for trial in report(tmp_path / "whole")["trials"]] == [2, 6]
-    for look in (1, 3, 4, 5, 6):
+    for look in (3, 4, 5):
         sit(config, tmp_path / f"torn-{look}", should_stop=after(look))
         sit(config, tmp_path / f"torn-{look}", resume=True)
         assert same_run(tmp_path / "whole", tmp_path / f"torn-{look}"), look
@@ -349,12 +337,6 @@ def test_a_run_goes_on_in_the_number_format_it_began_with(files, tmp_path):
     finish(files.config(precision="bf16"), tmp_path, should_stop=after(2))
     events = finish(files.config(precision="auto"), tmp_path, resume=True)
     assert of(RunStarted, events)[0].precision == "bf16"
-
-
-def test_before_the_first_trial_has_ended_there_is_no_model(files, tmp_path):
-    events = finish(files.config(), tmp_path, should_stop=after(2))
-    assert (events[-1].reason, events[-1].path) == ("stopped", "")
-    assert not (tmp_path / "report.json").exists()
 
 
 # What cannot be used

@@ -13,7 +13,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import ablate_heads, fill_mask, trace_text
 from bertviz_lab.model.weights import state_for_huggingface
-from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_finetuning_optimizer
 from bertviz_lab.training.pretraining.setup import build_data, estimate_memory
 from bertviz_lab.training.runs.events import EvalDone
@@ -25,8 +25,7 @@ SEGMENTS = "bert.embeddings.token_type_embeddings.weight"
 WITHOUT = {"position_embeddings": POSITIONS, "segment_embeddings": SEGMENTS}
 
 
-@pytest.mark.parametrize("part", WITHOUT)
-@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+@pytest.mark.parametrize(("part", "optimizer"), [*zip(WITHOUT, ["muon", "adamw"], strict=True)])
 def test_a_table_that_is_left_out_is_zero_after_training_and_nothing_else_is(part, optimizer, text, tmp_path):
     finish(short_run(text, **{part: False}, optimizer=optimizer, weight_decay=0.5), tmp_path / "run")
     found = weights(tmp_path / "run" / "model")
@@ -45,9 +44,7 @@ def test_the_other_weights_begin_as_they_would_with_it(text, tmp_path):
     "changes",
     [
         {"position_embeddings": False, "segment_embeddings": False},
-        {"bidirectional": False},
-        {"layers": 1, "heads": 1},
-        {"layers": 3},
+        {"bidirectional": False, "layers": 3},
     ],
     ids=str,
 )
@@ -162,9 +159,3 @@ def test_heads_that_cannot_share_a_vector_are_refused_in_one_sentence():
         InputError, match="--heads 3 does not divide the hidden size 32 of a tiny model; choose 1, 2, 4"
     ):
         PretrainConfig(corpus=("none",), preset="tiny", heads=3)
-
-
-def test_a_saved_model_that_reads_forwards_says_so_in_its_file(tokenizer, tmp_path):
-    folder = save_checkpoint(checkpoint_of(PRETRAINING, tokenizer, is_decoder=True), tmp_path / "model")
-    assert load_checkpoint(folder).config.is_decoder
-    assert transformers.AutoConfig.from_pretrained(folder).is_decoder

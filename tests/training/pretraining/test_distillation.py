@@ -121,16 +121,15 @@ def test_the_losses_of_micro_batches_add_up(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_smaller_student_of_any_width_comes_nearer_to_its_teacher(corpus, teacher, tmp_path, method):
-    events = finish(student_run(corpus, teacher, steps=120, distillation=method, learning_rate=3e-3), tmp_path / "run")
+    events = finish(student_run(corpus, teacher, steps=80, distillation=method, learning_rate=3e-3), tmp_path / "run")
     name = "soft_target_loss" if method == "soft-targets" else "value_relation_loss"
     losses = [event.metrics[name] for event in events if isinstance(event, StepDone)]
     assert losses[-1] < losses[0]
     assert isinstance(next(event for event in events if isinstance(event, EvalDone)).metrics["mlm_loss"], float)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_resume_is_exact(corpus, teacher, tmp_path, method):
-    run = student_run(corpus, teacher, distillation=method, dropout=0.1)
+def test_resume_is_exact(corpus, teacher, tmp_path):
+    run = student_run(corpus, teacher, distillation="relations", dropout=0.1)
     finish(run, tmp_path / "whole")
     finish(run, tmp_path / "parts", after(5))
     finish(run, tmp_path / "parts", resume=True)

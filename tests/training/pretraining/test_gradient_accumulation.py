@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 import torch
@@ -43,56 +43,36 @@ def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, repor
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
-def launch(config, folder: Path, processes: int, *options: str) -> None:
-    """The command line under torchrun."""
-    flags = {"--" + name.replace("_", "-"): value for name, value in config.items()}
-    arguments = [part for flag, value in flags.items() for part in (flag, str(value))]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+@pytest.mark.slow
+def test_two_processes_train_the_model_that_one_trains(text, tmp_path, monkeypatch):
+    monkeypatch.undo()  # the processes know the real sizes of models
+    # Batches of odd size, a warmup, no rounding.
+    options = {"batch_size": 7, "optimizer": "adamw", "steps": 6}
+    config = short_run(text, **options)
+    names = ("corpus", "documents", "preset", "vocab_size", "seq_len", "precision", "threads", "warmup", *options)
+    arguments = [
+        part
+        for name in names
+        for part in (f"--{name.replace('_', '-')}", str(text if name == "corpus" else getattr(config, name)))
+    ]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "bertviz_lab"]
     done = subprocess.run(
-        [*command, "-m", "bertviz_lab", "pretrain", "--out", str(folder), *arguments, *options],
+        [*command, "pretrain", "--out", str(tmp_path / "two"), *arguments],
         capture_output=True,
         text=True,
-        env=environment,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-#: A little run that several processes can share: batches of odd size, a warmup, no rounding.
-CONFIG = {
-    "documents": "blank-line",
-    "preset": "tiny",
-    "vocab_size": 120,
-    "seq_len": 24,
-    "batch_size": 7,
-    "precision": "fp32",
-    "threads": 1,
-    "warmup": 0.2,
-    "optimizer": "adamw",
-    "steps": 6,
-}
-
-
-def logged(folder: Path) -> list[tuple[int, float]]:
-    """(step, mean loss since the last report): with the first three steps of each sitting one by one."""
-    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    return [(row["step"], row["loss"]) for row in rows if row["event"] == "StepDone"]
-
-
-@pytest.mark.slow
-def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
-    config = {"corpus": text, **CONFIG}
-    launch(config, tmp_path / "two", 2)
-    launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
-    a, b = weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model")
-    assert same(a, b)
-    first = [dict(logged(tmp_path / name)[:3]) for name in ("one", "two")]
-    assert first[0] == pytest.approx(first[1], abs=1e-5)
+    events = finish(replace(config, gradient_accumulation_steps=2), tmp_path / "one")
+    assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"))
+    rows = [json.loads(line) for line in (tmp_path / "two" / "events.jsonl").read_text().splitlines()]
+    logged = [row["loss"] for row in rows if row["event"] == "StepDone"][:3]  # the first three steps one by one
+    assert logged == pytest.approx(losses(events)[:3], abs=1e-5)
     tokens = {json.loads((tmp_path / name / "report.json").read_text())["tokens"] for name in ("one", "two")}
     assert len(tokens) == 1, "each example is seen once"
-    launch({"steps": 9}, tmp_path / "two", 1, "--resume")  # resumed by another number of processes
-    launch({"steps": 9}, tmp_path / "one", 2, "--resume")
+    for name in ("one", "two"):  # resumed by another number of processes
+        finish(replace(config, steps=9), tmp_path / name, resume=True)
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"), 1e-4)
 
 

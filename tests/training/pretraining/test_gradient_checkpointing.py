@@ -10,12 +10,6 @@ from tests.model.support import small_config
 from tests.training.support import after, finish, identical, short_run, weights
 
 
-def test_a_run_is_to_the_last_bit_the_one_without(text, tmp_path):
-    for name, on in (("plain", False), ("again", True)):
-        finish(short_run(text, dropout=0.1, gradient_checkpointing=on), tmp_path / name)
-    assert identical(weights(tmp_path / "plain" / "model"), weights(tmp_path / "again" / "model"))
-
-
 def test_it_may_be_turned_on_when_a_run_is_resumed(text, tmp_path):
     finish(short_run(text, dropout=0.1), tmp_path / "whole")
     finish(short_run(text, dropout=0.1), tmp_path / "parts", after(5))
