@@ -47,7 +47,9 @@ def test_plain_text_with_a_few_signs_is_left_as_it_is(tmp_path):
     assert "a < b and c > d, then AT&T; so 1 = 1." in text_of(read(written(tmp_path, "a.txt", text)))
 
 
-@pytest.mark.parametrize("unit", ["<doc ", "<p ", "= ", "<script>", "&a", " @-@", "<|endoftext"])
+@pytest.mark.parametrize(
+    "unit", ["<doc ", "<p ", "= ", "<script>", "<script ", "<style><script>", "&a", " @-@", "<|endoftext"]
+)
 def test_markup_is_stripped_in_time_that_grows_linearly(tmp_path, unit):
     def seconds(size: int) -> float:
         line = unit * (size // len(unit))
@@ -56,8 +58,14 @@ def test_markup_is_stripped_in_time_that_grows_linearly(tmp_path, unit):
         read(path)
         return time.process_time() - began
 
-    small = min(seconds(8_000) for _ in range(3))
-    assert seconds(64_000) < 24 * small + 0.2
+    small, large = (min(seconds(size) for _ in range(3)) for size in (8_000, 64_000))
+    assert large < 16 * small + 0.1
+
+
+def test_scripts_and_styles_are_left_out_with_their_text(tmp_path):
+    line = "<p>A cat <script src='a'>if (a < b) {}</script>ran <style>p {}</STYLE>home <script>alone.</p>\n"
+    documents = read(written(tmp_path, "a.txt", line * 9))
+    assert documents[0].sentences[0] == "A cat ran home alone."
 
 
 @pytest.mark.parametrize(
