@@ -1,8 +1,8 @@
 """What nobody sees is not computed: not as the page opens, not when the model changes, not at a checkpoint."""
 
 import json
-import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
@@ -165,16 +165,32 @@ def test_no_training_begins_while_a_file_is_on_its_way(
     page: Page, served: tuple[str, AppState], form: str, box: str, button: str, name: str
 ) -> None:
     held: list[Route] = []
-    page.route(re.compile(r"/upload\?"), lambda route: held.append(route))
+    started: list[dict[str, Any]] = []
+
+    def start(route: Route) -> None:
+        asked = route.request.post_data_json
+        if asked["question"] != "start":
+            route.continue_()
+            return
+        started.append(asked["arguments"])
+        route.fulfill(json={"error": "The test starts nothing."})
+
+    page.route("**/lab/upload", lambda route: held.append(route))
+    page.route("**/lab/ask", start)
     page.goto(f"{served[0]}?space=train")
     page.get_by_role("tab", name=form, exact=True).click()
-    expect(page.locator(button)).to_have_css("pointer-events", "auto")
+    expect(page.locator(button)).to_be_visible()
+    at_rest(page)
     text = b"text,label\n" + b"a good day,good\na bad day,bad\n" * 8
     page.locator(f"{box} input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": text})
-    expect(page.locator(button)).to_have_css("pointer-events", "none")
+    expect(page.locator(box)).to_contain_text(f"Uploading {name}")
     eventually(page, lambda: bool(held))
+    page.locator(button).click()
+    page.wait_for_timeout(500)
+    assert started == []
     held.pop().continue_()
-    expect(page.locator(button)).to_have_css("pointer-events", "auto")
-    sources = page.locator(box).locator("xpath=preceding::input[@type='radio'][@value='own']").last
-    expect(sources).to_be_checked(timeout=2_000)
+    eventually(page, lambda: bool(started))
+    (sent,) = started
+    assert (sent["source"], len(sent["files"])) == ("own", 1)
+    expect(page.locator(f"{button}-message")).to_have_text("The test starts nothing.")
     page.unroute_all(behavior="ignoreErrors")
