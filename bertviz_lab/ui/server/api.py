@@ -14,6 +14,7 @@ from gradio.state_holder import SessionState
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -36,7 +37,7 @@ _MOST_WAITING = 500  # calls of all visitors that Gradio holds; the scheduler ho
 _MOST_UNREAD = 4 * MOST_WEIGHTS  # numbers in answers that nobody has fetched, some 40 bytes each
 _WITHDRAWN = "This answer was not fetched, and newer ones have taken its place; ask again and fetch the answer at once."
 
-NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed")
+NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed", "attribute")
 
 
 def add_endpoints(session: AppState) -> None:
@@ -124,7 +125,32 @@ def add_endpoints(session: AppState) -> None:
         vectors = encode(checkpoint, [checked(text) for text in texts])
         return {"vectors": vectors.tolist(), "pooling": checkpoint.pooling or "mean"}
 
-    for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify, embed):
+    def attribute(
+        text_a: str, text_b: str = "", model: str = "", method: str = "integrated gradients"
+    ) -> dict[str, Any]:
+        """What each token contributes to the prediction that suits the text, in nats of log-probability.
+
+        `method` is integrated gradients, gradient x input or occlusion. The scores of integrated gradients add up to
+        `change`, the score of the text minus that of its baseline, up to `error`.
+        """
+        from bertviz_lab.interpret import attribute as explain
+
+        chosen: Any = checked(method, "method")  # `explain` names those that there are
+        checkpoint = opened(model)
+        found = explain(
+            checkpoint, checked(text_a, "text_a"), checked(text_b, "text_b") or None, method=chosen,
+            on_progress=report_progress,
+        )  # fmt: skip
+        return {
+            "tokens": list(found.encoding.tokens),
+            "scores": found.scores.tolist(),
+            "target": {"kind": found.target.kind, "position": found.target.position, "name": found.target.title},
+            "method": found.method,
+            "change": found.change,
+            "error": found.error,
+        }
+
+    for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify, embed, attribute):
         # All calls go to the scheduler at once, where visitors take turns; Gradio's queue is first come, first served.
         gr.api(_scheduled(endpoint, session), api_name=endpoint.__name__, concurrency_limit=None)
 

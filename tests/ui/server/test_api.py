@@ -35,7 +35,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         client.close()
 
 
-def test_seven_endpoints_and_no_more_are_public(page: Page) -> None:
+def test_the_named_endpoints_and_no_more_are_public(page: Page) -> None:
     described = page[0].view_api(print_info=False, return_format="dict")
     assert isinstance(described, dict)
     assert set(described["named_endpoints"]) == {f"/{name}" for name in NAMES}
@@ -94,6 +94,16 @@ def test_embed_gives_a_vector_for_each_text(page: Page) -> None:
         page[0].predict([A, ""], "little", api_name="/embed")
 
 
+def test_attribute_scores_each_token(page: Page) -> None:
+    text = "the red [MASK] sat"
+    answer = page[0].predict(text, api_name="/attribute")
+    expected = interpret.attribute(page[1].models.open(), text)
+    np.testing.assert_allclose(answer["scores"], expected.scores, atol=1e-5)
+    assert answer["tokens"] == list(expected.encoding.tokens)
+    assert answer["target"]["name"] == expected.target.name
+    assert sum(answer["scores"]) + answer["error"] == pytest.approx(answer["change"], abs=1e-4)
+
+
 def test_classify_labels_a_text(page: Page) -> None:
     answer = page[0].predict(A, "", "moods", api_name="/classify")
     assert {label["label"] for label in answer["labels"]} == {"glum", "gay"}
@@ -116,6 +126,7 @@ def test_classify_labels_a_text(page: Page) -> None:
         (("/tokenize", ""), "Type a sentence"),
         (("/attention", "x" * 100_000), "shorten"),
         (("/classify", A), "no classification head"),
+        (("/attribute", "the [MASK]", "", "", "guessing"), "Unknown method guessing: choose one of integrated"),
     ],
 )
 def test_bad_input_is_an_error_of_one_sentence(
