@@ -63,7 +63,9 @@ function makeControl(declared, id, onChange) {
         input.value = text;
       }
     },
+    /** Undefined options leave those that are there: a newer question is answered soon. */
     setOptions(options) {
+      if (!options) return;
       const before = input.value;
       input.replaceChildren(...options.map(([value, words]) => h('option', { value }, words)));
       control.set(before);
