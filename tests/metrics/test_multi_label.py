@@ -71,14 +71,6 @@ def test_a_label_that_no_example_has_keeps_one_half() -> None:
     assert choose_thresholds(probabilities, np.zeros_like(truth)) == (0.5,)
 
 
-def test_one_label_is_scored_as_any_of_several() -> None:
-    truth, predicted = np.array([[1], [0], [1], [0]]), np.array([[1], [1], [1], [0]])
-    report = multi_label_report(truth, predicted, ("sad",))
-    assert (report.micro_f1, report.macro_f1, report.subset_accuracy) == (0.8, 0.8, 0.75)
-    (scores,) = report.per_class
-    assert (scores.precision, scores.recall, scores.support) == (2 / 3, 1.0, 2)
-
-
 def test_probabilities_are_no_labels() -> None:
     truth = np.array([[1.0, 0.0, 1.0]])
     assert multi_label_report(truth, truth, LABELS).subset_accuracy == 1

@@ -3,8 +3,11 @@
 import contextlib
 import itertools
 import json
+import os
 import signal
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +148,38 @@ def record_extensions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, l
 
     monkeypatch.setattr("bertviz_lab.training.pretraining.pretrain.extend_positions", extend)
     return extensions
+
+
+#: A short run that several processes can share: batches of odd size, a warmup, no rounding.
+SHARED_RUN = {
+    "documents": "blank-line",
+    "preset": "tiny",
+    "vocab_size": 120,
+    "seq_len": 24,
+    "batch_size": 7,
+    "precision": "fp32",
+    "threads": 1,
+    "warmup": 0.2,
+    "optimizer": "adamw",
+    "steps": 6,
+}
+
+
+def launch(config: Mapping[str, object], folder: Path, processes: int, *options: str) -> None:
+    """Pretrain by the command line under torchrun."""
+    arguments = [part for name, value in config.items() for part in ("--" + name.replace("_", "-"), str(value))]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command += ["-m", "bertviz_lab", "pretrain", "--out", str(folder), *arguments, *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def logged(folder: Path) -> list[tuple[int, float]]:
+    """(step, mean loss since the last report): with the first three steps of each sitting one by one."""
+    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    return [(row["step"], row["loss"]) for row in rows if row["event"] == "StepDone"]
+
+
+def same(a: dict, b: dict, tolerance: float = 2e-5) -> bool:
+    return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)

@@ -1,6 +1,5 @@
 """The trained length of a model: saved as the tokenizer's `model_max_length`, and honoured where inputs are longer."""
 
-import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +7,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from bertviz_lab.cli.main import main
-from bertviz_lab.interpret import answer_question, classify, encode_inputs, fill_mask
+from bertviz_lab.interpret import classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import (
     load_checkpoint,
@@ -131,20 +129,6 @@ def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path
     rows = tuple(replace(row, text_a=f"{row.text_a} {'cat ' * 30 * (row.row == 2)}") for row in examples("regression"))
     assert "24 tokens: 1 of 16 texts are longer and are truncated" in truncation_warning(checkpoint, rows)
     assert truncation_warning(checkpoint, examples("regression")) == ""
-
-
-def test_question_answering_reads_windows_of_the_trained_length():
-    checkpoint = load_checkpoint("answers-town")
-    assert checkpoint.trained_length == 99
-    assert len(answer_question(checkpoint, "Who has the red ball?", "Anna has the red ball. " * 30).windows) > 3
-
-
-def test_the_command_line_warns_on_stderr(tmp_path, capsys):
-    assert main(["fill-mask", "--json", "--model", limited(tmp_path / "m", 24), "the cat " * 20 + "[MASK]"]) == 0
-    told = capsys.readouterr()
-    assert "Note: m was trained on up to 24 tokens" not in told.out
-    assert "was trained on up to 24 tokens" in told.err
-    json.loads(told.out)
 
 
 def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card():

@@ -16,7 +16,7 @@ from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
-from bertviz_lab.interpret import classify, probe, semantic_search
+from bertviz_lab.interpret import semantic_search
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining import evaluate
@@ -89,13 +89,6 @@ def test_evaluating_on_published_data_repeats_the_card(
             assert card_row(score, value) in checkpoint.card
 
 
-def test_embed_mini_finds_what_is_meant_by_other_words() -> None:
-    texts = ["A kitten sleeps on the sofa.", "The train to the coast was late.", "Two men repair a roof.", "It rained."]
-    checkpoint = load_checkpoint("embed-mini")
-    for query, wanted in (("A cat is lying on a couch.", 0), ("Workers are fixing a house.", 2)):
-        assert semantic_search(checkpoint, query, texts)[0].index == wanted
-
-
 def test_embed_mini_hardly_tells_a_negation_or_the_order_of_words_as_its_card_says() -> None:
     checkpoint = load_checkpoint("embed-mini")
     told = re.findall(r'"([^"]+)" and "([^"]+)" (?:have a cosine|one) of ([\d.]+)', " ".join(checkpoint.card.split()))
@@ -103,17 +96,6 @@ def test_embed_mini_hardly_tells_a_negation_or_the_order_of_words_as_its_card_sa
     for first, second, cosine in told:
         (hit,) = semantic_search(checkpoint, first, [second])
         assert f"{hit.cosine:.2f}" == cosine.rstrip(".")
-
-
-def test_emotions_mini_finds_plain_emotions() -> None:
-    checkpoint = load_checkpoint("emotions-mini")
-    for text, wanted in (
-        ("Thank you so much, that was very kind of you.", "gratitude"),
-        ("I love this so much!", "love"),
-        ("This makes me so angry.", "anger"),
-        ("I am so sorry for what I did.", "remorse"),
-    ):
-        assert wanted in classify(checkpoint, text).predicted
 
 
 def test_answers_mini_answers_the_labs_questions_as_its_card_says() -> None:
@@ -198,13 +180,6 @@ def test_a_model_of_english_scores_what_its_card_says(name: str, shared_data: Pa
     found = evaluate_text(checkpoint, [str(shared_data / "wiki_en" / "valid.txt")], "mlm")
     told = [f"{found['mlm_loss']:.3f}", f"{100 * found['mlm_accuracy']:.1f}"]
     assert told == first_draws(checkpoint.card, "Wikipedia")[:2]
-
-
-@pytest.mark.parametrize("name", ["wiki-mini", "wiki-small"])
-def test_a_model_of_english_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_its_subject(name: str) -> None:
-    right = probe(load_checkpoint(name)).right
-    assert right["agreement"] > 0.8
-    assert right["agreement_distractor"] < 0.3
 
 
 @pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 2)])

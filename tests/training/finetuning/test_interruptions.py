@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_interrupted_runs_are_to_the_last_bit_those_in_one_go():
     command = [sys.executable, "-m", "benchmarks.resume", "--rounds", "6", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

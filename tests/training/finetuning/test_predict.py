@@ -79,14 +79,6 @@ def test_the_pipeline_of_transformers_gives_the_same_label(tuned):
         assert found == pytest.approx(theirs, abs=1e-5)
 
 
-def test_the_pipeline_of_transformers_gives_the_same_number(tuned):
-    ask = pipeline("text-classification", model=str(tuned("regression")))
-    for row, said in zip(
-        examples("regression"), predict_with(opened(tuned, "regression"), examples("regression"))[0], strict=True
-    ):
-        assert ask(row.text_a)[0]["score"] == pytest.approx(float(said.label), abs=1e-4)
-
-
 def test_the_pipeline_of_transformers_gives_words_the_same_labels(tuned):
     ours = opened(tuned, "tokens")
     ask = pipeline("token-classification", model=str(tuned("tokens")), aggregation_strategy="none", ignore_labels=[])
@@ -128,12 +120,6 @@ def test_evaluating_gives_the_scores_of_the_run_exactly_and_twice_the_same(task,
             assert evaluate_task(opened(tuned, task), [held], task, max_length=48, threads=1) == wanted
 
 
-def test_a_file_may_be_of_one_class_where_a_run_has_kept_it(tuned, tmp_path):
-    write_examples(tmp_path / "one.jsonl", [row for row in examples("classification") if row.label == "good"])
-    scores = evaluate_task(opened(tuned, "classification"), [tmp_path / "one.jsonl"], "classification")
-    assert 0 <= scores["accuracy"] <= 1
-
-
 def table(path, rows) -> str:
     path.write_text("text_a\ttext_b\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
@@ -163,13 +149,6 @@ def test_rows_that_are_left_out_and_labels_that_are_unknown_are_told(tuned, tmp_
     ]
     assert scores["accuracy"] <= 6 / 7
     assert scores["loss"] > 0
-
-
-@pytest.mark.parametrize("task", ["classification", "multilabel", "tokens"])
-def test_a_file_to_score_on_may_be_of_one_example(task, tuned, tmp_path):
-    path = write(tmp_path / ("a.conll" if task == "tokens" else "a.tsv"), examples(task, 2)[1:])
-    scores = evaluate_task(opened(tuned, task), [path], task)
-    assert 0 <= scores["macro_f1" if task != "tokens" else "f1"] <= 1
 
 
 def test_without_a_label_that_the_model_knows_there_is_no_loss(tuned):
@@ -249,32 +228,6 @@ def test_a_table_of_several_labels_names_those_that_reach_their_threshold(tuned)
         shares = dict(zip(("bad", "good"), line[3:], strict=True))
         assert line[2] == "|".join(label for label, share in shares.items() if share >= threshold)
     assert len({line[2] for line in body}) > 1
-
-
-def test_the_pipeline_of_transformers_gives_each_of_several_labels_its_probability(tuned):
-    ours, rows = opened(tuned, "multilabel"), examples("multilabel", 5)
-    ask = pipeline("text-classification", model=str(tuned("multilabel")), top_k=None)
-    for row, said in zip(rows, predict_with(ours, rows)[0], strict=True):
-        theirs = {one["label"]: one["score"] for one in ask({"text": row.text_a})}
-        assert theirs == pytest.approx(dict(zip(ours.config.labels, said.probabilities, strict=True)), abs=1e-5)
-        prediction = classify(ours, row.text_a)
-        assert {c.label: c.score for c in prediction.labels} == pytest.approx(theirs, abs=1e-5)
-        assert set(prediction.predicted) == set(said.labels)
-
-
-def test_nothing_is_predicted_of_nothing(tuned):
-    for task in TASKS:
-        predictions, loss = predict_with(opened(tuned, task), [])
-        assert not predictions
-        assert math.isnan(loss)
-
-
-def test_a_sample_can_be_scored_on(tuned, tmp_path):
-    rows = [LabelledText(f"the film {n}", None, ("good", "bad")[n % 2], n) for n in range(6)]
-    path = write(tmp_path / "a.tsv", tuple(rows))
-    assert evaluate_task(opened(tuned, "classification"), [path], "classification")["loss"] > 0
-    with pytest.raises(InputError, match=r'"negative", "positive", where the model has "bad"'):
-        evaluate_task(opened(tuned, "classification"), ["sample:sentiment"], "classification")
 
 
 def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):

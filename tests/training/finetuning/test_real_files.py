@@ -12,7 +12,6 @@ from bertviz_lab.interpret import read_results
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
 SETS = {
-    "sst2": ("sst2_glue/train.tsv", "sst2_glue/dev.tsv", "classification", "AutoModelForSequenceClassification"),
     "mrpc": (
         "mrpc/msr_paraphrase_train.txt",
         "mrpc/msr_paraphrase_test.txt",

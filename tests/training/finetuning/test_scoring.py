@@ -20,7 +20,6 @@ from bertviz_lab.training.finetuning.predictions import (
     Prediction,
     multi_label_predictions,
     start_at_label_frequencies,
-    with_thresholds,
     write_predictions,
 )
 from bertviz_lab.training.finetuning.scoring import (
@@ -37,7 +36,6 @@ from tests.little import little_checkpoint
 from tests.training.finetuning.support import (
     TASKS,
     batch_of,
-    batches_of,
     examples,
     features_of,
     labels_of,
@@ -47,7 +45,6 @@ from tests.training.support import CPU
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from seqeval.metrics import sequence_labeling
 
 TOKENIZER = little_tokenizer()
 HEADS = {
@@ -222,34 +219,6 @@ def test_classes_are_scored_as_scikit_learn_does():
     assert [names[int(n)] for n in shares.argmax(1)] == said
 
 
-def test_of_two_classes_f1_is_that_of_the_second():
-    rows = [LabelledText("a", None, label, 1) for label in "nnypy".replace("p", "n")]
-    said = [Prediction(label=label) for label in "nyyny"]
-    expected = f1_score([row.label for row in rows], list("nyyny"), pos_label="y")
-    assert score(rows, said, "classification", ("n", "y"))["f1"] == pytest.approx(expected)
-    odd = LabelledText("a", None, "unknown", 1)
-    assert score([*rows, odd], [*said, Prediction(label="n")], "classification", ("n", "y"))["f1"] == pytest.approx(
-        expected
-    )
-
-
-def test_several_labels_are_scored_as_scikit_learn_does():
-    rows, names = examples("multilabel", 24), ("bad", "good")
-    shares = np.array([p.probabilities for p in predicted("multilabel")[0]])
-    predictions = with_thresholds(predicted("multilabel")[0], names, (float(np.median(shares)),))
-    truth = [[name in row.label for name in names] for row in rows]
-    said = shares >= np.median(shares)
-    assert score(rows, predictions, "multilabel", names) == pytest.approx(
-        {
-            "micro_f1": f1_score(truth, said, average="micro"),
-            "macro_f1": f1_score(truth, said, average="macro"),
-            "subset_accuracy": accuracy_score(truth, said),
-        }
-    )
-    per_label = with_thresholds(predictions, names, (0.0, 1.0))
-    assert {p.labels for p in per_label} == {("bad",)}
-
-
 def test_a_label_that_the_model_does_not_know_is_one_that_it_misses():
     rows = [LabelledText("x", None, ("a", "odd"), 1), LabelledText("y", None, ("b",), 2)]
     said = [Prediction(labels=("a",)), Prediction(labels=("b",))]
@@ -271,28 +240,6 @@ def test_numbers_are_scored_as_scipy_does():
         }
     )
     assert loss == pytest.approx(scores["mse"], rel=1e-4)
-
-
-def test_small_numbers_are_not_rounded_away():
-    model = model_of("regression")
-    with torch.no_grad():
-        model.classifier.weight.mul_(1e-8)
-        model.classifier.bias.zero_()
-    predictions, _ = predicted("regression", model)
-    assert len({p.label for p in predictions}) > 12
-
-
-def test_entities_are_scored_as_seqeval_does():
-    rows = examples("tokens", 24)
-    predictions, _ = predicted("tokens")
-    truth, said = [list(row.labels) for row in rows], [list(p.labels) for p in predictions]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        precision, recall, f1, _ = sequence_labeling.precision_recall_fscore_support(truth, said, average="micro")
-        accuracy = sequence_labeling.accuracy_score(truth, said)
-    expected = {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
-    assert score(rows, predictions, "tokens", labels_of(rows)) == pytest.approx(expected)
-    assert all(len(p.labels) == len(row.words) == len(p.certainty) for p, row in zip(predictions, rows, strict=True))
 
 
 def test_labels_that_mark_no_entities_are_scored_word_by_word():
@@ -390,10 +337,3 @@ def test_predictions_are_written_a_line_each_whatever_the_text_holds(tmp_path):
     assert [json.loads(line)["prediction"]["label"] for line in lines] == texts
     assert [json.loads(line)["example"]["text_a"] for line in lines] == texts
     assert [file.name for file in tmp_path.iterdir()] == ["predictions.jsonl"]
-
-
-def test_what_is_scored_is_in_order_of_the_examples():
-    features = features_of("tokens", TOKENIZER, 24)
-    assert [batch.rows.tolist() for batch in batches_of(features, TOKENIZER, 100).in_order()] != [list(range(24))]
-    for row, said in zip(examples("tokens", 24), predicted("tokens")[0], strict=True):
-        assert len(row.words) == len(said.labels)

@@ -47,13 +47,6 @@ def test_a_sample_is_named_and_auto_finds_the_task():
         load_task_splits(FinetuneConfig(train=("sample:nothing",)))
 
 
-def test_rows_that_were_left_out_are_told(tmp_path):
-    path = tmp_path / "a.tsv"
-    path.write_text("text\tlabel\n" + "".join(f"film {n}\t{'ab'[n % 2]}\n" for n in range(20)) + "film\t\nother\t\n")
-    _, found = load_task_splits(FinetuneConfig(train=(str(path),), task="classification"))
-    assert any(note.startswith("2 rows were left out: ") and "row 22" in note for note in found.notes)
-
-
 def table(path, rows: list[tuple[str, str]]) -> str:
     path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
     return str(path)
@@ -108,11 +101,6 @@ def test_a_test_set_without_a_column_of_labels_that_training_has_is_refused(tmp_
         load_task_splits(FinetuneConfig(**files, task="multilabel"))
 
 
-def test_one_class_is_refused(tmp_path):
-    with pytest.raises(InputError, match="label"):
-        load_task_splits(FinetuneConfig(train=(table(tmp_path / "one.tsv", [(f"film {n}", "a") for n in range(9)]),)))
-
-
 @pytest.mark.parametrize("spoil", ["missing", "broken", "other"])
 def test_a_folder_without_examples_is_none_to_go_on_with(spoil, files, tmp_path):
     prepare_task_splits(files.config(), tmp_path)
@@ -141,12 +129,3 @@ def test_the_text_of_examples_is_every_word_of_them_and_a_passage_once():
     assert list(texts_of([pair])) == [pair.text_a, pair.text_b]
     question = examples("qa", 1)[0]
     assert list(texts_of([question, question])) == [question.question, question.passage]
-
-
-def test_odd_line_ends_in_a_text_survive(tmp_path):
-    path = tmp_path / "a.jsonl"
-    rows = [{"text": f"a\u2028b \x85 {n}", "label": "xy"[n % 2]} for n in range(20)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    prepare_task_splits(FinetuneConfig(train=(str(path),)), tmp_path / "run")
-    found = read_task_splits(tmp_path / "run")
-    assert {row.text_a for row in (*found.train, *found.held_out)} == {row["text"] for row in rows}

@@ -21,11 +21,6 @@ def test_one_trial_has_the_settings_and_needs_no_name():
     assert trials_of(settings(learning_rate=1e-5, batch_size=8, epochs=2), 3e-4) == (Trial("", 0, 1e-5, 8, 2),)
 
 
-def test_seeds_follow_one_another():
-    trials = trials_of(settings(seed=3, seeds=3), 1e-4)
-    assert [(trial.seed, trial.name) for trial in trials] == [(3, "seed 3"), (4, "seed 4"), (5, "seed 5")]
-
-
 @pytest.mark.parametrize("grid", GRIDS)
 def test_a_grid_tries_every_combination_once_for_each_seed(grid):
     trials = trials_of(settings(grid=grid, seeds=2), 1e-4)

@@ -11,8 +11,8 @@ from torch import nn
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.loop.sharding import shard_like, whole, whole_model
-from tests.training.pretraining.test_gradient_accumulation import CONFIG, launch, logged, same
-from tests.training.support import weights
+from bertviz_lab.training.runs.run_folder import record
+from tests.training.support import SHARED_RUN, finish, launch, logged, same, short_run, weights
 
 
 @pytest.fixture
@@ -27,10 +27,13 @@ def moments(folder: Path) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.slow
-def test_the_losses_the_model_and_the_moments_are_those_of_one_process(text, tmp_path, sharded):
-    config = {**CONFIG, "corpus": text, "short_seq_len": 16, "short_share": 0.5}  # then the positions are extended
-    launch(config, tmp_path / "two", 2)
-    launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
+def test_the_losses_the_model_and_the_moments_are_those_of_one_process(text, tmp_path, sharded, monkeypatch):
+    options = {**SHARED_RUN, "short_seq_len": 16, "short_share": 0.5}  # then the positions are extended
+    launch({**options, "corpus": text}, tmp_path / "two", 2)
+    monkeypatch.undo()
+    config = short_run(text, **options, gradient_accumulation_steps=2)
+    (tmp_path / "one").mkdir()
+    list(record(finish(config, tmp_path / "one"), tmp_path / "one"))
     one, two = (dict(logged(tmp_path / name)[:3]) for name in ("one", "two"))
     assert one == pytest.approx(two, abs=1e-5)
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"))
@@ -44,13 +47,13 @@ def test_the_losses_the_model_and_the_moments_are_those_of_one_process(text, tmp
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_what_was_saved_opens_like_any_other_and_resumes_in_any_number_of_processes(text, tmp_path, sharded):
-    launch({**CONFIG, "corpus": text}, tmp_path / "run", 2)
+    launch({**SHARED_RUN, "corpus": text}, tmp_path / "run", 2)
     checkpoint = load_checkpoint(tmp_path / "run" / "model")
     assert checkpoint.report.missing == ()
     assert checkpoint.kind == "BertForPreTraining"
     assert list((tmp_path / "run" / "snapshots").glob("*.safetensors"))
     launch({"steps": 9}, tmp_path / "run", 2, "--resume")
-    launch({**CONFIG, "corpus": text}, tmp_path / "whole", 1)
+    launch({**SHARED_RUN, "corpus": text}, tmp_path / "whole", 1)
     launch({"steps": 9}, tmp_path / "whole", 1, "--resume")
     assert same(weights(tmp_path / "run" / "model"), weights(tmp_path / "whole" / "model"), 1e-4)
     launch({"steps": 12}, tmp_path / "run", 1, "--resume")
@@ -60,7 +63,7 @@ def test_what_was_saved_opens_like_any_other_and_resumes_in_any_number_of_proces
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_muon_sees_whole_matrices(text, tmp_path, sharded):
-    config = {**CONFIG, "corpus": text, "optimizer": "muon", "steps": 3}
+    config = {**SHARED_RUN, "corpus": text, "optimizer": "muon", "steps": 3}
     launch(config, tmp_path / "two", 2)
     launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
     # Its iterations are in 16 bits.

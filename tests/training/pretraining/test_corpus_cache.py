@@ -99,13 +99,6 @@ def test_the_texts_not_used_for_longest_go_when_there_are_too_many(tmp_path, cac
     assert sorted(path.name for path in (cache_folder / "texts").iterdir()) == ["a", "c", "d"]
 
 
-def test_a_text_larger_than_all_that_may_be_kept_is_not(tmp_path, cache_folder, monkeypatch):
-    corpus_cache.keep("a", run_folder(tmp_path / "a", "a"))
-    monkeypatch.setattr(corpus_cache, "MOST_BYTES", 2_000)
-    corpus_cache.keep("b", run_folder(tmp_path / "b", "b", size=1_000))
-    assert [path.name for path in (cache_folder / "texts").iterdir()] == ["a"]
-
-
 def test_what_a_killed_process_left_behind_goes_after_a_day(tmp_path, cache_folder):
     old, new = cache_folder / "texts" / ".key-old1", cache_folder / "texts" / ".key-new1"
     for folder, age in ((old, 100_000), (new, 10)):

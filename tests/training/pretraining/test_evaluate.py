@@ -15,7 +15,6 @@ from bertviz_lab.training.loop.evaluation import count_correct, evaluating
 from bertviz_lab.training.pretraining.evaluate import (
     FULL_EVAL,
     QUICK_EVAL,
-    EvalSize,
     eval_batches,
     evaluate_pretraining,
     evaluate_text,
@@ -99,14 +98,6 @@ def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
     assert all(torch.equal(a.input_ids, b.input_ids) for a, b in zip(batches, again, strict=True))
     stream = BatchStream(data)
     assert all(torch.equal(batch.labels, next(stream).labels) for batch in batches)
-
-
-def test_a_large_text_is_scored_on_as_much_as_a_steady_score_needs(tokenizer):
-    data = small_data(tokenizer)
-    batches = list(eval_batches(data, EvalSize(masked_tokens=20, pairs=0)))
-    predictions = [int((batch.labels != -100).sum()) for batch in batches]
-    assert sum(predictions) >= 20
-    assert sum(predictions[:-1]) < 20
 
 
 def test_a_score_that_decides_something_is_of_two_thousand_pairs_or_all_there_are(tokenizer):

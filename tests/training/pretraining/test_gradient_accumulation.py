@@ -1,9 +1,6 @@
 """A step in parts, in half precision, in several processes: the same step."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -12,7 +9,7 @@ import torch
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware
 from bertviz_lab.training.loop.optim import clip_and_step
 from bertviz_lab.training.runs.events import EvalDone, StepDone
-from tests.training.support import after, finish, identical, short_run, weights
+from tests.training.support import SHARED_RUN, after, finish, identical, launch, logged, same, short_run, weights
 
 
 def losses(events) -> list[float]:
@@ -22,10 +19,6 @@ def losses(events) -> list[float]:
 @pytest.fixture
 def report_always(monkeypatch) -> None:
     monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
-
-
-def same(a: dict, b: dict, tolerance: float = 2e-5) -> bool:
-    return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
 
 
 @pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop", "rtd"])
@@ -46,29 +39,12 @@ def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, repor
 @pytest.mark.slow
 def test_two_processes_train_the_model_that_one_trains(text, tmp_path, monkeypatch):
     monkeypatch.undo()  # the processes know the real sizes of models
-    # Batches of odd size, a warmup, no rounding.
-    options = {"batch_size": 7, "optimizer": "adamw", "steps": 6}
-    config = short_run(text, **options)
-    names = ("corpus", "documents", "preset", "vocab_size", "seq_len", "precision", "threads", "warmup", *options)
-    arguments = [
-        part
-        for name in names
-        for part in (f"--{name.replace('_', '-')}", str(text if name == "corpus" else getattr(config, name)))
-    ]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "bertviz_lab"]
-    done = subprocess.run(
-        [*command, "pretrain", "--out", str(tmp_path / "two"), *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    launch({**SHARED_RUN, "corpus": text}, tmp_path / "two", 2)
+    config = short_run(text, **SHARED_RUN)
     events = finish(replace(config, gradient_accumulation_steps=2), tmp_path / "one")
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"))
-    rows = [json.loads(line) for line in (tmp_path / "two" / "events.jsonl").read_text().splitlines()]
-    logged = [row["loss"] for row in rows if row["event"] == "StepDone"][:3]  # the first three steps one by one
-    assert logged == pytest.approx(losses(events)[:3], abs=1e-5)
+    first = [loss for _, loss in logged(tmp_path / "two")][:3]
+    assert first == pytest.approx(losses(events)[:3], abs=1e-5)
     tokens = {json.loads((tmp_path / name / "report.json").read_text())["tokens"] for name in ("one", "two")}
     assert len(tokens) == 1, "each example is seen once"
     for name in ("one", "two"):  # resumed by another number of processes

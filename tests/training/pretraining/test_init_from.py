@@ -1,7 +1,5 @@
 """Going on from a model that knows a language already."""
 
-import json
-
 import pytest
 import torch
 
@@ -66,10 +64,3 @@ def test_what_does_not_fit_is_refused_before_anything_is_trained(text, tmp_path,
         PretrainConfig(corpus=("a",), init_from="x", tokenizer="y")
     with pytest.raises(InputError, match="no model folder"):
         finish(short_run(text, init_from=str(tmp_path / "none" / "such" / "model")), tmp_path / "other")
-
-
-def test_the_configuration_records_where_it_came_from(text, tmp_path):
-    finish(short_run(text), tmp_path / "first")
-    source = str(tmp_path / "first" / "model")
-    finish(short_run(text, init_from=source, steps=1), tmp_path / "second")
-    assert json.loads((tmp_path / "second" / "config.json").read_text())["init_from"] == source

@@ -5,7 +5,6 @@ import os
 import threading
 import time
 
-import numpy as np
 import pytest
 
 from bertviz_lab.data.corpora.read import read_documents
@@ -13,7 +12,6 @@ from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.pretraining import prepare as module
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare
 from bertviz_lab.training.runs.events import Preparing
@@ -64,10 +62,6 @@ def test_files_that_are_left_out_are_known_to_the_run_also_from_the_cache(tmp_pa
     (folder / "b.txt").unlink()
     prepared(config, tmp_path / "first")
     assert left_out_files(tmp_path / "first") == ()
-
-
-def test_every_stage_is_told(config, tmp_path):
-    assert stages(prepared(config, tmp_path / "run")) == ["read", "vocabulary", "tokenize"]
 
 
 def test_a_long_stage_tells_how_far_it_is():
@@ -233,12 +227,6 @@ def test_other_settings_prepare_anew(config, changes, tmp_path):
     assert stages(prepared(other, tmp_path / "two")) == ["read", "vocabulary", "tokenize"]
 
 
-def test_settings_of_the_training_do_not_matter(config, tmp_path):
-    prepared(config, tmp_path / "one")
-    other = short_run(tmp_path / "text.txt", seed=5, seq_len=32, objective="mlm", preset="mini")
-    assert stages(prepared(other, tmp_path / "two")) == ["read"]
-
-
 def test_a_changed_text_is_prepared_anew(config, tmp_path):
     prepared(config, tmp_path / "one")
     text = tmp_path / "text.txt"
@@ -274,14 +262,3 @@ def test_without_a_place_for_the_cache_a_run_goes_on(config, tmp_path, cache_fol
     cache_folder.write_text("a file where the folder should be")
     for name in ("one", "two"):
         assert stages(prepared(config, tmp_path / name)) == ["read", "vocabulary", "tokenize"]
-
-
-def test_the_corpus_is_mapped_and_not_read(config, tmp_path):
-    prepared(config, tmp_path / "run")
-    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
-    assert all(isinstance(array, np.memmap) for array in (corpus.ids, corpus.sentence_ends, corpus.document_ends))
-
-
-def test_the_cache_has_a_name_for_every_prepared_text(config, tmp_path, cache_folder):
-    prepared(config, tmp_path / "run")
-    assert [path.name for path in (cache_folder / "texts").iterdir()] == [corpus_cache.text_key(config)]

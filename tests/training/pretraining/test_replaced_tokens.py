@@ -1,6 +1,5 @@
 """ELECTRA's objective: the losses of transformers, what is shared, exact resume, and the two folders it leaves."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,6 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, ElectraForMaskedLM, ElectraForPreTraining
 
 from bertviz_lab import BertConfig, load_checkpoint
-from bertviz_lab.cli.main import main
 from bertviz_lab.config import IGNORE_INDEX, PretrainConfig
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.pretraining.replaced_tokens import (
@@ -212,25 +210,6 @@ def test_resume_is_exact_for_both(text, tmp_path, changes):
     finish(run, tmp_path / "parts", resume=True)
     for name in ("model", GENERATOR):
         assert identical(weights(tmp_path / "whole" / name), weights(tmp_path / "parts" / name))
-
-
-def test_the_family_has_its_own_objective_in_place_of_next_sentences(text, tmp_path):
-    events = finish(short_run(text, family="electra", steps=2), tmp_path / "run")
-    assert started(events).objective == "rtd"
-    assert any("ELECTRA has no next-sentence prediction: this run trains rtd" in note for note in started(events).notes)
-    masked = finish(short_run(text, family="electra", objective="mlm", steps=2), tmp_path / "mlm")
-    assert started(masked).objective == "mlm"
-    assert not (tmp_path / "mlm" / GENERATOR).exists()
-
-
-def test_the_command_line_trains_one_by_recipe_or_by_objective(text, capsys, tmp_path):
-    options = ("--preset", "tiny", "--vocab-size", "120", "--seq-len", "24", "--batch-size", "4", "--threads", "1")
-    for number, given in enumerate((("--recipe", "electra"), ("--objective", "rtd", "--generator-size", "0.5"))):
-        run = ("--corpus", str(text), "--steps", "2", "--out", str(tmp_path / str(number)))
-        assert main(["pretrain", *run, *options, *given, "--json"]) == 0
-        scores = json.loads(capsys.readouterr().out)
-        assert {"mlm_loss", "rtd_loss", "rtd_accuracy", "rtd_f1"} <= scores.keys()
-        assert load_checkpoint(scores["path"]).architecture == "ElectraForPreTraining"
 
 
 def test_memory_counts_both_models():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab.config import RECIPES, PretrainConfig
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.pretraining.initial_model import begin_with_frequencies
@@ -48,11 +48,6 @@ def test_a_new_run_begins_at_the_unigram_entropy_and_one_of_an_older_model_where
     events = run(tmp_path, "further", init_from=str(tmp_path / "bias-False" / "model"), **little)
     further = load_checkpoint(tmp_path / "further" / "model")
     assert torch.allclose(trained.model.mlm.bias, further.model.mlm.bias, atol=1e-6)
-
-
-def test_the_recipes_of_papers_begin_at_zero() -> None:
-    biased = {name for name in RECIPES if PretrainConfig.of_recipe(name, corpus=("text",)).unigram_bias}
-    assert biased == {"lab"}
 
 
 def test_runs_from_before_it_was_an_option_have_it_off() -> None:
