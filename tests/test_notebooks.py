@@ -14,7 +14,6 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.lessons.lesson import NOTEBOOKS
 from notebooks import build
 
 ROOT = Path(__file__).parents[1]
@@ -128,8 +127,7 @@ def test_links_between_notebooks_and_into_the_repository_lead_somewhere() -> Non
 
 def test_every_lesson_names_a_notebook_and_every_notebook_a_lesson_or_a_panel() -> None:
     names = {script.stem for script in build.SCRIPTS}
-    assert set(NOTEBOOKS) == {lesson.number for lesson in LESSONS}
-    assert set(NOTEBOOKS.values()) <= names
+    assert {lesson.notebook for lesson in LESSONS} <= names
     for script in build.SCRIPTS:
         (title, *_) = build.notebook(script).cells
         assert "*On the page*" in title.source

@@ -1,18 +1,22 @@
-"""What a lesson is made of: an idea, things to look at, a question to predict, and what a measurement says."""
+"""What a lesson is made of: an idea, things to look at, a question to predict, and what a measurement says.
+
+Its texts are in `texts/`, a file for each lesson. No number about a model is written there: names in braces are
+measured on demand.
+"""
 
 import importlib
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import resources
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from bertviz_lab.ui.languages import Message
-
-if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
-    from bertviz_lab.ui.state.app_state import AppState
 
 #: The models that the lessons are about: English, a world whose truth is known, and film reviews.
 ENGLISH, TOWN, REVIEWS = "wiki-mini", "tiny-town", "sentiment-mini"
@@ -34,15 +38,6 @@ PLACES = {
     "ablation": Message("Runs, panel Ablation study"),
     "pretrain": Message("Train, Pretrain"),
     "finetune": Message("Train, Fine-tune"),
-}
-
-#: The notebook of `notebooks/` that computes step by step what a lesson is about, by the lesson's number.
-NOTEBOOKS = {
-    **dict.fromkeys((1, 5, 8, 12), "03_attention"),
-    **dict.fromkeys((3, 11), "06_sentence_pairs_and_batches"),
-    **dict.fromkeys((6, 13), "08_fine_tuning"),
-    **{2: "05_masking", 4: "02_embeddings", 7: "07_pretraining", 9: "01_tokenization", 10: "04_encoder_layer"},
-    **{14: "11_distillation", 15: "09_evaluation"},
 }
 
 
@@ -118,12 +113,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a measurement on the model said.
+    """The result of a measurement on the model.
 
-    `answer` is the index of the choice that it bears out for the lesson's own text, or None where it bears out none of
-    them; `numbers` are what stands in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words) for
-    a small picture. What a language has its own words or signs for is a
-    `Translatable` (`ui/languages`). The claim was tried on `cases` texts, and `held` on so many of them.
+    `answer` is the index of the choice that it confirms for the lesson's own text, or None where it confirms none;
+    `numbers` replace the names in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words). What
+    languages write differently is a `Message` or `Number` (`ui/languages`). The claim held on `held` of `cases` texts.
     """
 
     answer: int | None
@@ -137,11 +131,10 @@ class Finding:
 class Lesson:
     """One of the lessons. In its texts backticks mark tokens and code; `reveal` and `proof` hold names in braces.
 
-    `claim(session, lesson)` measures what the lesson says of its model, whenever it is asked: no number of a lesson
-    is written down anywhere.
+    `measuring.CLAIMS` has the function that measures what the lesson says of its model.
     """
 
-    #: What is told in the language of the course.
+    #: What is translated into the language of the course.
     TEXTS: ClassVar = (
         "title", "idea", "look", "question", "choices", "cases", "reveal", "proof", "formula", "formula_says", "source",
         "measured_by",
@@ -156,7 +149,6 @@ class Lesson:
     example: str  # the text that the question is about, "" where it is about none
     question: str
     choices: tuple[Choice, ...]
-    claim: Callable[["AppState", "Lesson"], Finding]
     cases: str  # what the claim is tried on, after "of 12": "texts in which ..."
     reveal: tuple[str, ...]  # paragraphs; those that come out empty are left out
     proof: tuple[Step, ...]  # after it
@@ -165,18 +157,19 @@ class Lesson:
     source: str
     measured_by: str  # what the bars show
     code: str  # the lines that compute it, as "module:name" within this package
-    hour: int = 1  # the first hour is for everybody, the second for those who want more
+    notebook: str  # of `notebooks/`, which computes it step by step
+    hour: int  # the first hour is for everybody, the second for those who want more
 
     def source_code(self) -> tuple[Message, str]:
         """Return where the lesson's code and notebook are, and the code."""
         module, _, name = self.code.partition(":")
-        found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
-        lines, first = inspect.getsourcelines(found)
+        computes = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
+        lines, first = inspect.getsourcelines(computes)
         place = Message(
             "{file}, line {line}. Step by step: notebooks/{notebook}.ipynb",
             file=f"bertviz_lab/{module.replace('.', '/')}.py",
             line=first,
-            notebook=NOTEBOOKS[self.number],
+            notebook=self.notebook,
         )
         return place, textwrap.dedent("".join(lines))
 
@@ -190,3 +183,31 @@ class Lesson:
     def steps(self) -> tuple[Step, ...]:
         """All that can be set up, in order."""
         return self.look + self.proof
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((resources.files(__package__) / "texts" / name).read_text(encoding="utf-8"))
+
+
+def _lesson(body: dict[str, Any]) -> Lesson:
+    body = {name: _unwrapped(value) if isinstance(value, str) else value for name, value in body.items()}
+    steps = {name: tuple(map(_step, body[name])) for name in ("look", "proof")}
+    choices = tuple(Choice(**{name: _unwrapped(text) for name, text in choice.items()}) for choice in body["choices"])
+    return Lesson(**body | steps | {"choices": choices, "reveal": tuple(map(_unwrapped, body["reveal"]))})
+
+
+def _step(body: dict[str, Any]) -> Step:
+    return Step(_unwrapped(body["text"]), Place(**{name: value for name, value in body.items() if name != "text"}))
+
+
+def _unwrapped(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text)
+
+
+#: The texts on which the claims are measured, by their names in `texts/cases.toml`.
+CASES: Mapping[str, Any] = _read("cases.toml")
+LESSONS = tuple(
+    _lesson(_read(file.name))
+    for file in sorted((resources.files(__package__) / "texts").iterdir(), key=lambda file: file.name)
+    if file.name[:2].isdigit()
+)

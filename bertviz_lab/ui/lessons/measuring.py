@@ -1,13 +1,33 @@
 """What a lesson says, with the numbers in it: measured on the models of this page, once for each version of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
+from bertviz_lab.ui.lessons import claims, encoder_claims, training_claims
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
 from bertviz_lab.ui.state.app_state import AppState
 
+#: What measures each lesson, by its number; no number of a lesson is written down.
+CLAIMS: dict[int, Callable[[AppState, Lesson], Finding]] = {
+    1: claims.right_context,
+    2: claims.masking,
+    3: claims.segments,
+    4: claims.embeddings,
+    5: claims.values,
+    6: training_claims.classifier,
+    7: training_claims.curves,
+    8: claims.explanation,
+    9: encoder_claims.wordpiece,
+    10: encoder_claims.residual,
+    11: encoder_claims.padding,
+    12: encoder_claims.generation,
+    13: training_claims.pretrain_once,
+    14: encoder_claims.family,
+    15: training_claims.kinds_of_error,
+}
 _OTHERWISE = Message(
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."
 )
@@ -74,7 +94,7 @@ def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measu
         )
     key = ("lesson", lesson.number, models.version(lesson.model))
     try:
-        finding = session.remembered(key, lambda: lesson.claim(session, lesson))
+        finding = session.remembered(key, lambda: CLAIMS[lesson.number](session, lesson))
     except InputError as error:
         raise InputError(say.translate(error.args[0])) from error
     return Measured(translated(lesson, say), finding, say)

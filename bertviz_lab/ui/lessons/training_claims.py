@@ -1,14 +1,15 @@
-"""What lessons 6 and 7 say of training, measured; see `claims`."""
+"""What lessons 6, 7, 13 and 15 say of training, measured; see `claims`."""
 
+import csv
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number
-from bertviz_lab.ui.lessons.cases import OPPOSITES
 from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
-from bertviz_lab.ui.lessons.lesson import ENGLISH, TOWN, Finding, Lesson
+from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 #: Sentences that many small models take for blame; the lesson shows the first that its model does.
 TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "I expected a bad film and was wrong.")
+
+#: What the sample of sentiments calls its kinds of sentence.
+_KINDS = {
+    "plain": Message("plain"), "negation": Message("negation"), "comparison": Message("comparison"),
+    "implied": Message("implied"), "irony": Message("irony"), "mixed": Message("mixed"),
+}  # fmt: skip
 
 
 def classifier(session: AppState, lesson: Lesson) -> Finding:
@@ -59,12 +66,12 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
 
 
 def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> list[int]:
-    """Return the nearest other phrase of each of `OPPOSITES`, all praise first, by cosine."""
+    """Return the nearest other phrase of each of `CASES["opposites"]`, all praise first, by cosine."""
     import numpy as np
 
     from bertviz_lab.interpret import encode
 
-    phrases = [praise for praise, _ in OPPOSITES] + [blame for _, blame in OPPOSITES]
+    phrases = [praise for praise, _ in CASES["opposites"]] + [blame for _, blame in CASES["opposites"]]
     vectors = encode(checkpoint, phrases, pooling=pooling, normalize=True)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -2)
@@ -174,3 +181,62 @@ def _between(session: AppState) -> str:
         kind=Number(kind, ","),
         right=Number(right, ","),
     )
+
+
+def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
+    """Measure the time of fine-tuning relative to pretraining a model of the same size, from their logs."""
+    pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
+    if not pretraining:
+        raise InputError(
+            Message(
+                "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
+            )
+        )
+    whole, runs = pretraining[-1]["seconds"], {}
+    pretrained = session.models.open(ENGLISH).config
+    for name in session.models.shipped():
+        rows = session.log_of(name)
+        seeds = sum(row["event"] == "TrialStarted" for row in rows)
+        config = session.models.open(name).config
+        recipe = session.settings.checkpoints / name / "recipe.json"
+        is_whole = "earlier" not in json.loads(recipe.read_text("utf-8"))  # a log has the last stage of several
+        is_alike = (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size)
+        if seeds and is_whole and is_alike:
+            runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
+    seconds = runs.get(lesson.model, [whole])[0]
+    held = (one < whole / 10 for tuned in runs.values() for one in tuned)
+    numbers = {"pretraining": Message("{count} hours", count=Number(whole / 3600, ".1f")),
+               "tokens": Number(pretraining[-1]["tokens"] / 1e6, ".0f"),
+               "tuning": Message("{count} minutes", count=Number(seconds / 60, ".0f")),
+               "share": percent(seconds / whole), "models": ", ".join(runs)}  # fmt: skip
+    bars = percent_bars([(Message("pretraining"), 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
+    share = seconds / whole
+    return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
+
+
+def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
+    """Measure the accuracy on each kind of sentence, of the sample and of further ironic ones."""
+    from bertviz_lab.data.examples import LabelledText
+    from bertviz_lab.data.samples.task_samples import sample_path
+    from bertviz_lab.training.finetuning.predict import predict_with
+
+    with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    added = [
+        {"text": text, "label": label, "kind": "irony"} for label, texts in CASES["ironic"].items() for text in texts
+    ]
+    rows += added
+    examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
+    predictions, _ = predict_with(session.models.open(lesson.model), examples)
+    correct: dict[str, list[bool]] = {}
+    for prediction, row in zip(predictions, rows, strict=True):
+        correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
+    shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
+    irony, plain = shares["irony"], shares["plain"]
+    numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)), "added": str(len(added)),
+               "right": str(sum(correct["irony"])), "ironic": str(len(correct["irony"])),
+               "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)
+    bars = percent_bars([(_KINDS[kind], share) for kind, share in ordered])
+    return Finding(answer, numbers, bars, *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"}))

@@ -125,7 +125,7 @@ def test_only_the_texts_of_a_lesson_are_translated() -> None:
     assert german.title == "Segmente und Next Sentence Prediction"
     assert german.choices[0] == Choice(*map(PAIRS.get, (lesson.choices[0].text, lesson.choices[0].why)))  # type: ignore[arg-type]
     assert [step.place for step in german.steps] == [step.place for step in lesson.steps]
-    assert (german.example, german.claim, german.answer) == (lesson.example, lesson.claim, lesson.answer)
+    assert (german.example, german.code, german.answer) == (lesson.example, lesson.code, lesson.answer)
 
 
 @pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")

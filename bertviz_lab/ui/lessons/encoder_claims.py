@@ -1,14 +1,10 @@
-"""What lessons 9 to 15 say of the models, measured; see `claims`."""
+"""What lessons 9 to 12 and 14 say of the models, measured; see `claims`."""
 
-import csv
-import json
 from typing import TYPE_CHECKING, Any
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
-from bertviz_lab.ui.lessons.cases import IRONIC, PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
 from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
-from bertviz_lab.ui.lessons.lesson import ENGLISH, Finding, Lesson
+from bertviz_lab.ui.lessons.lesson import CASES, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
@@ -32,11 +28,6 @@ _FAMILIES: tuple[tuple[str, dict[str, Any], float], ...] = (
     ("ModernBERT", {"model_type": "modernbert"}, 149),
     ("MPNet", {"model_type": "mpnet"}, 110),
 )
-#: What the sample of sentiments calls its kinds of sentence.
-_KINDS = {
-    "plain": Message("plain"), "negation": Message("negation"), "comparison": Message("comparison"),
-    "implied": Message("implied"), "irony": Message("irony"), "mixed": Message("mixed"),
-}  # fmt: skip
 
 
 def wordpiece(session: AppState, lesson: Lesson) -> Finding:
@@ -46,15 +37,15 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
     checkpoint = session.models.open(lesson.model)
     tokenizer, size = checkpoint.tokenizer, checkpoint.config.vocab_size
     vocabulary = {tokenizer.token(index) for index in range(size)}
-    split = {word: tokenizer.encode(word).tokens[1:-1] for word in RARE_WORDS}
+    split = {word: tokenizer.encode(word).tokens[1:-1] for word in CASES["rare_words"]}
 
     def is_greedy(word: str) -> bool:
         longest = max((end for end in range(1, len(word)) if word[:end] in vocabulary), default=0)
         first, *others = split[word]
         return first == word[:longest] and first + "".join(piece[2:] for piece in others) == word
 
-    held, total = [is_greedy(word) for word in RARE_WORDS], parameter_count(checkpoint.model)
-    word, pieces = RARE_WORDS[1], split[RARE_WORDS[1]]
+    held, total = [is_greedy(word) for word in CASES["rare_words"]], parameter_count(checkpoint.model)
+    word, pieces = CASES["rare_words"][1], split[CASES["rare_words"][1]]
     numbers = {"word": word, "pieces": " ".join(f"`{piece}`" for piece in pieces), "vocabulary": Number(size, ","),
                "matrix": Number(size * checkpoint.config.hidden_size, ","), "total": Number(total, ",")}  # fmt: skip
     lengths = [len(pieces) for pieces in split.values()]
@@ -88,10 +79,10 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
             ratios.append(float((added.norm(dim=-1) / before.norm(dim=-1)).mean()))
         return kept, without, ratios
 
-    measured = [cosines(text) for text in PLAIN]
+    measured = [cosines(text) for text in CASES["plain"]]
     held = (_mean(kept) > 0.5 and all(one < other for one, other in zip(without, kept, strict=True))
             for kept, without, _ in measured)  # fmt: skip
-    (kept, without, ratios), text = measured[0], PLAIN[0]
+    (kept, without, ratios), text = measured[0], CASES["plain"][0]
     trace, norms = trace_text(checkpoint, text), norms_by_layer(checkpoint, text)
     token, first = trace.tokens.index("river"), trace.layers[0]
     layer = layers[0]
@@ -141,10 +132,10 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
         """Return the probability that moves to other tokens (total variation distance)."""
         return float((after - before).clamp(min=0).sum())
 
-    measured = [probabilities(text) for text, _ in RIGHT_CONTEXT]
+    measured = [probabilities(text) for text, _ in CASES["right_context"]]
     shares = [(moved(alone, masked), moved(alone, unmasked)) for alone, masked, unmasked in measured]
     held = [with_mask < 1e-5 and without > 0.05 for with_mask, without in shares]
-    word = RIGHT_CONTEXT[0][1]
+    word = CASES["right_context"][0][1]
     alone, masked, unmasked = (float(found[tokenizer.id(word)]) for found in measured[0])
     numbers = {"word": word, "alone": percent(alone), "masked": percent(masked), "unmasked": percent(unmasked),
                "moved": percent(shares[0][1])}  # fmt: skip
@@ -179,47 +170,16 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
             found.append(float(_mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
         return found
 
-    texts = [written(start) for start in STARTS]
+    texts = [written(start) for start in CASES["starts"]]
     held = [sum(not token.strip("#").isalnum() for token in tokens) > _WRITTEN / 2 for tokens in texts]
     both, left = (
-        float(torch.tensor([value for text in PLAIN for value in log_probabilities(text, cut)]).mean().exp())
+        float(torch.tensor([value for text in CASES["plain"] for value in log_probabilities(text, cut)]).mean().exp())
         for cut in (False, True)
     )
-    numbers = {"start": STARTS[0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left)}
+    numbers = {"start": CASES["starts"][0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left)}
     names = Message("with what comes after it"), Message("with what comes before it only")
     bars = percent_bars(list(zip(names, (both, left), strict=True)))
     return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held))
-
-
-def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
-    """Measure the time of fine-tuning relative to pretraining a model of the same size, from their logs."""
-    pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
-    if not pretraining:
-        raise InputError(
-            Message(
-                "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
-            )
-        )
-    whole, runs = pretraining[-1]["seconds"], {}
-    pretrained = session.models.open(ENGLISH).config
-    for name in session.models.shipped():
-        rows = session.log_of(name)
-        seeds = sum(row["event"] == "TrialStarted" for row in rows)
-        config = session.models.open(name).config
-        recipe = session.settings.checkpoints / name / "recipe.json"
-        is_whole = "earlier" not in json.loads(recipe.read_text("utf-8"))  # a log has the last stage of several
-        is_alike = (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size)
-        if seeds and is_whole and is_alike:
-            runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
-    seconds = runs.get(lesson.model, [whole])[0]
-    held = (one < whole / 10 for tuned in runs.values() for one in tuned)
-    numbers = {"pretraining": Message("{count} hours", count=Number(whole / 3600, ".1f")),
-               "tokens": Number(pretraining[-1]["tokens"] / 1e6, ".0f"),
-               "tuning": Message("{count} minutes", count=Number(seconds / 60, ".0f")),
-               "share": percent(seconds / whole), "models": ", ".join(runs)}  # fmt: skip
-    bars = percent_bars([(Message("pretraining"), 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
-    share = seconds / whole
-    return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
 
 
 def family(session: AppState, lesson: Lesson) -> Finding:
@@ -264,29 +224,3 @@ def _cosine(one: "Tensor", other: "Tensor") -> float:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
-
-
-def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
-    """Measure the accuracy on each kind of sentence, of the sample and of further ironic ones."""
-    from bertviz_lab.data.examples import LabelledText
-    from bertviz_lab.data.samples.task_samples import sample_path
-    from bertviz_lab.training.finetuning.predict import predict_with
-
-    with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    added = [{"text": text, "label": label, "kind": "irony"} for label, texts in IRONIC.items() for text in texts]
-    rows += added
-    examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
-    predictions, _ = predict_with(session.models.open(lesson.model), examples)
-    correct: dict[str, list[bool]] = {}
-    for prediction, row in zip(predictions, rows, strict=True):
-        correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
-    shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
-    irony, plain = shares["irony"], shares["plain"]
-    numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)), "added": str(len(added)),
-               "right": str(sum(correct["irony"])), "ironic": str(len(correct["irony"])),
-               "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
-    ordered = sorted(shares.items(), key=lambda item: -item[1])
-    answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)
-    bars = percent_bars([(_KINDS[kind], share) for kind, share in ordered])
-    return Finding(answer, numbers, bars, *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"}))
