@@ -124,7 +124,8 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     checkpoint, tiny, town = (session.models.open(name) for name in (lesson.model, TINY, TOWN))
 
     def follows(model: "Checkpoint", pair: Sequence[str], kind: Literal["", "zero", "swapped"]) -> float:
-        inputs = encode_inputs(model, *pair)
+        text_a, text_b = pair
+        inputs = encode_inputs(model, text_a, text_b)
         target = choose_target(model, inputs, kind="next")
         return float(class_scores(model, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
 

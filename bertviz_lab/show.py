@@ -1,0 +1,374 @@
+"""The page's figures in a notebook: each function returns HTML that runs by itself, in Jupyter, Colab or a file.
+
+from bertviz_lab import interpret, load_checkpoint, show
+show.attention(interpret.trace_text(load_checkpoint("wiki-tiny"), "The cat sat.", "It slept."))
+
+What needs a server is left to the page: the snapshots of a run under one slider, and a run that still trains.
+"""
+
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab import interpret
+from bertviz_lab.figures.interpret import attention as attention_figures
+from bertviz_lab.figures.interpret import attribution as attribution_figures
+from bertviz_lab.figures.interpret import embeddings as embedding_figures
+from bertviz_lab.figures.interpret import layers as layer_figures
+from bertviz_lab.figures.interpret import masking as masking_figures
+from bertviz_lab.figures.interpret import predictions as prediction_figures
+from bertviz_lab.figures.interpret import tokens as token_figures
+from bertviz_lab.figures.training.curves import replay_payload
+from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.figures.training.probes import learning_payload
+from bertviz_lab.figures.training.runs import RunView, runs_payload
+from bertviz_lab.tokenization import Encoding, Tokenizer, explain
+from bertviz_lab.training.runs.events import Event, to_json
+from bertviz_lab.ui.components.standalone import standalone_page
+from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
+
+#: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
+_FIT = (
+    "new this.contentWindow.ResizeObserver(() => {"
+    " this.style.height = `${this.contentDocument.body.scrollHeight + 40}px`"
+    " }).observe(this.contentDocument.body)"
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """A figure as a page: shown by a notebook, or saved as a file that opens in any browser without a server."""
+
+    page: str
+    height: int = 640  # in pixels, of the frame in a notebook
+
+    def _repr_html_(self) -> str:
+        frame = f'width="100%" height="{self.height}" style="border: 0" onload="{_FIT}"'
+        return f'<iframe {frame} srcdoc="{html.escape(self.page)}"></iframe>'
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        path = Path(path)
+        path.write_text(self.page, encoding="utf-8")
+        return path
+
+
+def _view(kind: str, label: str, payload: str, height: int) -> View:
+    """Return the figure that a component of the page draws of a payload."""
+    return View(standalone_page(kind, label, payload), height)
+
+
+def _chart(label: str, payload: str, height: int = 420) -> View:
+    return _view("chart", label, payload, height)
+
+
+# ---- Tokens: the input of a model, and its masking
+
+
+def tokens(encoding: Encoding) -> View:
+    """Show the tokens of a text with ids, segments, positions and mask."""
+    return _view("tokens", "Tokens", token_figures.token_payload(encoding), 420)
+
+
+def word_splits(tokenizer: Tokenizer, text: str) -> View:
+    """Show how each word of a text is split, step by step."""
+    payload = token_figures.splitting_payload(
+        explain(tokenizer, text), tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id)
+    )
+    return _view("split", "How words are split", payload, 420)
+
+
+def masking(masked: interpret.MaskedText, mask_probability: float = 0.15) -> View:
+    """Show a masked text: which tokens were selected, and how they were replaced."""
+    return _view("tokens", "Masking", masking_figures.masking_payload(masked, mask_probability=mask_probability), 480)
+
+
+def masked_loss(masked: interpret.MaskedText, loss: interpret.MaskedLoss) -> View:
+    """Show the MLM loss at each selected position."""
+    return _view("tokens", "MLM loss at each selected position", masking_figures.losses_payload(masked, loss), 420)
+
+
+def masking_statistics(counts: interpret.MaskingStatistics) -> View:
+    """Show the outcomes of many draws next to those that the masking rule predicts."""
+    expected = {count.outcome: count.expected / max(1, counts.chosen) for count in counts.outcomes}
+    return _chart("Masking statistics", masking_figures.masking_statistics_payload(counts, expected))
+
+
+def mask_epochs(epochs: Sequence[interpret.MaskedText], *, static: bool = False) -> View:
+    """Show the masks of successive epochs; with `static` they repeat."""
+    return _chart("Masks by epoch", masking_figures.epochs_payload(epochs, static))
+
+
+# ---- Predictions and Attribution
+
+
+def fill_mask(filled: interpret.FillMask) -> View:
+    """Show the predictions for each masked token."""
+    return _view("fill", "Predictions for the masked tokens", prediction_figures.fill_mask_payload(filled), 420)
+
+
+def fill_comparison(compared: interpret.FillComparison) -> View:
+    """Show the predictions of several models for the same masked tokens."""
+    return _chart("Predictions of several models", prediction_figures.comparison_payload(compared), 480)
+
+
+def joint_fill(joint: interpret.JointFill) -> View:
+    """Show all masked tokens filled jointly, next to the independent predictions."""
+    return _chart("Masked tokens filled together", prediction_figures.joint_payload(joint))
+
+
+def pseudo_log_likelihood(scored: interpret.PseudoLogLikelihood) -> View:
+    """Show the surprisal of each token (pseudo-log-likelihood)."""
+    payload = layer_figures.surprisal_payload(
+        scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
+    )
+    return _view("tokens", "Surprisal of each token", payload, 360)
+
+
+def next_sentence(prediction: interpret.NextSentence) -> View:
+    """Show the NSP prediction."""
+    return _chart(
+        "Next sentence", prediction_figures.next_sentence_payload(prediction.is_next, prediction.is_random), 320
+    )
+
+
+def next_sentences(predictions: Mapping[str, interpret.NextSentence]) -> View:
+    """Show the NSP prediction of several models, or for several pairs, by their names."""
+    shares = [prediction.is_next for prediction in predictions.values()]
+    return _chart("Next sentence", prediction_figures.follows_payload(list(predictions), shares))
+
+
+def classification(prediction: interpret.Classification) -> View:
+    """Show the probability of each label of a text; of a regression the predicted number."""
+    return _chart("Labels", prediction_figures.labels_payload(prediction))
+
+
+def entities(labelled: interpret.WordLabels) -> View:
+    """Show the entities of a text, or the labels of its words, marked in it."""
+    return _view("marked", "Entities", prediction_figures.entities_payload(labelled), 300)
+
+
+def answer(answer: interpret.PassageAnswer) -> View:
+    """Show the answer to a question marked in its passage, and the next best ones."""
+    return _view("marked", "Answer", prediction_figures.answer_payload(answer), 420)
+
+
+def attribution(attributions: interpret.Attribution | Sequence[interpret.Attribution]) -> View:
+    """Show the attribution of a prediction to its tokens, by one method or several."""
+    several = [attributions] if isinstance(attributions, interpret.Attribution) else list(attributions)
+    return _view("tokens", "interpret.Attribution", attribution_figures.attribution_payload(several), 360)
+
+
+def head_ablation(ablation: interpret.HeadAblation) -> View:
+    """Show effect of each head on a prediction (head ablation)."""
+    payload = attribution_figures.head_ablation_payload(
+        ablation.effects, ablation.baseline - ablation.without_layer, ablation.target
+    )
+    return _chart("Head ablation", payload, 640)
+
+
+def intervention(before: interpret.FillMask, after: interpret.FillMask, what: str) -> View:
+    """Show the likeliest tokens for the first [MASK] before and after an intervention, in words such as "causal mask".
+
+    A token that one of the two does not list counts as 0 there: ask both for enough.
+    """
+    shares = [{c.token: c.probability for c in filled.masks[0].candidates} for filled in (before, after)]
+    names = list(dict.fromkeys([*list(shares[0])[:6], *list(shares[1])[:6]]))
+    values = [[share.get(name, 0.0) for name in names] for share in shares]
+    return _chart("Before and after", attribution_figures.change_payload(names, values[0], values[1], what))
+
+
+# ---- Attention, Layers and Embeddings
+
+
+def attention(trace: interpret.TextTrace, title: str = "") -> View:
+    """Show every head of a trace: the grid, one head in detail, lines, filters, metrics."""
+    encoding, metrics = trace.encoding, interpret.head_metrics(trace).metrics
+    body = attention_figures.attention_body(
+        trace.tokens,
+        encoding.token_type_ids,
+        trace.attentions,
+        title,
+        layers=range(len(trace.layers)),  # there is no server to ask for others
+        special=encoding.special_tokens_mask,
+        metrics={name: (interpret.METRICS[name], values) for name, values in metrics.items()},
+        windows=[layer.window for layer in trace.layers],
+    )
+    return _view("attention", "Attention of every head", attention_figures.attention_payload(body), 900)
+
+
+def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str = "") -> View:
+    """Show the scores before the softmax, or one of their terms (`AttentionScores.terms`), in the same way.
+
+    Raises `InputError` for a term that these scores do not have.
+    """
+    scores, encoding = interpret.attention_scores(trace), trace.encoding
+    body = attention_figures.scores_body(
+        trace.tokens,
+        encoding.token_type_ids,
+        scores.values(term),
+        title or attention_figures.SCORE_TITLES[term],
+        special=encoding.special_tokens_mask,
+        windows=scores.windows,
+    )
+    return _view("attention", "Attention scores of every head", attention_figures.attention_payload(body), 900)
+
+
+def query_key(pair: interpret.QueryKey) -> View:
+    """Show the score of a pair of tokens in a head: query times key, dimension by dimension."""
+    return _chart("Query times key", attention_figures.pair_payload(pair))
+
+
+def difference(
+    first: interpret.TextTrace, second: interpret.TextTrace, title: str = "The second minus the first"
+) -> View:
+    """Show the attention of the second trace minus that of the first; both have the same tokens, layers and heads."""
+    encoding = first.encoding
+    weights = interpret.attention_difference(first, second)
+    special = encoding.special_tokens_mask
+    body = attention_figures.difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
+    return _view("attention", title, attention_figures.attention_payload(body), 900)
+
+
+def attention_comparison(compared: interpret.AttentionComparison, title: str = "The second minus the first") -> View:
+    """Show attention of the second model minus the first, between stretches that are whole tokens in both."""
+    shared = compared.alignment
+    weights, special = compared.second - compared.first, shared.special_tokens_mask
+    body = attention_figures.difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
+    return _view("attention", title, attention_figures.attention_payload(body), 900)
+
+
+def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
+    """Show all heads of several models side by side, by their names."""
+    grids = [
+        attention_figures.attention_payload(
+            attention_figures.attention_body(
+                trace.tokens,
+                trace.encoding.token_type_ids,
+                trace.attentions,
+                windows=[layer.window for layer in trace.layers],
+            )
+        )
+        for trace in traces.values()
+    ]
+    return _view("heads", "Heads of several models", prediction_figures.heads_payload(list(traces), grids), 640)
+
+
+def logit_lens(lens: interpret.LogitLens) -> View:
+    """Show the prediction at every layer."""
+    return _chart("Logit lens", layer_figures.logit_lens_payload(lens), 560)
+
+
+def norms(by_layer: interpret.NormsByLayer, position: int | None = None) -> View:
+    """Show norms by layer, of hidden states and of what both sub-layers add: of a token, or the median of all."""
+    return _chart("Norms by layer", layer_figures.norms_payload(by_layer, position))
+
+
+def token_norms(by_layer: interpret.NormsByLayer, kind: layer_figures.NormKind = "hidden") -> View:
+    """Show the norms of one kind of vector, layer by layer and token by token."""
+    return _view("tokens", "Norms by layer and token", layer_figures.token_norms_payload(by_layer, kind), 420)
+
+
+def embedding_sum(embeddings: interpret.EmbeddingSum) -> View:
+    """Show the norms of the vectors that are added for each token, and their cosines with the sum."""
+    return _view("tokens", "Embedding sum", embedding_figures.embedding_payload(embeddings), 420)
+
+
+def similarity(result: interpret.Similarity) -> View:
+    """Show the cosine similarity of sentences."""
+    return _chart(
+        "Cosine similarity of the sentences", embedding_figures.similarity_payload(result.texts, result.cosines), 480
+    )
+
+
+def sentence_map(result: interpret.Similarity) -> View:
+    """Show sentences in the plane of the first two principal components of their vectors."""
+    return _chart(
+        "Map of the sentences", embedding_figures.map_payload(result.texts, result.map, result.explained), 480
+    )
+
+
+def neighbours(word: str, nearest: Sequence[interpret.Neighbour]) -> View:
+    """Show the tokens whose embeddings are nearest to a word's."""
+    return _chart(f"Nearest neighbors of {word}", embedding_figures.neighbours_payload(word, nearest))
+
+
+def context_similarity(contexts: interpret.ContextComparison) -> View:
+    """Show a word in two contexts: the similarity of its two vectors at each layer."""
+    return _chart("Contextual embeddings", embedding_figures.context_payloads(contexts)[0])
+
+
+def context_paths(contexts: interpret.ContextComparison) -> View:
+    """Show the same as two paths through the layers, in one plane."""
+    return _chart("Paths through the layers", embedding_figures.context_payloads(contexts)[1], 480)
+
+
+# ---- Runs, apart from what follows a run while it trains
+
+
+#: As `pretrain` and `finetune` yield them, or as the rows of a run's `events.jsonl`.
+Events = Iterable[Event | Mapping[str, Any]]
+
+
+def learning_curves(events: Events, title: str = "") -> View:
+    """Show the curves of a run: losses, accuracies, perplexity, learning rate.
+
+    `events` are what `pretrain` or `finetune` yields, or the rows of a run's `events.jsonl`.
+    """
+    return _view("loss", "Learning curves", replay_payload(_rows(events), title), 640)
+
+
+def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Events]]) -> View:
+    """Show several runs, (settings, events) by their names: the settings that differ, and their curves."""
+    views = [RunView("", name, settings, _rows(events)) for name, (settings, events) in runs.items()]
+    return _view("comparison", "Comparison of runs", runs_payload(views), 900)
+
+
+def probes(events: Events) -> View:
+    """Show the minimal-pair probes of a run over training. Raises `ValueError` for a run that has none."""
+    payload = learning_payload(_rows(events))
+    if payload is None:
+        raise ValueError("There are no probes in these events.")
+    return _chart("Minimal-pair probes", payload, 560)
+
+
+def confusion_matrix(results: interpret.Results) -> View:
+    """Show true and predicted labels; the scores of each for words and several labels; else scores by length."""
+    return _chart("Confusion matrix", confusion_view(results), 480)
+
+
+def label_scores(results: interpret.Results) -> View:
+    """Show precision, recall and F1 of each label. Raises `ValueError` for a task without labels."""
+    if results.report is None:
+        raise ValueError("There are no labels in this task.")
+    return _chart("Scores of each label", per_class_payload(results.report))
+
+
+def reliability(results: interpret.Results) -> View:
+    """Show the reliability diagram: accuracy against confidence."""
+    return _chart("Reliability diagram", reliability_payload(results.calibration()))
+
+
+def slices(results: interpret.Results) -> View:
+    """Show the score by length and by label."""
+    return _chart("Slices", slices_payload(results.slices(), results.measure))
+
+
+def trials(results: interpret.Results) -> View:
+    """Show the trials of a run side by side. Raises `ValueError` if there is only one."""
+    payload = trials_view(results)
+    if payload is None:
+        raise ValueError("There is one trial only.")
+    return _chart("Trials", payload)
+
+
+def examples(results: interpret.Results) -> View:
+    """Show the held-out examples with their predictions, errors first."""
+    return _view("examples", "Held-out examples", listed_view(results, results.picked()), 560)
+
+
+def _rows(events: Events) -> list[Mapping[str, Any]]:
+    return [event if isinstance(event, Mapping) else json.loads(to_json(event)) for event in events]
