@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 from tests.get_browser import find
@@ -66,6 +67,19 @@ def at_rest(page: Page) -> None:
           return window.restingSince && performance.now() - window.restingSince > 500;
         }"""
     )
+
+
+def complaints(page: Page, *parts: str, serious: bool = False) -> list[str]:
+    """What axe finds in parts of a page, by their ids, and whether the page is wider than its window."""
+    response = Axe().run(page, context=[f"#{part}" for part in parts] or None).response
+    found = [
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in response["violations"]
+        if not serious or violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+    is_wide = page.evaluate("() => document.documentElement.scrollWidth > innerWidth")
+    return [*found, *(["wider than the window"] if is_wide else [])]
 
 
 def fill_in(*fields: tuple[Locator, str]) -> None:

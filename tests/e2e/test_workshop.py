@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.settings import Settings
-from tests.browser import PageLog, watch
-from tests.ui.components.test_accessibility import complaints
+from tests.browser import PageLog, complaints, watch
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -152,4 +151,3 @@ def test_everybody_can_read_the_pages(leader: Page, address: str, name: str, wid
         for fold in leader.locator("details > summary").all():
             fold.click()
     assert complaints(leader, "page") == []
-    assert leader.evaluate("() => document.documentElement.scrollWidth") <= width

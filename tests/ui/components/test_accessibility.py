@@ -3,28 +3,19 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
+from tests.browser import complaints
 from tests.ui.components import tuned
 from tests.ui.components.harness import charts, ending, events
 
 PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart", "preview", "examples", "marked"]
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
-
-
-def complaints(page: Page, *parts: str) -> list[str]:
-    response = Axe().run(page, context=[f"#{part}" for part in parts]).response
-    return [
-        f"{found['id']}: {node['target']} {node['failureSummary']}"
-        for found in response["violations"]
-        for node in found["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

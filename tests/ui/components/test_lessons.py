@@ -17,9 +17,8 @@ from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
-from tests.browser import PageLog
+from tests.browser import PageLog, complaints
 from tests.ui.components.harness import HOSTILE, running
-from tests.ui.components.test_accessibility import complaints
 from tests.ui.pages import little_settings
 
 
