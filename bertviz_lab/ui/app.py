@@ -1,4 +1,4 @@
-"""The page: header, tabs and endpoints put together."""
+"""The page, one HTML element of Gradio's that our modules draw into, and the endpoints, served together."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,12 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui import theme
-from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
-from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
-from bertviz_lab.ui.page_events import QUIET, SPACES, PageEvents
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import EndpointQueue, Page, add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
@@ -36,8 +34,6 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.workshop.routes import workshop_routes
 
-#: Gradio may select the first tab before the page's modules are there: the module is waited for.
-_SET_SPACE = "() => import('lab/client/page.js').then(({ page }) => { page.setSpace('%s'); })"
 _CALLS = 500  # of endpoints at a time
 
 
@@ -45,38 +41,18 @@ def build(settings: Settings, session: AppState | None = None) -> Page:
     """Return the whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     _make_folder(settings.runs_dir)
+    start = {"model": session.models.default(), "shared": settings.shared, "workshop": settings.workshop}
     with Page(title="BertViz Lab", analytics_enabled=False) as page:
-        wire = part("wire", value=_start(session), label="Status", events=("go",), elem_id="wire")
-        strip = create_header(session)
-        part("lesson-bar", value=_start(session), label="Lesson", elem_id="lesson-bar")
-        with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
-            with gr.Tab("Explore", id="explore") as explore_tab:
-                part("explore", value="", label="Explore", elem_id="explore")
-                part("form", kind="batch", label="Batch inference", elem_id="try-file-part")
-            with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
-                with gr.Tab("Pretrain", id="pretrain", elem_id="pretrain-form"):
-                    part("form", kind="pretrain", label="Pretrain")
-                    part("progress", label="4. Training progress", kind="pretrain", elem_id="pretrain-progress")
-                with gr.Tab("Fine-tune", id="finetune", elem_id="finetune-form"):
-                    part("form", kind="finetune", label="Fine-tune")
-                    part("progress", label="4. Training progress", kind="finetune", elem_id="finetune-progress")
-            with gr.Tab("Runs", id="runs") as runs_tab:
-                part("runs", value="", label="Runs", elem_id="runs")
-                part("form", kind="evaluate", label="Evaluate", elem_id="evaluate-part")
-            with gr.Tab("Learn", id="learn") as learn_tab:
-                part("lessons", value="", label="Lessons", elem_id="lessons")
-        for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
-            tab.select(None, None, None, js=_SET_SPACE % space, **QUIET)
-        PageEvents(session, wire, strip, tabs, forms).join(page)
+        # Gradio evaluates templates: this one is a file of ours, and holds nothing that anybody typed.
+        gr.HTML(
+            to_json(start | {"logout": bool(settings.users)}),
+            html_template=resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"),
+            js_on_load="import('lab/client/main.js').then((lab) => lab.mount(element, props))",
+            apply_default_css=False,
+        )
         add_endpoints(session)
     page._queue = EndpointQueue(page)  # Gradio has no public way to choose its class
     return page
-
-
-def _start(state: AppState) -> Payload:
-    """Return what the page's scripts are told as it opens."""
-    settings = state.settings
-    return to_json({"model": state.models.default(), "shared": settings.shared, "workshop": settings.workshop})
 
 
 def launch_options(state: AppState) -> dict[str, Any]:

@@ -240,12 +240,10 @@ export function mountExplore(root) {
 
   for (const [name, box] of Object.entries(fields)) box.value = page.input[name];
   let begun = false;
-  page.on('space', begin);
   begin();
 
-  /** First the models, then what the chosen one says; nothing while a link opens another workspace. */
+  /** First the models, then what the chosen one says. */
   async function begin() {
-    if (begun || !page.isAt('explore')) return;
     begun = true;
     await showModels();
     if (page.input.text_a || page.input.text_b) {

@@ -1,7 +1,6 @@
-// The parts of the page, each drawn into its place. Gradio mounts the places; see ui/components/parts.py.
+// The page: its workspaces as tabs, and its parts, each drawn into its place of `ui/page.html`.
 
 import { h } from 'lab/client/dom.js';
-import { makeDrawing } from 'lab/client/drawing.js';
 import { mountExplore } from 'lab/client/explore.js';
 import { page } from 'lab/client/page.js';
 import { makePanel } from 'lab/client/panel.js';
@@ -34,57 +33,85 @@ async function mountView(root, id, kind = '') {
   return panel;
 }
 
-async function mountProgress(root, { kind, label }) {
-  root.before(h('h2', { class: 'step' }, label));
+async function mountProgress(root, kind) {
   page.on('start', (await mountView(root, 'run', kind)).refresh);
 }
 
-/** On a narrow screen the workspaces are a list to choose from instead of tabs; page.css shows one of the two. */
-function mountSpacePicker(header) {
-  const picker = h('select', { id: 'space-picker', 'aria-label': 'Workspace', onchange: () =>
-    page.open({ space: picker.value }) },
-    ...Object.entries(page.SPACES).map(([value, name]) => h('option', { value }, name)));
-  header?.after(picker);
-  picker.value = page.space || 'explore';
-  page.on('space', (name) => { picker.value = name; });
+async function mountRunStrip(root) {
+  const start = runStrip(root, null);
+  const newest = await page.ask('runs', 'current', {}).catch(() => '');
+  if (newest && root.hidden) start({ run_id: newest });
 }
 
 const PARTS = {
   wire: mountWire,
-  explore: mountExplore,
-  runs: mountRuns,
-  progress: mountProgress,
-  form: (root, { kind }) => mountView(root, kind),
-  lessons: mountLessons,
+  run: mountRunStrip,
   'lesson-bar': mountLessonBar,
-  run(root, { label, value, watch }) {
-    mountSpacePicker(root.parentElement.querySelector('header'));
-    const update = runStrip(root, value(), { label });
-    watch(() => update(value()));
-  },
+  explore: mountExplore,
+  form: mountView,
+  progress: mountProgress,
+  runs: mountRuns,
+  lessons: mountLessons,
 };
+
+/**
+ * Tabs of a list with `role="tablist"`, each of which names its panel by `aria-controls`. Returns a function that
+ * selects a tab by its name; `onSelect` is called with that name.
+ */
+function makeTabs(list, onSelect) {
+  const tabs = [...(list?.children ?? [])];
+  const names = tabs.map((tab) => tab.dataset.tabId);
+  const select = (name) => {
+    for (const tab of tabs) {
+      const selected = tab.dataset.tabId === name;
+      tab.setAttribute('aria-selected', selected);
+      tab.tabIndex = selected ? 0 : -1;
+      document.getElementById(tab.getAttribute('aria-controls')).hidden = !selected;
+    }
+    onSelect(name);
+  };
+  const steps = { ArrowLeft: -1, ArrowRight: 1 };
+  list?.addEventListener('click', ({ target }) => target.dataset.tabId && select(target.dataset.tabId));
+  list?.addEventListener('keydown', ({ target, key }) => {
+    if (!(key in steps)) return;
+    const next = tabs.at((tabs.indexOf(target) + steps[key]) % tabs.length);
+    next.focus();
+    select(next.dataset.tabId);
+  });
+  return (name) => names.includes(name) && select(name);
+}
 
 window.Lab = { page }; // for the console of a browser, and for tests
 
-/** Draw a part, or a drawing, into an element of Gradio's: its `props` hold JSON texts, `trigger` sends its events. */
-export function place(name, element, props, trigger, server, watch) {
-  element.classList.add('lab-island', `lab-island-${name}`);
-  const events = new Proxy({}, { get: (_, event) => (data) => trigger(event, data) });
-  const value = () => (props.value ? JSON.parse(props.value) : null);
-  const onValue = (act) => watch('value', () => setTimeout(act)); // in a turn of its own
-  const root = element.querySelector('.lab');
-  if (PARTS[name]) {
-    PARTS[name](root, { kind: props.kind, label: props.label, events, server, value, watch: onValue });
-    return;
-  }
-  let latest = -Infinity; // when the answer on show was asked for
-  const drawing = makeDrawing(name, props.label, { events, server, empty: props.empty, root });
-  const update = () => {
-    const payload = value();
-    if (payload?.asked < latest) return;
-    latest = payload?.asked ?? latest;
-    drawing.show(payload);
+/** Draw the page into an element that holds `ui/page.html`. A part is drawn when its tab is first selected. */
+export function mount(element, props) {
+  Object.assign(page.start, JSON.parse(props.value || '{}'));
+  const waiting = new Set(element.querySelectorAll('[data-part]'));
+  const drawParts = () => {
+    for (const place of [...waiting].filter((node) => !node.closest('[hidden]'))) {
+      waiting.delete(place);
+      const { part, view } = place.dataset;
+      const root = h('section', { class: `lab lab-${part}` });
+      place.classList.add('lab-island', `lab-island-${part}`);
+      place.append(root);
+      PARTS[part](root, view);
+    }
   };
-  onValue(update);
-  update();
+  const picker = element.querySelector('#space-picker'); // on a narrow screen; page.css shows it or the tabs
+  const selectForm = makeTabs(element.querySelector('#train-tabs > [role=tablist]'), drawParts);
+  const selectSpace = makeTabs(element.querySelector('#spaces > [role=tablist]'), (name) => {
+    page.setSpace(name);
+    picker.value = name;
+    drawParts();
+  });
+  page.on('open', ({ space, show }) => {
+    selectForm(show);
+    if (space !== page.space) selectSpace(space);
+  });
+  element.querySelector('.logout')?.toggleAttribute('hidden', !page.start.logout);
+  picker?.append(...Object.entries(page.SPACES).map(([value, name]) => h('option', { value }, name)));
+  picker?.addEventListener('change', () => page.open({ space: picker.value }));
+  drawParts();
+  selectForm(['pretrain', 'finetune'].find((name) => name === page.asked.show) ?? 'pretrain');
+  selectSpace(page.firstSpace);
 }

@@ -27,8 +27,8 @@ export const page = (() => {
   const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
   const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space'))
     ?? '';
+  const firstSpace = start.has('lesson') ? 'learn' : named() || 'explore';
   let space = named();
-  let onTheWay = start.has('lesson') || !['', 'explore'].includes(space);
   let writing = 0;
 
   function address() {
@@ -111,13 +111,10 @@ export const page = (() => {
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
-    /** Whether a workspace is in sight, or will be as soon as the link that opened the page is followed. */
-    isAt: (name) => (onTheWay && start.has('lesson') ? 'learn' : space || 'explore') === name,
-    /** A workspace has come into sight. The page always opens with Explore and only then goes where a link leads. */
+    /** The workspace that the page opens with. */
+    firstSpace,
+    /** A workspace has come into sight. */
     setSpace(name) {
-      const passing = onTheWay && name === 'explore';
-      onTheWay = false;
-      if (passing) return;
       const moved = space && name !== (named() || 'explore');
       space = name;
       if (moved) history.pushState(history.state, '', address()); // the browser's Back leads to the workspace before
@@ -146,7 +143,3 @@ export const page = (() => {
     address: () => new URL(address(), location.origin).href,
   };
 })();
-// Gradio names each radio of a group apart, anew with every choice: each was a stop of Tab, and arrow keys chose
-// nothing.
-document.addEventListener('keydown', () => document.querySelectorAll('fieldset[id] input[type=radio]').forEach(
-  (radio) => { radio.name = radio.closest('fieldset').id; }), true);

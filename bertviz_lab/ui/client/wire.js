@@ -4,13 +4,12 @@ import { pause, serverAnswerer } from 'lab/client/ask.js';
 import { duration, percent, plural } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
-export function mountWire(root, { events, value }) {
+export function mountWire(root) {
   const TELL_AFTER = 500; // milliseconds until a person is told, and between two words about it
   const working = new Map(); // ticket of a question that was asked -> the timer that will tell of it
   const told = new Set(); // tickets of those that take long
   root.setAttribute('role', 'status');
 
-  Object.assign(page.start, value());
   page.on('asked', (ticket) => working.set(ticket, setTimeout(tell, TELL_AFTER, ticket)));
   page.on('answered', (ticket) => {
     clearTimeout(working.get(ticket));
@@ -36,9 +35,4 @@ export function mountWire(root, { events, value }) {
     const others = before ? `${plural(before, 'question')} before yours` : 'Your question is next';
     return `${others}, about ${duration(Math.max(1, seconds))}`;
   }
-
-  // Another workspace is opened by Python, which alone can.
-  page.on('open', ({ space, show }) => {
-    if (space && (space !== page.space || space === 'train')) events.go?.({ space, show });
-  });
 }

@@ -12,8 +12,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.parts import part
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
@@ -55,6 +53,9 @@ def answer(text: str = "It is {that}.") -> dict[str, Any]:
     }
 
 
+PARTS = ("wire", "lesson-bar", "lessons")
+
+
 @contextmanager
 def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
     def measured(state: Any, number: int, language: Word) -> Any:
@@ -71,9 +72,11 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
-            part("wire", value=to_json({}), label="Status", events=("go",))
-            part("lesson-bar", label="Lesson", elem_id="bar")
-            part("lessons", label="Lessons", elem_id="lessons")
+            gr.HTML(
+                html_template="".join(f'<div id="{name}" data-part="{name}"></div>' for name in PARTS),
+                js_on_load="import('lab/client/main.js').then((lab) => lab.mount(element, props))",
+                apply_default_css=False,
+            )
         return blocks
 
     with running(build, Questions(state, [View("lessons", "Lessons", "", None, asked)]).route()) as address:
@@ -183,11 +186,11 @@ OPENED = "() => { window.opened = []; window.Lab.page.on('open', (place) => { wi
 def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) -> None:
     page = visit()
     page.evaluate(OPENED)
-    expect(page.locator("#bar .lab")).to_be_hidden()
+    expect(page.locator("#lesson-bar .lab")).to_be_hidden()
     page.get_by_role("button", name="Open Explore, panel Predictions: Look at this.").click()
-    expect(page.locator("#bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
-    expect(page.locator("#bar .lab code")).to_have_text("this")
-    expect(page.locator("#bar .lab")).to_be_focused()
+    expect(page.locator("#lesson-bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
+    expect(page.locator("#lesson-bar .lab code")).to_have_text("this")
+    expect(page.locator("#lesson-bar .lab")).to_be_focused()
     expect(page.get_by_role("region", name="Lesson 1: Lesson A Look at this.")).to_be_visible()
     lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
     place = step("", "predictions", "")["place"]
@@ -226,9 +229,9 @@ def test_a_line_that_was_hidden_comes_back_when_the_same_place_is_opened(visit: 
     page = visit()
     for _ in range(2):
         page.get_by_role("button", name="Open Explore, panel Predictions").click()
-        expect(page.locator("#bar .lab")).to_be_visible()
+        expect(page.locator("#lesson-bar .lab")).to_be_visible()
         page.get_by_role("button", name="Hide this line").click()
-        expect(page.locator("#bar .lab")).to_be_hidden()
+        expect(page.locator("#lesson-bar .lab")).to_be_hidden()
 
 
 def test_a_model_that_is_not_there_is_told_in_place(visit: Any, desk: Desk) -> None:
@@ -307,6 +310,6 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, l
     expect(page.locator("#lessons .bars")).to_be_visible()
     page.locator("#lessons summary").first.click()
     page.locator("#lessons .told .set-up").click()
-    expect(page.locator("#bar .lab")).to_be_visible()
-    assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
+    expect(page.locator("#lesson-bar .lab")).to_be_visible()
+    assert [line for part in ("lessons", "lesson-bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -194,4 +194,4 @@ def test_no_call_passes_by_the_queue(local: Server, path: str) -> None:
 @pytest.mark.parametrize("number", [-1, 10**9, "0", None, True, 0.0])
 def test_only_events_of_the_page_join_the_queue(local: Server, number: object) -> None:
     assert local.send("/gradio_api/queue/join", {"data": [], "fn_index": number, "session_hash": "s"})[0] == 404
-    assert local.send("/gradio_api/call/arrive", {"data": []})[0] == 404
+    assert local.send("/gradio_api/call/nothing", {"data": []})[0] == 404

@@ -30,6 +30,11 @@ def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | 
     return state.glance(run_id, visitor)
 
 
+def current(state: AppState, visitor: Visitor) -> str:
+    """Return the run that the page follows as it opens, "" for none."""
+    return state.current_run(visitor)
+
+
 def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any]:
     run, notes = state.runs.state(run_id), state.runs.notes(run_id)
     return {
@@ -92,6 +97,7 @@ RUNS = View(
     {
         "table": question(table),
         "glance": question(glance),
+        "current": question(current),
         "change": CHANGE_RUN,
         "push": question(change_run, slow=True),
     },

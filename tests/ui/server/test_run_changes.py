@@ -1,4 +1,4 @@
-"""Starting and changing runs by the events of the page."""
+"""Who may stop, resume, rename and delete a run."""
 
 import dataclasses
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import visitor_of
@@ -22,24 +21,6 @@ def change(session: AppState, key: str, **sent: Any) -> dict[str, Any]:
         return {"message": CHANGE_RUN.ask(session, sent, visitor_of(request_of(key)))}
     except Exception as error:
         return {"error": sentence_of(error, shared=True)}
-
-
-@pytest.mark.parametrize(
-    ("query", "space"),
-    [
-        ("space=train", "train"),
-        ("space=train&lesson=2", "learn"),
-        ("space=explore", None),
-        ("space=x", None),
-        ("", None),
-    ],
-)
-def test_a_link_opens_its_workspace_and_nobody_is_led_back_to_the_first_one(
-    session: AppState, query: str, space: str | None
-) -> None:
-    nothing: Any = None
-    *_, tabs = PageEvents(session, nothing, nothing, nothing, nothing).arrive(request_of(query=query))
-    assert getattr(tabs, "selected", None) == space
 
 
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
