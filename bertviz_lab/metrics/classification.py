@@ -57,16 +57,14 @@ def classification_report(
 ) -> ClassificationReport:
     """Score predicted classes, (examples,), beside the true ones, (examples,), both indices into `labels`.
 
-    Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where the two differ in
-    length, there are no labels, or a class is no index of one, such as a probability.
+    Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where a class is no index
+    of a label, such as a probability.
     """
     from sklearn.metrics import matthews_corrcoef
 
     count = len(labels)
     known = count if known is None else known
     truth, predicted = whole_numbers(truth, count - 1), whole_numbers(predicted, count - 1)
-    if truth.shape != predicted.shape or truth.ndim != 1 or not count:
-        raise ValueError(f"true classes have shape {truth.shape}, predicted ones {predicted.shape}, of {count} labels")
     if not len(truth):
         none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
         empty = np.zeros((count, count), dtype=np.int64)
@@ -126,13 +124,9 @@ def multi_label_report(
 ) -> MultiLabelReport:
     """Score predicted labels, (examples, labels), beside the true ones, (examples, labels).
 
-    Raises `ValueError` where the shapes do not fit, or a label is neither 0 nor 1, such as a probability.
+    Raises `ValueError` where a label is neither 0 nor 1, such as a probability.
     """
     truth, predicted = whole_numbers(truth, 1).astype(bool), whole_numbers(predicted, 1).astype(bool)
-    if truth.shape != predicted.shape or truth.ndim != 2 or truth.shape[1] != len(labels):
-        raise ValueError(
-            f"true labels {truth.shape}, predicted ones {predicted.shape}, {len(labels)} labels do not fit"
-        )
     counts = [numbers.sum(0).tolist() for numbers in (truth & predicted, predicted, truth)]
     per_class = tuple(ClassScores.of_counts(*of_label) for of_label in zip(labels, *counts, strict=True))
     if not truth.size:
@@ -195,12 +189,10 @@ class Calibration:
 def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
     """Sort predictions, (examples, classes), by how sure they are, and see how many are right; `truth` (examples,).
 
-    In `truth` the number after the last class is any that the classifier does not know. Raises `ValueError` where the
-    shapes do not fit, there is no bin, a true class is out of range, or probabilities are not between 0 and 1 (logits).
+    In `truth` the number after the last class is any that the classifier does not know. Raises `ValueError` where a
+    true class is out of range, or probabilities are not between 0 and 1 (logits).
     """
     probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth)
-    if probabilities.ndim != 2 or truth.shape != probabilities.shape[:1] or bins < 1:
-        raise ValueError(f"probabilities {probabilities.shape}, classes {truth.shape}, {bins} bins do not fit")
     if (np.abs(probabilities - 0.5) > 0.5 + 1e-6).any():  # not for a rounding error
         raise ValueError("probabilities must be between 0 and 1; of logits take the softmax first")
     truth = whole_numbers(truth, probabilities.shape[1])

@@ -53,10 +53,8 @@ def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
     """The entities of one sentence as (type, first word, word after the last), in order.
 
     Tags may be BIO, IO, BIOES or a muddle of these. A change of type ends an entity and begins the next, "B" and "S"
-    begin one, and whatever follows "E" or "S" does too. Raises `TypeError` for one string.
+    begin one, and whatever follows "E" or "S" does too.
     """
-    if isinstance(tags, str):
-        raise TypeError(f"a sentence is a list of one tag a word, not the string {tags!r}")
     spans = []
     start, kind, closed = 0, "", True  # closed: the next word cannot continue the span
     for index, tag in enumerate(tags):
@@ -73,13 +71,8 @@ def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
 
 
 def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> EntityReport:
-    """Score predicted tags beside the true ones: sentences of one tag a word.
-
-    Raises `ValueError` where the two differ in the number of sentences or of words, `TypeError` for a single sentence.
-    """
+    """Score predicted tags against the true ones: sentences of one tag a word."""
     spans = [[set(entity_spans(tags)) for tags in sentences] for sentences in (truth, predicted)]
-    if [len(tags) for tags in truth] != [len(tags) for tags in predicted]:
-        raise ValueError("true and predicted tags are not equally many")
     predicted_counts, true_counts, true_positives = Counter[str](), Counter[str](), Counter[str]()
     words = correct = 0
     for true_tags, predicted_tags, true_spans, predicted_spans in zip(truth, predicted, *spans, strict=True):

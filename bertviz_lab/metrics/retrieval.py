@@ -25,12 +25,7 @@ class RetrievalReport:
 
 
 def retrieval_report(ranks: Sequence[Sequence[int]]) -> RetrievalReport:
-    """From the ranks, from 1, of the right candidates of each query.
-
-    Raises `ValueError` where a query has no right candidate, or a rank is below 1.
-    """
-    if any(len(row) == 0 or min(row) < 1 for row in ranks):
-        raise ValueError("every query needs a right candidate, and ranks count from 1")
+    """From the ranks, from 1, of the right candidates of each query, of which each has at least one."""
     if len(ranks) == 0:
         return RetrievalReport(0, 0.0, 0.0, 0.0, 0.0)
 
@@ -47,11 +42,8 @@ def cosine_ranks(
 ) -> list[list[int]]:
     """The ranks of the right candidates of each query by cosine, from 1; of equals, and where it is NaN, the worst.
 
-    `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's. Raises
-    `ValueError` where `right` is not as long as `queries`.
+    `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's.
     """
-    if len(right) != len(queries):
-        raise ValueError(f"there are {len(queries)} queries, but right candidates of {len(right)}")
     queries, candidates = _unit(queries), _unit(candidates)
     ranks = []
     for start in range(0, len(queries), _AT_ONCE):

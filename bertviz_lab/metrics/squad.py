@@ -82,11 +82,8 @@ def answer_report(
     `no_answer` says how much the model would rather not answer: where it is above `threshold` the prediction is taken
     for empty. It is ignored where every question has an answer, as in SQuAD 1.1, whose script knows no threshold. For
     the best thresholds to mean anything, predictions are the best spans even of questions that the model would not
-    answer. Raises `ValueError` where a question has no prediction or no no-answer score.
+    answer.
     """
-    missing = [key for key in golds if key not in predictions or (no_answer is not None and key not in no_answer)]
-    if missing:
-        raise ValueError(f"{len(missing)} questions have no prediction or no no-answer score, such as {missing[0]}")
     keys = list(golds)
     answerable = [bool(golds[key]) for key in keys]
     exact = [exact_match(predictions[key], golds[key]) for key in keys]

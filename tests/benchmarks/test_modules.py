@@ -4,10 +4,22 @@ import importlib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.__main__ import main
+from benchmarks.curves import compare, reached
+from benchmarks.flops import useful_flops
+from benchmarks.hf_reference import Reference, dense
+from benchmarks.machine import RESULTS, machine, report, slug
+from benchmarks.results_page import PAGE, page
+from bertviz_lab.config import BertConfig
+from bertviz_lab.data.pretraining.batches import PretrainingBatch
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.model.weights import load_state
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MODULES = sorted(path.stem for path in BENCHMARKS.glob("[a-z]*.py"))
@@ -34,3 +46,128 @@ def test_documented_benchmarks_exist() -> None:
     named = {name for path in documents for name in re.findall(r"benchmarks\.(\w+)", path.read_text(encoding="utf-8"))}
     assert named
     assert named <= set(MODULES)
+
+
+def test_the_page_is_what_the_results_say() -> None:
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    assert PAGE.read_text(encoding="utf-8") == page(results), "run: python -m benchmarks.results_page"
+
+
+def test_every_claim_has_its_command_machine_date_and_commit() -> None:
+    at = {"processor": "A chip", "cores": 2, "load_before": 0.5, "torch": "2", "date": "2030-01-01", "commit": "abc"}
+    body = {"name": "parity", "command": "python -m benchmarks.parity --now", "machine": at}
+    text = page([body | {"largest_difference": {"BertModel": {"outputs": 1e-6}}}])
+    assert "| BertModel | 1e-06 |" in text
+    for part in ("`python -m benchmarks.parity --now`", "A chip, 2 cores", "2030-01-01", "commit abc"):
+        assert part in text
+
+
+def test_a_claim_measured_on_two_processors_has_a_table_for_each() -> None:
+    at = {"cores": 2, "load_before": 0.5, "torch": "2", "date": "2030-01-01", "commit": "abc"}
+    results = [
+        {"name": "parity", "machine": at | {"processor": name}, "largest_difference": {"BertModel": {"outputs": error}}}
+        for name, error in (("A chip", 1e-6), ("Another", 2e-6))
+    ]
+    text = page(results)
+    assert text.count("## Parity\n") == 1
+    first, second = text.split("### Another\n")
+    assert "### A chip\n" in first
+    assert "| BertModel | 1e-06 |" in first
+    assert "| BertModel | 2e-06 |" in second
+
+
+def test_a_result_is_kept_beside_that_of_another_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.machine.RESULTS", tmp_path)
+    for options in (["--keep"], ["--keep", "--beside", "--now"]):
+        monkeypatch.setattr("sys.argv", ["parity", *options])
+        report("parity", {"largest_difference": {}})
+    processor = machine()["processor"]
+    assert {path.name for path in tmp_path.iterdir()} == {"parity.json", f"parity-{slug(processor)}.json"}
+    kept = json.loads((tmp_path / f"parity-{slug(processor)}.json").read_text(encoding="utf-8"))
+    assert kept["command"] == "python -m benchmarks.parity --now"
+    assert kept["machine"]["processor"] == processor
+
+
+def run(name: str, side: str, scores: list[tuple[float, float]]) -> dict[str, Any]:
+    curve = [
+        {"seconds": 10.0 * i, "step": i, "mlm_loss": loss, "mlm_accuracy": accuracy}
+        for i, (loss, accuracy) in enumerate(scores)
+    ]
+    setting = {"preset": "mini", "vocab_size": 8192, "seconds": 10.0 * (len(scores) - 1)}
+    body = {"name": name, "side": side, "precision": "bf16", "text": "a text", "machine": {"processor": "one"}}
+    return body | {"setting": setting, "unigram_accuracy": 0.125, "curve": curve}
+
+
+FLAT = [(9.0, 0.0), (7.0, 0.12), (6.9, 0.13), (6.9, 0.13), (6.8, 0.14), (6.7, 0.14)]
+STEEP = [(9.0, 0.0), (6.6, 0.15), (6.5, 0.19), (6.0, 0.20), (5.0, 0.3), (4.0, 0.4)]
+
+
+def test_the_lab_is_compared_with_the_best_of_the_others() -> None:
+    worse = [(loss + 0.1, accuracy) for loss, accuracy in FLAT]
+    found = compare([run("slow", "hf", worse), run("fast", "hf", FLAT), run("ours", "lab", STEEP)])
+    assert found["best_hf"] == "fast"
+    assert found["share_of_time_to_best_hf_loss"]["median"] == pytest.approx(10 / 50)
+    assert found["plateau_accuracy"] == pytest.approx(0.125)
+    off = {one["name"]: one["seconds_off_the_plateau"] for one in found["runs"]}
+    assert off == {"slow": None, "fast": None, "ours": 20.0}
+
+
+def test_a_score_that_is_lost_again_does_not_count() -> None:
+    curve = run("x", "lab", [(1.0, 0.0), (1.0, 0.5), (1.0, 0.1), (1.0, 0.5)])["curve"]
+    assert reached(curve, lambda point: point["mlm_accuracy"] > 0.2) == 30.0
+
+
+def test_useful_operations_are_those_that_torch_counts_in_the_lab_s_forward_pass() -> None:
+    batch, length, predictions = 2, 24, 3
+    config = BertConfig.preset("tiny", vocab_size=100, num_hidden_layers=3)
+    model = BertForPreTraining(config).eval()
+    ids = torch.randint(5, 100, (batch, length))
+    positions = torch.tensor([[1, 5, 9], [2, 3, 7]])
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(ids, masked_positions=positions, explicit=True)
+    next_sentence = 2 * 2 * config.hidden_size  # a layer of two outputs that the arithmetic leaves out
+    counted = counter.get_total_flops() - batch * next_sentence
+    useful = useful_flops(config, length, predictions).forward * batch * length
+    assert abs(counted - useful) < 1e-6 * counted
+
+
+CONFIG = BertConfig.preset(
+    "tiny", vocab_size=60, num_hidden_layers=2, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+)
+BATCH = PretrainingBatch(
+    input_ids=torch.arange(5, 25).view(2, 10),
+    token_type_ids=torch.tensor([[0] * 6 + [1] * 4, [0] * 8 + [1] * 2]),
+    attention_mask=torch.tensor([[1] * 10, [1] * 8 + [0] * 2]).bool(),
+    masked_positions=torch.tensor([[1, 4], [6, 0]]),
+    labels=torch.tensor([[7, 8], [9, -100]]),
+    draws=torch.zeros(2, 2),
+    next_sentence_label=torch.tensor([0, 1]),
+    real_tokens=18,
+    label_count=3,
+    pair_count=2,
+    token_count=18,
+)
+
+
+def test_both_sides_are_given_the_same_work() -> None:
+    reference = Reference(CONFIG, torch.device("cpu"), bf16=False)
+    theirs = reference.model(**dense(BATCH).inputs).loss
+    ours = BertForPreTraining(CONFIG)
+    assert not load_state(ours, reference.model.state_dict()).missing
+    out = ours(
+        BATCH.input_ids,
+        BATCH.attention_mask,
+        BATCH.token_type_ids,
+        labels=BATCH.labels,
+        next_sentence_label=BATCH.next_sentence_label,
+        masked_positions=BATCH.masked_positions,
+    )
+    torch.testing.assert_close(out.loss, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_labels_stand_at_their_positions_and_nowhere_else() -> None:
+    labels = dense(BATCH).inputs["labels"]
+    assert labels[0, 1] == 7
+    assert labels[0, 4] == 8
+    assert labels[1, 6] == 9
+    assert (labels != -100).sum() == 3

@@ -57,12 +57,6 @@ def test_what_is_not_a_number_is_in_no_bin_and_makes_no_error() -> None:
     assert sum(one.count for one in found.bins) == 1
 
 
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    for probabilities, truth, bins in ((np.ones((2, 2)), np.ones(3), 10), (np.ones(2), np.ones(2), 10), (*drawn(0), 0)):
-        with pytest.raises(ValueError, match="do not fit"):
-            calibration(probabilities, truth, bins)
-
-
 def test_logits_and_classes_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1; of logits take the softmax first"):
         calibration(np.array([[2.0, -1.0]]), np.array([0]))

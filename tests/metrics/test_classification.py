@@ -74,15 +74,6 @@ def test_no_examples_score_nothing() -> None:
     assert report.confusion.shape == (3, 3)
 
 
-@pytest.mark.parametrize(
-    ("truth", "predicted", "labels"),
-    [([0, 1], [0], LABELS), ([0, 3], [0, 0], LABELS), ([0], [-1], LABELS), ([], [], ())],
-)
-def test_what_cannot_be_compared_is_refused(truth, predicted, labels) -> None:
-    with pytest.raises(ValueError, match=r"shape|labels"):
-        classification_report(np.array(truth, dtype=int), np.array(predicted, dtype=int), labels)
-
-
 @pytest.mark.parametrize("predicted", [[0.2, 0.9], [0, np.nan], ["no", "yes"]])
 def test_probabilities_and_names_are_no_classes(predicted) -> None:
     with pytest.raises(ValueError, match="classes and labels must be whole numbers from 0 to 1, not"):

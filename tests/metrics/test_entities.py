@@ -78,18 +78,6 @@ def test_nearly_right_is_wrong() -> None:
     assert report.token_accuracy == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("predicted", [[["O"]], [["O", "O"], ["O", "O"]]])
-def test_other_numbers_of_words_are_refused(predicted) -> None:
-    with pytest.raises(ValueError, match="equally many"):
-        entity_report([["O", "O"], ["O"]], predicted)
-
-
 def test_tags_of_entities_are_told_from_parts_of_speech_that_have_hyphens() -> None:
     assert marks_entities(("O", "B-PER", "I-PER"))
     assert not marks_entities(("NN", "VB", "-LRB-"))
-
-
-def test_a_sentence_alone_is_not_taken_for_several() -> None:
-    for predicted in (["B-PER", "O"], ["O", "O"]):
-        with pytest.raises(TypeError, match="a sentence is a list of one tag a word, not the string 'B-PER'"):
-            entity_report(["B-PER", "O"], predicted)

@@ -32,12 +32,6 @@ def test_a_report_on_nothing_is_zero() -> None:
     assert (report.count, report.micro_f1, report.macro_f1, report.subset_accuracy) == (0, 0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (3,)])
-def test_shapes_that_do_not_fit_are_refused(shape) -> None:
-    with pytest.raises(ValueError, match="do not fit"):
-        multi_label_report(np.zeros((3, 3), dtype=bool), np.zeros(shape, dtype=bool), LABELS)
-
-
 def noisy(seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     truth = rng.random((60, 3)) < [0.1, 0.4, 0.7]

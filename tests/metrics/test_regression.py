@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import regression_report
+from bertviz_lab.metrics import cosine_ranks, regression_report, retrieval_report
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 
@@ -49,6 +49,28 @@ def test_no_examples_score_nothing() -> None:
     assert (report.pearson, report.spearman, report.mse, report.mae, report.count) == (0, 0, 0, 0, 0)
 
 
-def test_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="shape"):
-        regression_report(np.zeros(2), np.zeros(3))
+def test_ranks_count_from_one_and_equals_are_the_worst() -> None:
+    candidates = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
+    assert cosine_ranks(np.array([[3.0, 0.1], [1.0, 1.0]]), candidates, [[0, 1], [2]]) == [[1, 4], [2]]
+
+
+def test_vectors_that_are_all_the_same_find_nothing() -> None:
+    same = np.ones((5, 3))
+    assert cosine_ranks(same, same, [[n] for n in range(5)]) == [[5]] * 5
+
+
+def test_means_are_over_queries() -> None:
+    report = retrieval_report([[1], [4], [2, 12]])
+    assert report.count == 3
+    assert report.mrr == pytest.approx((1 + 1 / 4 + 1 / 2) / 3)
+    assert (report.recall_at_1, report.recall_at_5) == pytest.approx((1 / 3, (1 + 1 + 0.5) / 3))
+    assert report.recall_at_10 == pytest.approx((1 + 1 + 0.5) / 3)
+    assert retrieval_report([]).mrr == 0.0
+
+
+def test_where_a_vector_is_not_finite_the_rank_is_the_worst() -> None:
+    vectors = np.array([[1.0, np.nan], [1.0, 0.0], [np.inf, 0.0]])
+    ranks = cosine_ranks(vectors, vectors, [[0], [1], [2]])
+    assert ranks == [[3], [3], [3]]
+    assert cosine_ranks(vectors[1:2], vectors[1:2], [[0]]) == [[1]]
+    assert retrieval_report(np.array(ranks)).mrr == pytest.approx(1 / 3)

@@ -252,8 +252,6 @@ def evaluate(
     known = checkpoint.config.labels
     if (task := task_of(checkpoint)) != "classification":
         raise ValueError(f"evaluate scores classifiers; {checkpoint.name or 'this model'} was fine-tuned for {task}.")
-    if len(texts) != len(labels):
-        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels.")
     names = [known[label] if isinstance(label, (int, np.integer)) else label for label in labels]
     if unknown := sorted(set(names) - set(known)):
         raise ValueError(f"The model has no label {unknown[0]!r}; its labels are {', '.join(known)}.")

@@ -11,16 +11,16 @@ tracker.json   what an experiment tracker has of it, where there is one
 
 import contextlib
 import json
-import math
 import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, TypeVar
 
 from filelock import Timeout
+from pydantic import FiniteFloat, TypeAdapter
 
 from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
@@ -48,16 +48,19 @@ LOCK_FILE = ".lock"
 class RunState:
     """How far a run is, as `state.json` has it."""
 
-    status: str = "starting"  # one of ACTIVE, or finished, stopped, failed
+    status: Literal["waiting", "starting", "preparing", "training", "finished", "stopped", "failed"] = "starting"
     message: str = ""
     step: int = 0
     total_steps: int | None = None
-    seconds: float = 0.0
-    eta_seconds: float | None = None
+    seconds: FiniteFloat = 0.0
+    eta_seconds: FiniteFloat | None = None
     model: str = ""  # folder of the newest model, empty before the first checkpoint
     pid: int = 0
     host: str = ""  # the machine that `pid` is a process of
-    updated: float = 0.0  # Unix time
+    updated: FiniteFloat = 0.0  # Unix time
+
+
+_STATE = TypeAdapter(RunState)
 
 
 def read_state(folder: Path) -> RunState:
@@ -71,27 +74,9 @@ def read_state(folder: Path) -> RunState:
     except OSError as error:
         raise InputError("This folder holds no run: it has no state.json that can be read.") from error
     try:
-        return _checked_state(json.loads(content))
-    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return _STATE.validate_json(content, strict=True)
+    except ValueError:
         return _state_from_log(folder)
-
-
-def _checked_state(body: Any) -> RunState:
-    """Return the state with these fields, others left out. Raises `ValueError` for a value of another type."""
-    if not isinstance(body, dict):
-        raise ValueError("not an object")
-    types = get_type_hints(RunState)
-    values = {name: body[name] for name in types if name in body}
-    for name, value in values.items():
-        allowed = (types[name], *get_args(types[name]))
-        if type(value) not in ((*allowed, int) if float in allowed else allowed):
-            raise ValueError(f"{name} is not of type {types[name]}")
-        if isinstance(value, (int, float)) and not math.isfinite(value):
-            raise ValueError(f"{name} is not finite")
-    state = RunState(**values)
-    if state.status not in (*ACTIVE, "finished", "stopped", "failed"):
-        raise ValueError(f"{state.status!r} is no status of a run")
-    return state
 
 
 def _state_from_log(folder: Path) -> RunState:
@@ -107,8 +92,8 @@ def _state_from_log(folder: Path) -> RunState:
         elif row.get("event") == "RunStarted":
             body |= {"status": damaged.status, "message": damaged.message}
     try:
-        return _checked_state(body)
-    except (ValueError, TypeError, ArithmeticError):
+        return _STATE.validate_json(json.dumps(body), strict=True)
+    except ValueError:
         return damaged
 
 
