@@ -132,7 +132,7 @@ def watch(page: Page, log: PageLog) -> None:
             log.outside.append(request.url)
 
     page.on("console", on_console)
-    page.on("pageerror", lambda error: log.errors.append(str(error)))
+    page.on("pageerror", lambda error: log.errors.append(error.stack or str(error)))
     page.on("request", on_request)
 
 

@@ -199,7 +199,7 @@ def test_everything_about_an_uploaded_file_can_be_pressed(
         if scope == "#finetune-form":
             page.get_by_role("tab", name="Fine-tune", exact=True).click()
         if kind == "batch":
-            page.get_by_role("button", name="Batch inference on a file").click()
+            page.locator("summary", has_text="Batch inference on a file").click()
         at_rest(page)
         file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
         page.locator(f"{box} input[type=file]").set_input_files(file)

@@ -113,13 +113,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"
 
 
-def charts_payload(report: "TaskReport") -> Payload:
-    """Return the labels and the sequence lengths of a data set, each the payload of a chart."""
+def data_charts(report: "TaskReport") -> dict[str, Payload]:
+    """Return the charts of the labels and of the sequence lengths of a data set."""
     if report.task == "regression":
         labels = message_payload("This is a regression task: it has numbers, not labels.")
     else:
         labels = balance_payload(report.classes)
-    return to_json({"labels": labels, "lengths": lengths_payload(report.lengths)})
+    return {"labels": labels, "lengths": lengths_payload(report.lengths)}
 
 
 def lengths_payload(histogram: "LengthHistogram") -> Payload:

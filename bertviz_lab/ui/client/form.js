@@ -181,6 +181,14 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
   };
 }
 
+/** Offer the models to start from again when there are others. */
+export function followStarts(panel, control) {
+  panel.page.on('changed', async () => {
+    const starts = await panel.ask('starts').catch(() => null);
+    if (starts) control.setOptions(starts); // nothing where it is asked again meanwhile
+  });
+}
+
 /** Radio buttons of the sources of `options` [[value, label], ...]: {node, value, set(value)}. */
 export function makeSources(id, label, options, onChange) {
   const declared = { name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] };

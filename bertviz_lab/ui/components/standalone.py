@@ -37,7 +37,6 @@ DRAWINGS = {
     "comparison": Drawing(
         "components/runs/run_compare.js", (_CHART, "components/runs/run_compare.css"), needs_plotly=True
     ),
-    "data-charts": Drawing("components/charts/data_charts.js"),
     "examples": Drawing("components/data/example_list.js", ("components/data/example_list.css",)),
     "facts": Drawing("components/facts.js", ("components/facts.css",)),
     "fill": Drawing("components/tokens/fill_mask_bars.js", ("components/tokens/fill_mask_bars.css",)),

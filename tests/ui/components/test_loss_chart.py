@@ -413,7 +413,7 @@ def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed
         f"Next-token loss {each:.3f}, MLM loss {masked:.3f}, uniform baseline, ln V 9.011"
     )
     expect(page.locator("#loss .legend")).to_contain_text("next token (causal-LM warm-up)")
-    expect(page.locator("#loss .why")).to_contain_text("there every token gives a training signal")
+    expect(page.locator("#loss .why")).to_contain_text("there every token contributes to the loss")
 
     # Once it is over, the band stays and the curve's last value is no longer the present one.
     desk.runs["r1"] = rows

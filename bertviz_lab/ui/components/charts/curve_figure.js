@@ -17,7 +17,7 @@ const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: 
 export const written = (unit, value, digits) => (Number.isFinite(value) ? WRITE[unit](value, digits) : '–');
 
 /** Exponential moving average as in TensorBoard; gaps (NaN) are passed over and stay gaps. Each part starts again. */
-function smoothed(values, weight, parts) {
+export function smoothed(values, weight, parts) {
   const result = new Float64Array(parts.at(-1)[1]).fill(NaN);
   for (const [start, end] of parts) {
     let [sum, total] = [0, 0];

@@ -1,7 +1,7 @@
 // Fine-tune: labeled examples, how they were read, the options of a run, and Fine-tune.
 
 import { h } from 'lab/client/dom.js';
-import { makeFields, makeFiles, makeSources, makeStart } from 'lab/client/form.js';
+import { followStarts, makeFields, makeFiles, makeSources, makeStart } from 'lab/client/form.js';
 
 export async function mount(panel) {
   const form = await panel.ask('form');
@@ -13,7 +13,13 @@ export async function mount(panel) {
   const preview = panel.drawing('preview', 'First rows of the data',
     { id: 'examples-preview', events: { column_select: takeColumn } });
   const facts = panel.drawing('facts', 'Data set statistics', { id: 'examples-facts' });
-  const charts = panel.drawing('data-charts', 'Charts of the data set', { id: 'examples-charts' });
+  const charts = { labels: ['Labels', 'Label distribution'],
+    lengths: ['Sequence lengths', 'Distribution of sequence lengths'] };
+  for (const [name, [title, label]] of Object.entries(charts)) {
+    const drawing = panel.drawing('chart', label, { id: `examples-${name}` });
+    charts[name] = { show: drawing.show, node: h('details', { class: 'fold', id: `examples-${name}-part` },
+      h('summary', {}, title), drawing.host) };
+  }
   const fields = makeFields(form.groups, 'tuning', changed);
   let advised = {}; // what was recommended last
 
@@ -22,7 +28,8 @@ export async function mount(panel) {
     values: fields.values() });
   const parsing = fields.folds.get('Parsing options');
   fields.folds.delete('Parsing options');
-  const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host, charts.host, parsing], check);
+  const read = panel.part([h('h2', {}, '2. Check the data'), preview.host, facts.host,
+    ...Object.values(charts).map(({ node }) => node), parsing], check);
   const start = makeStart(panel, { id: 'tune', label: 'Fine-tune', fields, async sent() {
     await Promise.all([files.ready(), scored.ready()]);
     return sent();
@@ -71,10 +78,11 @@ export async function mount(panel) {
     if (answer === undefined) return;
     preview.show(answer.preview);
     facts.show(answer.facts ?? null);
-    charts.show(answer.charts ?? null);
+    const unread = { message: 'These are shown once the data set has been read.' };
+    for (const [name, chart] of Object.entries(charts)) chart.show(answer.charts?.[name] ?? unread);
     for (const [name, columns] of Object.entries(answer.columns ?? {})) fields.get(name).setOptions(columns);
   }
 
-  panel.page.on('changed', async () => fields.get('model').setOptions(await panel.ask('starts')));
+  followStarts(panel, fields.get('model'));
   await chooseData();
 }

@@ -8,7 +8,7 @@ from bertviz_lab.config.finetune import GRID_SETTINGS, GRIDS
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.figures.training.data import charts_payload, preview_payload
+from bertviz_lab.figures.training.data import data_charts, preview_payload
 from bertviz_lab.ui.forms import fields, task_form
 from bertviz_lab.ui.forms.fields import Values
 from bertviz_lab.ui.forms.texts import OWN
@@ -75,7 +75,7 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
     return {
         "preview": preview_payload(info, examined.first),
         "facts": _numbers(report),
-        "charts": charts_payload(report),
+        "charts": data_charts(report),
         "columns": {name: [*columns, *([["none", "none"]] if name == "text_b" else [])] for name in _COLUMNS},
     }
 

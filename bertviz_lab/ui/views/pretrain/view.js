@@ -1,7 +1,7 @@
 // Pretrain: a text, its health report, the options of a run, what it costs, and Train.
 
 import { h } from 'lab/client/dom.js';
-import { makeFields, makeFiles, makeSources, makeStart } from 'lab/client/form.js';
+import { followStarts, makeFields, makeFiles, makeSources, makeStart } from 'lab/client/form.js';
 
 export async function mount(panel) {
   const form = await panel.ask('form');
@@ -87,6 +87,6 @@ export async function mount(panel) {
     }
   }
 
-  panel.page.on('changed', async () => fields.get('init_from').setOptions(await panel.ask('starts')));
+  followStarts(panel, fields.get('init_from'));
   advised = await advise() ?? {};
 }
