@@ -67,7 +67,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def evaluate_command(options: argparse.Namespace) -> Result:
-    """Evaluate a model on texts or labelled examples."""
+    """Evaluate a model on texts or labeled examples."""
     if options.suite:
         return _evaluate_suite(options)
     if given := given_options(options, ("seeds", *SUITE_SETTINGS)):

@@ -51,7 +51,7 @@ def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any]
 
 
 def given_options(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    """Those of these fields that were given; lists become tuples."""
+    """Return those of these fields that were given; lists become tuples."""
     given = {name: getattr(options, name) for name in names if name in options}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 

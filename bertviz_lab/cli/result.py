@@ -26,7 +26,7 @@ class Result:
 
 
 def notes_of(*sentences: str) -> tuple[str, ...]:
-    """The notes of a result; empty sentences are left out."""
+    """Return the notes of a result; empty sentences are left out."""
     return tuple(f"Note: {sentence}" for sentence in sentences if sentence)
 
 
@@ -47,14 +47,14 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def file_error(error: Exception) -> str:
-    """One line for a file or folder that cannot be read or written, or a full disk; "" for any other error."""
+    """Return one line for a file or folder that cannot be read or written, or a full disk; "" for any other error."""
     path = error.filename if isinstance(error, OSError) else None
     reason = disk_error(error) or (error.strerror if isinstance(error, OSError) and path is not None else "")
     return f"{'A file' if path is None else path} cannot be read or written: {reason}." if reason else ""
 
 
 def stop_on_signals() -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set from now on, so that training ends after a checkpoint."""
+    """Return an event that Ctrl-C and SIGTERM set from now on, so that training ends after a checkpoint."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

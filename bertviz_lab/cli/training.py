@@ -34,7 +34,7 @@ def pretrain_command(options: argparse.Namespace) -> Result:
 
 
 def finetune_command(options: argparse.Namespace) -> Result:
-    """Fine-tune a model on labelled examples: classes, numbers, token labels, answers to questions or embeddings."""
+    """Fine-tune a model on labeled examples: classes, numbers, token labels, answers to questions or embeddings."""
     require_no_overridden_setting(vars(options))
     return _train(options, FinetuneConfig, FinetuneConfig)
 

@@ -33,7 +33,7 @@ class EntityReport:
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """A tag's prefix, "B", "I", "E", "S" or "O", and its type: "B-PER" is ("B", "PER").
+    """Return a tag's prefix, "B", "I", "E", "S" or "O", and its type: "B-PER" is ("B", "PER").
 
     A tag without a prefix is a type, inside all the way. A prefix alone has the type "_".
     """
@@ -45,12 +45,12 @@ def split_tag(tag: str) -> tuple[str, str]:
 
 
 def marks_entities(labels: Iterable[str]) -> bool:
-    """Whether labels of words mark entities, as BIO does; parts of speech do not."""
+    """Return whether labels of words mark entities, as BIO does; parts of speech do not."""
     return any(label.startswith(("B-", "I-")) for label in labels)
 
 
 def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
-    """The entities of one sentence as (type, first word, word after the last), in order.
+    """Return the entities of one sentence as (type, first word, word after the last), in order.
 
     Tags may be BIO, IO, BIOES or a muddle of these. A change of type ends an entity and begins the next, "B" and "S"
     begin one, and whatever follows "E" or "S" does too.

@@ -12,7 +12,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalize_answer(text: str) -> str:
-    """An answer as it is compared: lower case, without ASCII punctuation and a/an/the, single blanks."""
+    """Return an answer as it is compared: lower case, without ASCII punctuation and a/an/the, single blanks."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -27,7 +27,7 @@ def exact_match(prediction: str, golds: str | Sequence[str]) -> float:
 
 
 def answer_f1(prediction: str, golds: str | Sequence[str]) -> float:
-    """The words that prediction and true answer share, between 0 and 1; that of the best true answer.
+    """Return the words that prediction and true answer share, between 0 and 1; that of the best true answer.
 
     Where either is empty it is 1 if both are, else 0. True answers are set aside as in `exact_match`.
     """

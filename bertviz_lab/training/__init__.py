@@ -1,4 +1,4 @@
-"""Training: text or labelled files in, a stream of events and a folder with a model out.
+"""Training: text or labeled files in, a stream of events and a folder with a model out.
 
 From the lowest room up: `checkpoints` (a model on disk), `runs` (events, the folder of a run), `loop` (steps, time and
 gradients, whatever the task), `pretraining` (MLM with NSP or SOP, replaced tokens) and `finetuning` (labelled tasks).

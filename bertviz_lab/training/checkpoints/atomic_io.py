@@ -76,7 +76,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 
 def restore_interrupted(folder: Path) -> Path:
-    """The folder, put back if a crash came between the two renames of a replacement."""
+    """Return the folder, put back if a crash came between the two renames of a replacement."""
     old = _replaced_name(folder)
     if old.is_dir() and not folder.exists():
         old.rename(folder)
@@ -122,7 +122,7 @@ def exclusive_lock(path: Path, *, seconds: float) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether another holds the lock file `path`; where the file system has no locks, nobody does.
+    """Return whether another holds the lock file `path`; where the file system has no locks, nobody does.
 
     To look is to hold it for a moment, so those who look wait for each other.
     """
@@ -134,7 +134,7 @@ def is_locked(path: Path) -> bool:
 
 
 def disk_error(error: BaseException) -> str:
-    """The message of a disk that failed, such as "No space left on device"; "" for any other error.
+    """Return the message of a disk that failed, such as "No space left on device"; "" for any other error.
 
     Libraries written in Rust report it as text, with the error number at the end.
     """

@@ -93,7 +93,7 @@ class Checkpoint:
         return min(self.trained_length or positions, positions) if has_task else positions
 
     def length_warning(self, tokens: int) -> str:
-        """A sentence for an input of more tokens than the model was trained on; "" for any other."""
+        """Return a sentence for an input of more tokens than the model was trained on; "" for any other."""
         if self.trained_length is None or tokens <= self.trained_length:
             return ""
         name = self.name or "This model"
@@ -114,7 +114,7 @@ class Checkpoint:
 
 
 def model_name(source: str) -> str:
-    """A shipped name or hub id as it is; of a folder its own name, or the run's whose folder `model` it is.
+    """Return a shipped name or hub id as it is; of a folder its own name, or the run's whose folder `model` it is.
 
     Where a folder lies is private.
     """
@@ -209,7 +209,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def shipped_models() -> tuple[str, ...]:
-    """Names of the models that ship with the lab."""
+    """Return names of the models that ship with the lab."""
     if not SHIPPED.is_dir():
         return ()
     return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
@@ -218,7 +218,7 @@ def shipped_models() -> tuple[str, ...]:
 def checkpoint_folder(
     source: str, download: bool = True, *, token: bool | None = None, revision: str | None = None
 ) -> Path:
-    """Where the files of a model are, of a run those of its newest; `source` as for `load_checkpoint`.
+    """Return where the files of a model are, of a run those of its newest; `source` as for `load_checkpoint`.
 
     `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for. `revision` is a
     commit of the hub, the newest where it is None.
@@ -289,7 +289,7 @@ def _read_config(folder: Path) -> dict:
 
 
 def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, most_bytes: float) -> LoadReport:
-    """How the shapes in the files meet those of the model, found on the meta device. Raises `InputError`."""
+    """Return how the shapes in the files meet those of the model, found on the meta device. Raises `InputError`."""
     with torch.device("meta"):
         outline = kind(config)
     report = load_state(outline, shapes)
@@ -309,7 +309,7 @@ def _first_names(names: tuple[str, ...]) -> str:
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Number of parameters; tied ones count once."""
+    """Return the number of parameters; tied ones count once."""
     return sum(p.numel() for p in model.parameters())
 
 
@@ -330,7 +330,7 @@ ARCHITECTURES: dict[str, type] = {
 
 
 def architecture_of(body: dict, state: dict[str, Tensor], config: BertConfig) -> type:
-    """The class with every head that the weights have; published models name one head and hold two."""
+    """Return the class with every head that the weights have; published models name one head and hold two."""
     family = config.family
 
     def has(name: str) -> bool:

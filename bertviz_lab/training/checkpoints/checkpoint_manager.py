@@ -68,7 +68,7 @@ class CheckpointManager:
         return path
 
     def newest(self) -> SavedCheckpoint | None:
-        """The newest intact checkpoint; None if none was ever saved.
+        """Return the newest intact checkpoint; None if none was ever saved.
 
         Raises `InputError` when all are damaged, or the newest was written by a newer version of the lab.
         """
@@ -116,7 +116,7 @@ class CheckpointManager:
 
 
 def latest_checkpoint(run_folder: Path) -> Path | None:
-    """The checkpoint of a run with the highest step, not verified; None before the first one."""
+    """Return the checkpoint of a run with the highest step, not verified; None before the first one."""
     checkpoints = _list_checkpoints(run_folder / "checkpoints")
     return checkpoints[-1][1] if checkpoints else None
 
@@ -129,7 +129,7 @@ def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _sort_by_score(checkpoints: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-    """Those that have a score, the lowest first; among equals the newest first."""
+    """Return those that have a score, the lowest first; among equals the newest first."""
     scored = []
     for step, path in checkpoints:
         with contextlib.suppress(InputError, ValueError, OSError):
@@ -168,7 +168,7 @@ def _read_checksums(folder: Path) -> dict[str, Any]:
 
 
 def _verify(folder: Path) -> str:
-    """What is wrong with a checkpoint in a few words, "" if it is intact."""
+    """Return what is wrong with a checkpoint in a few words, "" if it is intact."""
     try:
         files = _read_checksums(folder)["files"]
     except InputError:

@@ -111,7 +111,7 @@ def card_for_hub(
     datasets: Sequence[str] = (),
     base_model: str | None = None,
 ) -> str:
-    """The model's card with the hub's metadata; `model-index` has the scores of the card's tables.
+    """Return the model's card with the hub's metadata; `model-index` has the scores of the card's tables.
 
     What the card says already stays unless it is given. Raises `InputError` for metadata that the hub does not take.
     """
@@ -152,7 +152,7 @@ def card_for_hub(
 
 
 def scores_of(card: str) -> dict[str, dict[str, float]]:
-    """The measured values in the tables of a card, by data set, of metrics that the hub knows.
+    """Return the measured values in the tables of a card, by data set, of metrics that the hub knows.
 
     A table has a metric in each row ("| score | value |") or a data set in each row ("| text | MLM loss (nats) |").
     """

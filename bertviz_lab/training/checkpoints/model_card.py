@@ -48,14 +48,14 @@ def score_table(scores: Mapping[str, float], names: Mapping[str, str] = NAMES) -
 
 
 def run_command(name: str, config: RunConfig) -> str:
-    """The command that repeats a run, as Markdown code: it can be pasted into a shell where the files are."""
+    """Return the command that repeats a run, as Markdown code: it can be pasted into a shell where the files are."""
     words = ["python", "-m", "bertviz_lab", name, *_arguments(config), "--out", "run"]
     code = "".join(c if c.isprintable() else "_" for c in shlex.join(words))
     return f"`` {code} ``" if "`" in code else f"`{code}`"
 
 
 def _arguments(config: RunConfig) -> Iterator[str]:
-    """The options that differ from their defaults, as they are typed; a recipe's own are defaults too."""
+    """Yield the options that differ from their defaults, as they are typed; a recipe's own are defaults too."""
     recipe = RECIPES[config.recipe] if isinstance(config, PretrainConfig) else {}
     for field in options_of(type(config), "page", "command line"):
         name, value, flag = field.name, getattr(config, field.name), field.name.replace("_", "-")

@@ -49,7 +49,7 @@ class OnnxReport:
     milliseconds: dict[str, float]  # median for one text of 64 tokens, by file and for "PyTorch"
 
     def card_section(self) -> str:
-        """A section of the model card, in Markdown."""
+        """Return a section of the model card, in Markdown."""
         rows = [f"| {name} | {self.bytes[name] / 1e6:.1f} | {self.milliseconds[name]:.1f} |" for name in self.bytes]
         return "\n".join(
             [

@@ -66,7 +66,7 @@ def convert_pickle(path: Path, target: Path) -> None:
 
 
 def _inflates(path: Path) -> bool:
-    """Whether a file would unpack to more than its size. torch.save compresses nothing."""
+    """Return whether a file would unpack to more than its size. torch.save compresses nothing."""
     if not zipfile.is_zipfile(path):
         return False  # the format before torch 1.6
     try:

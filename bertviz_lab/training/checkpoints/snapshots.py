@@ -1,7 +1,7 @@
 """fp16 weights at log-spaced steps of a run: the model after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
 
 A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names, with the shape of the
-model beside them. Their total size is limited: beyond it, the snapshot is removed whose neighbours are nearest in the
+model beside them. Their total size is limited: beyond it, the snapshot is removed whose neighbors are nearest in the
 logarithm of the step.
 """
 
@@ -27,7 +27,7 @@ _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
 
 def is_snapshot_step(step: int) -> bool:
-    """Whether a step is 0, or 1, 2 or 5 times a power of ten; above 100 also 1.5, 3 or 7 times."""
+    """Return whether a step is 0, or 1, 2 or 5 times a power of ten; above 100 also 1.5, 3 or 7 times."""
     first = str(step).rstrip("0")
     return step == 0 or first in ("1", "2", "5") or (step > 100 and first in ("15", "3", "7"))
 
@@ -84,7 +84,7 @@ class SnapshotWriter:
 
 
 def _in_16_bits(tensor: Tensor) -> Tensor:
-    """A tensor as fp16, or as it is where that overflows, as the head of a regression on large numbers does."""
+    """Return a tensor as fp16, or as it is where that overflows, as the head of a regression on large numbers does."""
     half = tensor.to(torch.float16)
     return half if bool(half.isfinite().all()) else tensor
 
@@ -104,7 +104,7 @@ def _read_lengths(folder: Path) -> dict[int, int]:
 
 
 def snapshot_files(snapshot: Path) -> list[Path]:
-    """The files of a snapshot; a shipped one may be sharded: `step-00000010.2.safetensors` and so on."""
+    """Return the files of a snapshot; a shipped one may be sharded: `step-00000010.2.safetensors` and so on."""
     return [snapshot, *sorted(snapshot.parent.glob(f"{snapshot.stem}.*{snapshot.suffix}"))]
 
 
@@ -116,6 +116,6 @@ def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _most_redundant(steps: Sequence[int]) -> int:
-    """The index, never the first or last, whose neighbours are nearest to each other in the logarithm."""
+    """Return the index, never the first or last, whose neighbors are nearest to each other in the logarithm."""
     inner = range(1, len(steps) - 1)
     return min(inner, key=lambda index: math.log1p(steps[index + 1]) - math.log1p(steps[index - 1]), default=0)

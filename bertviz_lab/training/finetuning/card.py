@@ -69,6 +69,6 @@ def finetuning_card(
 
 
 def with_test_scores(card: str, files: Sequence[str], scores: Mapping[str, float]) -> str:
-    """A card with the scores on a test set, by which nothing was chosen."""
+    """Return a card with the scores on a test set, by which nothing was chosen."""
     title = f"{_TEST_SCORES} on {file_names(files)}"
     return f"{card.split(_TEST_SCORES)[0].rstrip()}\n\n{title}\n\n{score_table(scores)}\n"

@@ -49,7 +49,7 @@ def pool(hidden_BLD: Tensor, attention_mask_BL: Tensor, pooling: Pooling) -> Ten
 def embed_rows(
     model: nn.Module, rows: Sequence[NDArray[np.int32]], pad_id: int, device: torch.device, pooling: Pooling
 ) -> NDArray[np.float32]:
-    """One vector for each row of token ids, (rows, hidden), in batches of rows of like length."""
+    """Return one vector for each row of token ids, (rows, hidden), in batches of rows of like length."""
     order = np.argsort([-len(row) for row in rows], kind="stable")
     vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(rows)
     for start in range(0, len(order), _AT_ONCE):
@@ -96,12 +96,12 @@ def cosine_loss(vectors: Sequence[Tensor], scores_B: Tensor, count: int) -> Tens
 
 
 def has_scores(examples: Sequence[RelatedTexts]) -> bool:
-    """Whether pairs have scores; otherwise they are ranked."""
+    """Return whether pairs have scores; otherwise they are ranked."""
     return any(example.score is not None for example in examples)
 
 
 def related_predictions(examples: Sequence[RelatedTexts], vectors: Sequence[NDArray[np.float32]]) -> list[Prediction]:
-    """The cosine of each pair and, without scores, the rank of its positive among all texts that are no anchors.
+    """Return the cosine of each pair and, without scores, the rank of its positive among all texts that are no anchors.
 
     `vectors` are those of each example's texts, (texts, hidden). Other positives of the same anchor do not count.
     """
@@ -143,7 +143,7 @@ def retrieval_scores(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
 
 
 def random_baseline(examples: Sequence[RelatedTexts]) -> dict[str, float]:
-    """The expected scores of vectors that say nothing."""
+    """Return the expected scores of vectors that say nothing."""
     if has_scores(examples):
         return {"spearman": 0.0, "pearson": 0.0}
     count = len({text for example in examples for text in example.texts[1:]})
@@ -198,7 +198,7 @@ def _read(path: Path) -> RetrievalSet | None:
 
 
 def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: int, threads: int) -> dict[str, float]:
-    """How high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
+    """Return how high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
     texts = list(dict.fromkeys([*search.questions, *search.candidates]))
     tokenizer = checkpoint.tokenizer
     cls, sep = tokenizer.cls_id, tokenizer.sep_id

@@ -1,4 +1,4 @@
-"""Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
+"""Fine-tuning from labeled files to a model and its scores: read, train one trial after another, keep the best."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -70,7 +70,7 @@ class GlueRun:
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)  # nothing is left to resume
 
     def _score(self) -> dict[str, Any]:
-        """The chosen model's scores on each published set, read as the training examples were."""
+        """Return the chosen model's scores on each published set, read as the training examples were."""
         task, metrics = self.files.task.task, self.files.task.metrics
         checkpoint, body = load_checkpoint(self.folder / "model"), {}
         for split, files in self.files.published.items():
@@ -90,7 +90,7 @@ class GlueRun:
 def plan_glue(
     model: str, data: Path, out: Path, seeds: Sequence[int], settings: Mapping[str, Any]
 ) -> tuple[list[GlueRun], list[str]]:
-    """The runs that score a model on what a folder has of GLUE, and a sentence for each task that lacks files.
+    """Return the runs that score a model on what a folder has of GLUE, and a sentence for each task that lacks files.
 
     `settings` are fields of `FinetuneConfig`, of `SUITE_SETTINGS`. Raises `InputError` where the folder has no task, or
     `out` has results of another model.
@@ -106,7 +106,7 @@ def plan_glue(
 
 
 def glue_config(model: str, files: GlueFiles, seed: int, settings: Mapping[str, Any]) -> FinetuneConfig:
-    """The settings of the run on one task; what it is scored on is no part of them."""
+    """Return the settings of the run on one task; what it is scored on is no part of them."""
     return FinetuneConfig(
         **{"epochs": files.task.epochs} | dict(settings),
         model=model,

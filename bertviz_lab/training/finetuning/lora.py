@@ -40,7 +40,7 @@ def add_adapters(model: nn.Module, rank: int) -> None:
 
 @torch.no_grad()
 def merged(model: nn.Module) -> nn.Module:
-    """A copy without adapters whose matrices have what they learnt; the model itself where it has none."""
+    """Return a copy without adapters whose matrices have what they learned; the model itself where it has none."""
     adapted = [name for name, module in model.named_modules() if hasattr(module, "lora_A")]
     if not adapted:
         return model

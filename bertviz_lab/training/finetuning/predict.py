@@ -1,4 +1,4 @@
-"""Predictions of a fine-tuned model for many texts, and its scores on labelled ones."""
+"""Predictions of a fine-tuned model for many texts, and its scores on labeled ones."""
 
 import csv
 import re
@@ -51,7 +51,7 @@ _FORMULA = re.compile(r"^(?=[=+\-@\t\r＝＋－＠](?![\d.]*$))|(?<=[;\r\n])(?=[
 
 
 def task_of(checkpoint: Checkpoint) -> Task:
-    """What a fine-tuned model does. Raises `InputError` for one that was not fine-tuned."""
+    """Return what a fine-tuned model does. Raises `InputError` for one that was not fine-tuned."""
     model, config = checkpoint.model, checkpoint.config
     if isinstance(model, BertForSequenceClassification):
         if config.problem_type == "multi_label_classification":
@@ -77,7 +77,7 @@ def prediction_task(checkpoint: Checkpoint) -> Task:
 def predict_with(
     checkpoint: Checkpoint, examples: Sequence[Example], *, max_length: int | None = None, threads: int = 0
 ) -> tuple[list[Prediction], float]:
-    """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels.
+    """Return a prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels.
 
     The loss is NaN where no label is one that the model knows. Raises `InputError` where the model has not been
     fine-tuned, or `max_length` leaves no room.
@@ -132,7 +132,7 @@ def evaluate_task(
     on_reading: Callable[[Reading], None] | None = None,
     **reading: Any,
 ) -> dict[str, float]:
-    """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
+    """Return scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
 
     In 32 bits, with as many threads and tokens as in its run, the run's own scores come out to the last digit.
     A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. `on_note` is called with

@@ -123,7 +123,7 @@ def with_thresholds(
 def tuned_thresholds(
     examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str], how: str
 ) -> tuple[float, ...]:
-    """The decision thresholds that suit validation examples best: "one" for all labels, or one "per-label"."""
+    """Return the decision thresholds that suit validation examples best: "one" for all labels, or one "per-label"."""
     truth, _ = label_sets(examples, predictions, labels)
     probabilities = np.array([p.probabilities for p in predictions])
     return choose_thresholds(probabilities, truth[:, : len(labels)], per_label=how == "per-label")
@@ -154,7 +154,7 @@ def multi_label_scores(
 HUBER_DELTA = 3.0
 #: Targets below and above these quantiles are set to them before mean and standard deviation are taken.
 _QUANTILES = (0.05, 0.95)
-#: Standard deviations that two neighbouring 32-bit numbers may be apart.
+#: Standard deviations that two neighboring 32-bit numbers may be apart.
 _FINEST = 0.01
 
 
@@ -214,7 +214,7 @@ class TargetScaler:
 
 
 def head_state(head: nn.Linear) -> dict[str, Tensor]:
-    """Copies of a head's parameters, by their names."""
+    """Return copies of a head's parameters, by their names."""
     return {name: parameter.detach().cpu().clone() for name, parameter in head.named_parameters()}
 
 

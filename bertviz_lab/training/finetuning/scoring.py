@@ -113,7 +113,7 @@ def predict_examples(
     thresholds: Sequence[float] = (),
     pooling: Pooling = "mean",
 ) -> tuple[list[Prediction], float]:
-    """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
+    """Return a prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
     The loss is over the labels that the model knows, NaN where there are none.
     Several labels are predicted from the probabilities `thresholds` on, by default one half. No answer is predicted
@@ -227,7 +227,7 @@ def _values(report: object, *names: str) -> dict[str, float]:
 
 
 def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:
-    """The name of the score by which models are compared."""
+    """Return the name of the score by which models are compared."""
     if metric != "auto":
         return metric
     return "accuracy" if task == "tokens" and not marks_entities(labels) else METRICS[task]
@@ -236,7 +236,7 @@ def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:
 def majority_baselines(
     train: Sequence[Example], held_out: Sequence[Example], task: Task, labels: Sequence[str]
 ) -> dict[str, float]:
-    """Scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
+    """Return scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
     if task == "classification":
         texts = cast(Sequence[LabelledText], train)
         frequencies = Counter(str(e.label) for e in texts)

@@ -1,4 +1,4 @@
-"""The labelled examples of a fine-tuning: read and split once, then kept in the run's folder.
+"""The labeled examples of a fine-tuning: read and split once, then kept in the run's folder.
 
 examples/train.jsonl, held_out.jsonl, test.jsonl   one example a line; held_out is the validation set
 examples/about.json                                the task, the labels, and what a person should know; written last
@@ -97,7 +97,7 @@ def prepare_task_splits(config: FinetuneConfig, folder: Path, require_sure: bool
 
 
 def read_task_splits(folder: Path) -> TaskSplits:
-    """The examples of a run. Raises `InputError` where there are none."""
+    """Return the examples of a run. Raises `InputError` where there are none."""
     try:
         body: dict[str, Any] = json.loads((folder / "examples" / "about.json").read_text(encoding="utf-8"))
         return TaskSplits(
@@ -127,7 +127,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Examination:
-    """What is known of labelled files, however large they are.
+    """What is known of labeled files, however large they are.
 
     Attributes:
         file: how the first file was read.
@@ -150,7 +150,7 @@ def examine_labelled(
     """Read the files of a fine-tuning and report on them.
 
     `positions` and `trained_length` are those of the model, whose tokenizer measures the examples. Raises `InputError`
-    for data that cannot be learnt from.
+    for data that cannot be learned from.
     """
     data, splits = load_task_splits(config, max_bytes)
     length = config.length_for(data.task, positions, trained_length)

@@ -119,7 +119,7 @@ class TrialRun:
             )
 
     def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
-        """The mean loss over the step's labels: here, this part's share of it."""
+        """Return the mean loss over the step's labels: here, this part's share of it."""
         task, batch = self.setup.data.task, batch.to(self.hardware.device)
         logits = task_logits(model, batch, task)
         loss = task_loss(logits, batch, task, self.class_weights, huber=True)
@@ -129,7 +129,7 @@ class TrialRun:
         return StepOutput(loss, metrics)
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
-        """Scores on all held-out examples, `final` or not; the best model so far is kept."""
+        """Return scores on all held-out examples, `final` or not; the best model so far is kept."""
         data, stream = self.setup.data, self.stream
         with self._original_unit():
             predictions, loss = self._predict(model)
@@ -142,7 +142,7 @@ class TrialRun:
         return self.early_stopping.should_stop
 
     def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
-        """The model as a Hugging Face folder, and beside it all that an exact resume needs."""
+        """Write the model as a Hugging Face folder, with all that an exact resume needs."""
 
         def write(fresh: Path) -> None:
             with self._original_unit():
@@ -220,7 +220,7 @@ class TrialRun:
         return predictions, loss
 
     def _thresholds(self, predictions: list[Prediction]) -> tuple[float, ...]:
-        """The decision thresholds of several labels, chosen on the validation set."""
+        """Return the decision thresholds of several labels, chosen on the validation set."""
         data = self.setup.data
         return tuned_thresholds(data.held_out, predictions, data.labels, self.setup.config.thresholds)
 

@@ -31,7 +31,7 @@ class Trial:
 
 
 def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]:
-    """All trials of a run in their order; `learning_rate` is what the model's size suggests."""
+    """Return all trials of a run in their order; `learning_rate` is what the model's size suggests."""
     rate = config.learning_rate or learning_rate
     factors = RATE_FACTORS if config.grid == "rates" else (1.0,)
     as_set = tuple(factor * rate for factor in factors), (config.batch_size,), (config.epochs,)
@@ -66,7 +66,7 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _deviation(values: Sequence[float]) -> float:
-    """The standard deviation of a sample; NaN where a value is infinite."""
+    """Return the standard deviation of a sample; NaN where a value is infinite."""
     return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
@@ -87,7 +87,7 @@ _WEIGHTS = "best.safetensors"
 
 
 def is_better(score: float, best: float, metric: str) -> bool:
-    """Whether a score is better than another: higher, a loss lower, and any number better than NaN."""
+    """Return whether a score is better than another: higher, a loss lower, and any number better than NaN."""
     if math.isnan(best):
         return not math.isnan(score)
     return score < best if metric == "loss" else score > best

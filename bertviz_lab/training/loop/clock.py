@@ -32,7 +32,7 @@ class Stopwatch:
         self.paused = 0.0
 
     def read(self) -> tuple[float, bool]:
-        """The seconds so far, and whether to stop; to be called once a step, by all processes."""
+        """Return the seconds so far, and whether to stop; to be called once a step, by all processes."""
         if self._hardware.processes > 1 and self._steps + 1 < self._steps_until_sync:
             self._steps += 1
             return self._synced + self._steps * self._seconds_per_step, False
@@ -60,11 +60,11 @@ class ProbeBudget:
     spent: float = 0.0  # in this session
 
     def is_due(self, seconds: float) -> bool:
-        """Whether it is time to probe between the steps that are snapshotted."""
+        """Return whether it is time to probe between the steps that are snapshotted."""
         return seconds >= self.next_due
 
     def is_affordable(self, seconds: float) -> bool:
-        """Whether there is time to probe at a snapshot; these come in quick succession at first."""
+        """Return whether there is time to probe at a snapshot; these come in quick succession at first."""
         return self.spent + self.cost <= _PROBE_HEAD_START + _PROBE_FRACTION * seconds
 
     def charge(self, cost: float, seconds: float) -> None:

@@ -34,7 +34,7 @@ def joined_layers(model: nn.Module) -> tuple[bool, ...]:
 
 
 def joining_note(joined: Sequence[bool]) -> str:
-    """Which layers have not joined the training, as in a run that was stopped early; "" where all have."""
+    """Return which layers have not joined the training, as in a run that was stopped early; "" where all have."""
     idle = [str(place) for place, has_joined in enumerate(joined, 1) if not has_joined]
     if not idle:
         return ""
@@ -104,8 +104,8 @@ def extend_positions(model: nn.Module, known: int, length: int) -> bool:
 
     Trained vectors lie near a few waves along the positions. On their main axes one rotation carries each position
     to the next (orthogonal Procrustes, Schönemann 1966); carried on, it places the others at the same distances from
-    their neighbours, so that heads that look to a neighbour find it. Copies of the trained vectors would not do:
-    such heads then find several neighbours.
+    their neighbors, so that heads that look to a neighbour find it. Copies of the trained vectors would not do:
+    such heads then find several neighbors.
     """
     if not _FEWEST <= known < length:
         return False
@@ -124,7 +124,7 @@ def extend_positions(model: nn.Module, known: int, length: int) -> bool:
 
 
 def continued(trained_LD: Tensor, more: int) -> Tensor:
-    """The next `more` vectors (more, hidden) of a sequence of vectors (positions, hidden)."""
+    """Return the next `more` vectors (more, hidden) of a sequence of vectors (positions, hidden)."""
     mean_D = trained_LD.mean(0)
     _, sizes, axes_KD = torch.linalg.svd(trained_LD - mean_D, full_matrices=False)
     explained = sizes.square().cumsum(0) / sizes.square().sum()

@@ -83,7 +83,7 @@ class Hardware:
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
     def prepare(self, model: nn.Module, *, find_unused_parameters: bool = False) -> nn.Module:
-        """The model on the device; with several processes wrapped in DDP, which averages gradients, or sharded.
+        """Return the model on the device; with several processes wrapped in DDP, which averages gradients, or sharded.
 
         `find_unused_parameters`: some layers have no gradient yet, which DDP looks for in every step.
         """
@@ -98,7 +98,7 @@ class Hardware:
         return model if self.device.type == "cpu" else copy.deepcopy(model).to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
-        """Whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
+        """Return whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
         if self.is_sharded:
             cast("FSDPModule", model).set_requires_gradient_sync(now)
             return contextlib.nullcontext()
@@ -113,13 +113,13 @@ class Hardware:
         self.scaler.scale(loss * self.processes if self.processes > 1 else loss).backward()
 
     def broadcast(self, *values: float) -> tuple[float, ...]:
-        """The main process's values for all processes, as one tensor in double precision; they wait for it."""
+        """Return the main process's values for all processes, as one tensor in double precision; they wait for it."""
         if self.processes == 1:
             return values
         return tuple(broadcast(torch.tensor(values, dtype=torch.float64, device=self.device)).tolist())
 
     def all_reduce_sum(self, values: Tensor) -> Tensor:
-        """The sum over all processes."""
+        """Return the sum over all processes."""
         return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
 
     def barrier(self) -> None:
@@ -156,7 +156,7 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
 
 
 def broadcast_object(accelerator: Accelerator, value: T) -> T:
-    """The main process's picklable value for all processes; they wait for it. Not for use in every step."""
+    """Return the main process's picklable value for all processes; they wait for it. Not for use in every step."""
     if accelerator.num_processes == 1:
         return value
     shared = [value]

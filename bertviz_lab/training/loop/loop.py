@@ -52,7 +52,7 @@ class Batch(Protocol):
         ...
 
     def micro_batch(self, index: int, parts: int) -> Self:
-        """The rows `index`, `index + parts` and so on."""
+        """Return the rows `index`, `index + parts` and so on."""
         ...
 
 
@@ -68,7 +68,7 @@ class Task(Protocol[TaskBatchT]):
         ...
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
-        """Scores on held-out data; `final` asks for as much of it as a decision needs."""
+        """Return scores on held-out data; `final` asks for as much of it as a decision needs."""
         ...
 
     def save(self, progress: "Progress", scores: Mapping[str, float]) -> str:
@@ -84,7 +84,7 @@ class Task(Protocol[TaskBatchT]):
         ...
 
     def should_stop_early(self) -> bool:
-        """Whether the scores no longer improve (`training/finetuning/trials.py`); asked after an evaluation."""
+        """Return whether the scores no longer improve (`training/finetuning/trials.py`); asked after an evaluation."""
         ...
 
 
@@ -116,14 +116,14 @@ class LoopConfig:
     work_done: Callable[[float], float] = lambda done: done
 
     def fraction_done(self, progress: Progress) -> float:
-        """How much of the run is done, 0 to 1."""
+        """Return how much of the run is done, 0 to 1."""
         if self.steps is not None:
             return progress.step / self.steps
         assert self.seconds is not None
         return min(1.0, progress.seconds / self.seconds)
 
     def work_done_at(self, progress: Progress) -> float:
-        """How much of the time of the run is over, 0 to 1."""
+        """Return how much of the time of the run is over, 0 to 1."""
         done = self.fraction_done(progress)
         return done if self.steps is None else self.work_done(done)
 

@@ -199,7 +199,7 @@ def available_memory(device: torch.device | None = None, processes: int = 1) -> 
 
 
 def _left_in_address_space() -> Iterator[int]:
-    """Bytes that this process may still reserve where it has a limit (RLIMIT_AS), as the runs of a page have."""
+    """Yield bytes that this process may still reserve where it has a limit (RLIMIT_AS), as the runs of a page have."""
     with contextlib.suppress(ImportError):
         import resource
 
@@ -209,7 +209,7 @@ def _left_in_address_space() -> Iterator[int]:
 
 
 def _left_in_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Bytes left in each control group of this process, the limits of containers (Linux)."""
+    """Yield bytes left in each control group of this process, the limits of containers (Linux)."""
     lines = groups.read_text().splitlines() if groups.is_file() else []
     for _, controllers, path in (line.split(":", 2) for line in lines):
         if "memory" in controllers.split(","):

@@ -144,7 +144,7 @@ _FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5))
 
 
 def default_learning_rate(config: BertConfig, finetuning: bool = False) -> float:
-    """The default peak learning rate for a size of model."""
+    """Return the default peak learning rate for a size of model."""
     for hidden, rate in _FINETUNING_RATES if finetuning else _LEARNING_RATES:
         if config.hidden_size <= hidden:
             return rate

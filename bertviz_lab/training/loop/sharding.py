@@ -39,7 +39,7 @@ def shard_model(model: nn.Module, device: torch.device, processes: int) -> nn.Mo
 
 
 def whole_model(model: nn.Module, is_main: bool) -> nn.Module:
-    """A copy of a sharded model in the main process's memory, in evaluation mode; any other model as it is.
+    """Return a copy of a sharded model in the main process's memory, in evaluation mode; any other model as it is.
 
     Every process calls this; those that are not the main one get the sharded model back.
     """
@@ -59,13 +59,13 @@ def whole_model(model: nn.Module, is_main: bool) -> nn.Module:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor of which each process holds a part, gathered; every process calls this."""
+    """Return a tensor of which each process holds a part, gathered; every process calls this."""
     gathered: Tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor  # a DTensor
     return gathered
 
 
 def shard_like(tensor: Tensor, parameter: Tensor) -> Tensor:
-    """A moment as its parameter is: sharded in the same way, or as it is."""
+    """Return a moment as its parameter is: sharded in the same way, or as it is."""
     if not hasattr(parameter, "full_tensor") or tensor.shape != parameter.shape:
         return tensor
     from torch.distributed.tensor import DTensor, distribute_tensor

@@ -65,7 +65,7 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
 
 
 def _metrics(event: Event) -> tuple[str, int, Mapping[str, float]] | None:
-    """The curves that an event adds to, its step, and a value for each; None for an event without any."""
+    """Return the curves that an event adds to, its step, and a value for each; None for an event without any."""
     if isinstance(event, StepDone):
         speed = {"tokens_per_second": event.tokens_per_second, "learning_rate": event.learning_rate}
         return "train", event.step, {"loss": event.loss, "grad_norm": event.grad_norm, **speed, **event.metrics}

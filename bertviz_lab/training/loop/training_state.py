@@ -35,7 +35,7 @@ def save_training_state(
 
 
 def read_training_state(folder: Path) -> dict[str, Any]:
-    """What `save_training_state` wrote as JSON: `progress`, `precision`, `scale` and what the task added."""
+    """Return what `save_training_state` wrote as JSON: `progress`, `precision`, `scale` and what the task added."""
     body: dict[str, Any] = json.loads((folder / _STATE).read_text(encoding="utf-8"))
     return body
 
@@ -52,7 +52,7 @@ def load_training_state(
 
 
 def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """Every tensor of every optimizer as "optimizer/parameter/name", and torch's random state.
+    """Return every tensor of every optimizer as "optimizer/parameter/name", and torch's random state.
 
     Of a sharded model they are gathered: every process calls this.
     """

@@ -58,7 +58,7 @@ def pretraining_card(
 
 
 def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
-    """What the model was built or trained without, in words; "" for a BERT like any other."""
+    """Return what the model was built or trained without, in words; "" for a BERT like any other."""
     differences = []
     if model.is_decoder:
         differences.append("it has a causal mask (`is_decoder`): tokens attend only to those before them")

@@ -33,7 +33,7 @@ _LEFT_BEHIND = 86_400.0  # seconds after which a hidden folder is that of a proc
 
 
 def cache_folder() -> Path | None:
-    """The folder of prepared texts; None where there is to be none."""
+    """Return the folder of prepared texts; None where there is to be none."""
     named = os.environ.get("BERTVIZ_LAB_CACHE")
     if named:
         return None if named == "none" else Path(named) / "texts"
@@ -58,7 +58,7 @@ def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:
 
 
 def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> str | None:
-    """A name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
+    """Return a name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
 
     Raises `InputError` for a text or tokenizer that is not there.
     """

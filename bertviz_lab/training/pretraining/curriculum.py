@@ -35,7 +35,7 @@ class DataPosition:
 
 
 def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
-    """The stages of a run. Short examples come in larger batches, so that a step has as many tokens throughout.
+    """Return the stages of a run. Short examples come in larger batches, so that a step has as many tokens throughout.
 
     Source: two sequence lengths, Devlin et al. 2018, appendix A.2; next-token prediction before masked-token
     prediction, Gisserot-Boukhlef et al. 2025. Both leave the model as it is: only the task at the start differs.
@@ -143,13 +143,13 @@ def causal_share(config: PretrainConfig) -> float:
 
 
 def shallow_share(config: PretrainConfig) -> float:
-    """The fraction of a run that trains some of the layers: none where they are trained already, or are one."""
+    """Return the fraction of a run that trains some of the layers: none where they are trained already, or are one."""
     shares_layers = config.share_layers or config.family == "albert"
     return config.shallow_share if config.starts_from_scratch and not shares_layers else 0.0
 
 
 def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
-    """The phases of a run that trains a model of so many layers."""
+    """Return the phases of a run that trains a model of so many layers."""
     causal, shallow = causal_share(config), shallow_share(config)
     borders = sorted({0.0, causal, shallow / 2, shallow, 1.0})
     return tuple(

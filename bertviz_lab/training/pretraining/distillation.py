@@ -59,7 +59,7 @@ class Distillation:
         return DistilledStep(logits, getattr(own, "seq_relationship_logits", None), losses)
 
     def _relations(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
-        """The relations of the teacher's last layer, between all tokens."""
+        """Return the relations of the teacher's last layer, between all tokens."""
         own, theirs = self._run(model, batch, output_trace=True)
         layers = own.trace[-1], theirs.trace[-1]
         heads = math.gcd(*(layer.query_states.shape[1] for layer in layers))
@@ -77,7 +77,7 @@ class Distillation:
         return DistilledStep(logits_BLV.gather(1, places_BPV), getattr(own, "seq_relationship_logits", None), losses)
 
     def _run(self, model: nn.Module, batch: PretrainingBatch, **options: Any) -> tuple[Any, Any]:
-        """What student and teacher make of a batch; the teacher is not trained."""
+        """Return what student and teacher make of a batch; the teacher is not trained."""
         inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
         with torch.no_grad():
             theirs = self.teacher(*inputs, **options)
@@ -145,7 +145,7 @@ def require_teacher(teacher: Checkpoint, tokenizer: Tokenizer, seq_len: int) -> 
 
 
 def can_start_from(config: BertConfig, teacher: Checkpoint) -> bool:
-    """Whether a student of these settings has the teacher's widths, and no more layers."""
+    """Return whether a student of these settings has the teacher's widths, and no more layers."""
     same = ("hidden_size", "intermediate_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
     equal = all(getattr(config, name) == getattr(teacher.config, name) for name in same)
     return equal and not config.share_layers and config.num_hidden_layers <= teacher.config.num_hidden_layers

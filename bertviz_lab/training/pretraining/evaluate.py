@@ -95,7 +95,7 @@ def evaluate_text(
     seed: int = 0,
     on_note: Callable[[str], None] = lambda sentence: None,
 ) -> dict[str, float]:
-    """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
+    """Return scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
     `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
     the model was trained on fewer. `on_note` hears which files were left out.

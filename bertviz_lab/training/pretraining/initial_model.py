@@ -41,7 +41,7 @@ def initial_model(
     *,
     is_resumed: bool,
 ) -> InitialModel:
-    """The model of a run, from how often each token occurs in its text, (vocabulary).
+    """Return the model of a run, from how often each token occurs in its text, (vocabulary).
 
     `start` is the model that is trained further, or the run's own checkpoint where it `is_resumed`.
     """
@@ -101,7 +101,7 @@ def build_model_config(
 
 
 def _with_pairs(config: BertConfig, objective: str) -> BertConfig:
-    """The settings with what the head over pairs is trained on; without pairs it stays what it was."""
+    """Return the settings with what the head over pairs is trained on; without pairs it stays what it was."""
     pairs = PAIRS.get(objective, config.pair_objective)
     return config.replace(pair_objective="" if pairs == config.family.pretraining else pairs)
 
@@ -109,7 +109,7 @@ def _with_pairs(config: BertConfig, objective: str) -> BertConfig:
 def build_model(
     settings: PretrainConfig, objective: str, config: BertConfig, start: Checkpoint | None
 ) -> BertForPreTraining | BertForMaskedLM | GeneratorAndDiscriminator:
-    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random.
+    """Return a model with the heads of the objective; what `start` has of it is taken over, the rest begins at random.
 
     For replaced-token detection `start` is a checkpoint of the run, which has the generator too.
     """

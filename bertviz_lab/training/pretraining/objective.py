@@ -61,19 +61,19 @@ class PretrainingTask:
         return self.model.discriminator if isinstance(self.model, GeneratorAndDiscriminator) else self.model
 
     def checkpoint(self) -> Checkpoint:
-        """The model as it stands, as the main process saves it. Every process calls this."""
+        """Return the model as it stands, as the main process saves it. Every process calls this."""
         model = self.hardware.whole_model(self.kept_model)
         return Checkpoint(model, self.tokenizer, self.model_config, trained_length=self.trained_length)
 
     def generator_checkpoint(self) -> Checkpoint | None:
-        """The generator of replaced-token detection as it stands, which a run needs to resume."""
+        """Return the generator of replaced-token detection as it stands, which a run needs to resume."""
         if not isinstance(self.model, GeneratorAndDiscriminator):
             return None
         generator = self.model.generator
         return Checkpoint(generator, self.tokenizer, generator.config, trained_length=self.trained_length)
 
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
-        """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
+        """Return the sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
         if self.stacking is not None:
             self.stacking.update()
         batch = batch.to(self.hardware.device)
@@ -119,7 +119,7 @@ class PretrainingTask:
         return evaluate_pretraining(model, batches, self.hardware)
 
     def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
-        """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
+        """Write the model as a Hugging Face folder, with all that an exact resume needs."""
 
         def write(fresh: Path) -> None:
             write_checkpoint(checkpoint, fresh)

@@ -27,8 +27,8 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.runs.events import Preparing
 
-# As much text as a vocabulary needs to settle. Measured on 50 MB of an encyclopaedia: learnt from 600 characters a
-# token instead of all of it, 8,192 tokens spell a held-out text with 0.1% more; 30,522 learnt from 330, with 0.3%.
+# As much text as a vocabulary needs to settle. Measured on 50 MB of an encyclopaedia: learned from 600 characters a
+# token instead of all of it, 8,192 tokens spell a held-out text with 0.1% more; 30,522 learned from 330, with 0.3%.
 _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
@@ -129,7 +129,7 @@ def _prepare_stream(
 def _tokenizer(
     config: PretrainConfig, sentences: Callable[[int], Iterable[str]], available: float, progress: "_Progress"
 ) -> Tokenizer:
-    """The tokenizer that the run is given, or one trained on the first `sentences`, of so many characters."""
+    """Return the tokenizer that the run is given, or one trained on the first `sentences`, of so many characters."""
     if given := corpus_cache.given_tokenizer(config):
         return given
     characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
@@ -185,7 +185,7 @@ class _Progress:
         self.latest = (done, total)
 
     def checked(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items until it is time to stop; raises `PreparationStoppedError` then."""
+        """Yield the same items until it is time to stop; raises `PreparationStoppedError` then."""
         for item in items:
             self.check()
             yield item

@@ -74,7 +74,7 @@ class ProbeScorer:
         return _batches(_Row(text, e.ids, e.token_type_ids, 0, _IS_NEXT) for text, e in self._encodings(True))
 
     def _encodings(self, of_pairs: bool) -> Iterator[tuple[int, Encoding]]:
-        """The texts of the pairs that are questions about two texts, or of the others, with their places."""
+        """Yield the texts of the pairs that are questions about two texts, or of the others, with their places."""
         for index, pair in enumerate(self.probes.pairs):
             for offset, sentence in enumerate((pair.good, pair.bad)):
                 if (pair.position is None) == of_pairs:
@@ -95,7 +95,7 @@ class ProbeScorer:
 
     @torch.inference_mode()
     def score(self, model: nn.Module) -> tuple[PairScore, ...]:
-        """The scores of every pair that the model has a head for, in their order.
+        """Return the scores of every pair that the model has a head for, in their order.
 
         The model is scored on its own device, in fp32 unless autocast is on, without dropout, and left in its mode;
         nothing is random.
@@ -116,7 +116,7 @@ class ProbeScorer:
 
 
 def text_of(pair: MinimalPair, sentence: str) -> str:
-    """One of a pair's sentences as it is read: after what was said before it."""
+    """Return one of a pair's sentences as it is read: after what was said before it."""
     return f"{pair.context} {sentence}".strip()
 
 
@@ -141,7 +141,7 @@ def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
 
 
 def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:
-    """The answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
+    """Return the answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
     device = next(model.parameters()).device
     ids = torch.tensor([row.ids for row in rows], device=device)
     segments = torch.tensor([row.segments for row in rows], device=device)

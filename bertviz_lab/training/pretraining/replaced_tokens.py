@@ -63,7 +63,7 @@ class GeneratorAndDiscriminator(nn.Module):
 
 
 def with_tokens(ids: Tensor, batch: PretrainingBatch, tokens: Tensor) -> Tensor:
-    """The ids (batch, tokens) with `tokens` (batch, masked positions) in the places that were chosen."""
+    """Return the ids (batch, tokens) with `tokens` (batch, masked positions) in the places that were chosen."""
     kept = ids.gather(1, batch.masked_positions)  # unused places point at token 0, which is never chosen
     return ids.scatter(1, batch.masked_positions, torch.where(batch.labels != IGNORE_INDEX, tokens, kept))
 
@@ -96,7 +96,7 @@ def replaced_token_step(model: nn.Module, batch: PretrainingBatch, measure: bool
 def evaluate_replaced_tokens(
     model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware
 ) -> dict[str, float]:
-    """Means over held-out text: `mlm_loss` and `mlm_accuracy` of the generator; of the discriminator `rtd_loss`,
+    """Return means over held-out text: `mlm_loss` and `mlm_accuracy` of the generator; of the discriminator `rtd_loss`,
     `rtd_accuracy` and, because few tokens are replaced, `rtd_f1` over those that are."""
     mlm, rtd = LabelScores(), LabelScores()
     replaced = marked = detected = 0  # tokens: that are, that seem to be, and that are and seem to be
@@ -116,5 +116,5 @@ def evaluate_replaced_tokens(
 
 
 def _as_classes(logits: Tensor) -> Tensor:
-    """Logits (batch, tokens) of being replaced as those of two classes: the binary cross-entropy is theirs."""
+    """Return logits (batch, tokens) of being replaced as those of two classes: the binary cross-entropy is theirs."""
     return torch.stack([torch.zeros_like(logits), logits], -1)

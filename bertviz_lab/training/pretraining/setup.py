@@ -102,7 +102,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
 
 
 def baselines(counts: np.ndarray, tokenizer: Tokenizer, data: RunData) -> dict[str, float]:
-    """Scores without a model; losses in nats.
+    """Return scores without a model; losses in nats.
 
     Of masked tokens: the uniform baseline ln V, and by token frequency (`counts`, (vocab,)) the unigram entropy and the
     share of the most frequent one. Of pairs: the uniform baseline ln 2, and of the held-out pairs the entropy of the

@@ -8,7 +8,7 @@ from bertviz_lab.training.runs import events as e
 
 
 def format_event(event: e.Event) -> str:
-    """One line of text for an event; "" for events that are not shown."""
+    """Return one line of text for an event; "" for events that are not shown."""
     line = ""
     if isinstance(event, e.Preparing):
         share = f" {event.done / event.total:.0%}" if event.total else ""
@@ -41,7 +41,7 @@ def format_event(event: e.Event) -> str:
 
 
 def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The results of a run: the scores of a fine-tuning's best model, or the last ones of a pretraining."""
+    """Return the results of a run: the scores of a fine-tuning's best model, or the last ones of a pretraining."""
     if (folder / "examples").is_dir():
         report = folder / "report.json"
         body: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}

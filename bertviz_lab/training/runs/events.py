@@ -147,7 +147,7 @@ Event = (
 
 
 def to_json(event: Event) -> str:
-    """One line of a log: the event's name under "event", its fields beside it, a task's metrics among them."""
+    """Return one line of a log: the event's name under "event", its fields beside it, a task's metrics among them."""
     body = dataclasses.asdict(event)
     metrics = body.pop("metrics", {})
     row = {"event": type(event).__name__, **body, **metrics}

@@ -103,7 +103,7 @@ def write_state(folder: Path, state: RunState, durable: bool = True) -> None:
 
 
 def read_config(folder: Path) -> RunConfig:
-    """The settings of a run. Raises `InputError` where there are none."""
+    """Return the settings of a run. Raises `InputError` where there are none."""
     try:
         return run_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except InputError:
@@ -259,7 +259,7 @@ def _sole_writer(folder: Path) -> Iterator[None]:
 
 
 def _describe_disk_error(error: BaseException, folder: Path) -> BaseException:
-    """An `InputError` in place of an error of the disk; any other error as it is."""
+    """Return an `InputError` in place of an error of the disk; any other error as it is."""
     reason = disk_error(error)
     if isinstance(error, InputError) or not reason:
         return error
@@ -269,7 +269,7 @@ def _describe_disk_error(error: BaseException, folder: Path) -> BaseException:
 
 
 def next_state(state: RunState, event: Event) -> RunState:
-    """The state after an event."""
+    """Return the state after an event."""
     changes: dict[str, Any] = {}
     if isinstance(event, Preparing):
         changes = {"status": "preparing", "message": event.message}
@@ -287,7 +287,7 @@ def next_state(state: RunState, event: Event) -> RunState:
 
 
 def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events after the first `start` bytes as dictionaries, and the offset to continue from.
+    """Return the events after the first `start` bytes as dictionaries, and the offset to continue from.
 
     An incomplete last line is left for the next call. A log that was cut meanwhile is read from its beginning.
     """
@@ -304,7 +304,7 @@ def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
 
 
 def read_shipped_log(folder: Path) -> list[dict[str, Any]]:
-    """The log that a shipped model comes with, `training.jsonl`, as dictionaries; [] where there is none."""
+    """Return the log that a shipped model comes with, `training.jsonl`, as dictionaries; [] where there is none."""
     with contextlib.suppress(OSError):
         lines = (folder / "training.jsonl").read_bytes().splitlines()
         return [row for line in lines if (row := _row(line)) is not None]

@@ -46,7 +46,7 @@ class SnapshotReader:
         return tuple(sorted(kept if self.last is None else kept | {self.last}))
 
     def open(self, step: int) -> Checkpoint:
-        """The model after `step` steps: 32 bits on the CPU, in evaluation mode.
+        """Return the model after `step` steps: 32 bits on the CPU, in evaluation mode.
 
         Raises `InputError` for a step that has no snapshot, or whose snapshot was removed to save space.
         """
@@ -74,7 +74,7 @@ class SnapshotReader:
 
 
 def open_snapshots(folder: str | Path, name: str = "") -> SnapshotReader:
-    """The snapshots of the run, or of the shipped model, in `folder`; `name` is used in messages.
+    """Return the snapshots of the run, or of the shipped model, in `folder`; `name` is used in messages.
 
     Raises `InputError` where there are no snapshots, or nothing says what model they belong to.
     """
@@ -92,7 +92,7 @@ def open_snapshots(folder: str | Path, name: str = "") -> SnapshotReader:
 
 
 def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
-    """The model with the tensors of its files as weights, without random initialization."""
+    """Return the model with the tensors of its files as weights, without random initialization."""
     with torch.device("meta"):
         model: nn.Module = kind(config)
     try:
@@ -105,7 +105,7 @@ def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Mod
 
 
 def _shipped_step(folder: Path) -> int | None:
-    """The step of a shipped model, by its log; None for a run, or without a log."""
+    """Return the step of a shipped model, by its log; None for a run, or without a log."""
     rows = read_shipped_log(folder)
     score = next((METRICS.get(row["objective"], "") for row in rows if row.get("event") == "RunStarted"), "")
     trials = [row for row in rows if row.get("event") == "TrialDone"]
@@ -115,7 +115,7 @@ def _shipped_step(folder: Path) -> int | None:
 
 
 def _shape(folder: Path) -> dict[str, Any]:
-    """The body of the `config.json` of the model that a run trains, wherever there is one."""
+    """Return the body of the `config.json` of the model that a run trains, wherever there is one."""
     for path in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
         with contextlib.suppress(OSError, ValueError):
             body = json.loads(path.read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ def _shape(folder: Path) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a run: its own, or that of a saved model, or that of the model it started from."""
+    """Return the tokenizer of a run: its own, or that of a saved model, or that of the model it started from."""
     for path in (folder / "tokenizer", *_models(folder)):
         if (path / "tokenizer.json").is_file() or (path / "vocab.txt").is_file():
             return Tokenizer.load(path)

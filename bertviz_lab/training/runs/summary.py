@@ -42,7 +42,7 @@ class RunSummary:
     trial_done: bool = False
 
     def after(self, rows: Iterable[Mapping[str, Any]]) -> "RunSummary":
-        """The summary with further events of the log."""
+        """Return the summary with further events of the log."""
         summary = self
         for row in rows:
             kind = row.get("event")
@@ -92,7 +92,7 @@ class RunNotes:
 
 
 def read_notes(folder: Path) -> RunNotes:
-    """The notes of a run; empty ones where there are none or they cannot be read."""
+    """Return the notes of a run; empty ones where there are none or they cannot be read."""
     try:
         body = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         return RunNotes(str(body["name"]), tuple(map(str, body["tags"])), str(body["note"]))
