@@ -9,7 +9,6 @@ import pytest
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
 from bertviz_lab.interpret.family_notes import CHANGES
-from bertviz_lab.model import LayerTrace
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
@@ -43,11 +42,6 @@ def test_the_code_is_where_it_is_said_to_be():
         text = (ROOT / path).read_text(encoding="utf-8")
         for name in re.findall(r"`(\w+)`", names):
             assert re.search(rf"(def |class |self\.){name}\b", text), (name, path)
-
-
-def test_the_fields_of_a_trace_that_are_named_exist():
-    fields = {field.name for field in dataclasses.fields(LayerTrace)}
-    assert {"content_to_content", "content_to_position", "position_to_content", "window"} <= fields
 
 
 def test_the_table_says_what_the_configs_say():

@@ -90,14 +90,6 @@ def test_each_exercise_has_a_check_that_is_folded_and_a_solution_that_unfolds(sc
         assert cell.metadata["cellView"] == "form"
 
 
-@every_script
-def test_a_notebook_begins_with_its_title_and_the_installation(script: Path) -> None:
-    title, setup, *_ = build.notebook(script).cells
-    assert title.source.startswith("# ")
-    assert setup.metadata["tags"] == ["setup"]
-    assert "pip" in setup.source
-
-
 def test_the_installation_does_nothing_where_the_lab_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     (setup,) = jupytext.read(build.SETUP).cells
     ran: list[Any] = []

@@ -7,13 +7,9 @@ import pytest
 from bertviz_lab.figures.charts import (
     Matrix,
     bars_payload,
-    columns_payload,
-    lines_payload,
     matrix_payload,
-    plane_payload,
 )
 from bertviz_lab.figures.interpret.attribution import _times, attribution_payload, head_ablation_payload
-from bertviz_lab.figures.interpret.embeddings import similarity_payload
 from bertviz_lab.figures.interpret.predictions import comparison_payload
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
@@ -61,18 +57,6 @@ def test_bars_have_labels_a_peak_and_a_table() -> None:
     assert percentages["series"][1]["texts"] == ["10%", "none"]
 
 
-def test_every_kind_has_a_title_a_table_and_a_file() -> None:
-    points = np.array([[0.0, 1.0], [2.0, 3.0]])
-    for payload in (
-        columns_payload(np.array([1.0, -1.0]), ["1", "2"], ["up", "down"], title="T", file="f"),
-        plane_payload(points, ["a", "b"], title="T", paths=[[0, 1]], file="f"),
-        lines_payload(["0", "1"], [("s", points[:, 0])], title="T", place_name="layer", file="f"),
-    ):
-        body = shown(payload)
-        assert (body["title"], body["file"]) == ("T", "f")
-        assert len(body["table"]["rows"]) == 2
-
-
 def test_shapes_that_do_not_agree_are_refused() -> None:
     with pytest.raises(ValueError, match="rows"):
         matrix(np.zeros((2, 2)), "a", "xy")
@@ -117,13 +101,6 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
     assert "log" not in strip
 
 
-def test_similar_embeddings_are_explained_and_others_are_not() -> None:
-    assert "at least 0.45" in shown(similarity_payload(["a", "b"], np.array([[1, 0.45], [0.45, 1]])))["note"]
-    assert shown(similarity_payload(["a"], np.ones((1, 1))))["note"] == ""
-    # After fine-tuning the cosines of two classes can be negative.
-    assert shown(similarity_payload(["a", "b"], np.array([[1, -0.6], [-0.6, 1]])))["note"] == ""
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -147,12 +124,6 @@ def test_a_comparison_is_titled_with_its_models_and_labels_missing_words() -> No
     two = compared(("one", "other"), (0.5, None))
     assert two["title"] == "one and other"
     assert [series["texts"] for series in two["series"]] == [["50.0%"], ["not in its vocabulary"]]
-
-
-def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
-    layout = shown(bars_payload(["cat"], [("", [1.0])], title="T", texts=[["100 of 100 pairs"]]))["figure"]["layout"]
-    assert layout["xaxis"]["range"] == [0, 1.0]
-    assert layout["margin"]["r"] >= 100
 
 
 def test_a_long_name_of_a_row_stands_in_two_lines_and_short_ones_in_one() -> None:

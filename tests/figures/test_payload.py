@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.figures.interpret.attention import sqrt_codes
-from bertviz_lab.figures.payload import base64_array, message_payload, to_json
+from bertviz_lab.figures.payload import base64_array, to_json
 
 
 def test_text_comes_back_as_it_went_but_no_tag_can_be_read_out_of_it():
@@ -20,10 +20,6 @@ def test_text_comes_back_as_it_went_but_no_tag_can_be_read_out_of_it():
 def test_numbers_without_a_json_word_become_null():
     body = {"loss": float("nan"), "rate": np.float32("inf"), "count": np.int64(3), "row": np.array([1.0, np.nan])}
     assert json.loads(to_json(body)) == {"loss": None, "rate": None, "count": 3, "row": [1.0, None]}
-
-
-def test_message_stands_in_place_of_a_picture():
-    assert json.loads(message_payload("This model has no such head.")) == {"message": "This model has no such head."}
 
 
 def test_arrays_travel_little_endian_and_in_order():

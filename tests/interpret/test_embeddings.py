@@ -31,11 +31,6 @@ def test_token_segment_and_position_add_up_to_what_the_encoder_gets() -> None:
     assert found.cosines()["token"].shape == (len(found.encoding),)
 
 
-def test_the_cosine_of_known_vectors() -> None:
-    assert cosine(np.array([1.0, 0.0]), np.array([1.0, 1.0])) == pytest.approx(2**-0.5)
-    assert cosine(np.array([1.0, 0.0]), np.array([0.0, 0.0])) == 0
-
-
 def test_a_sentence_is_most_like_itself() -> None:
     found = similarity(little_checkpoint(), [TEXT_A, TEXT_B, TEXT_A])
     assert found.cosines[0, 2] == pytest.approx(1, abs=1e-5)
@@ -124,12 +119,6 @@ def test_the_pooling_that_a_sentence_transformers_model_declares_is_the_default(
     assert checkpoint.pooling == mode
     declared, explicit = similarity(checkpoint, TEXTS), similarity(checkpoint, TEXTS, pooling=mode)
     assert np.array_equal(declared.vectors, explicit.vectors)
-
-
-def test_a_model_that_declares_no_pooling_takes_the_mean() -> None:
-    checkpoint = little_checkpoint()
-    assert checkpoint.pooling is None
-    assert np.array_equal(similarity(checkpoint, TEXTS).vectors, similarity(checkpoint, TEXTS, pooling="mean").vectors)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -227,13 +216,6 @@ def test_a_word_with_punctuation_and_several_words_are_found(model_type: str, wo
     vector = trace.hidden_states[:, inside].mean(1)
     moved = [float(cosine(*pair)) for pair in zip(vector[1:], vector[:-1], strict=True)]
     assert same.moved_a[1:].tolist() == pytest.approx(moved, abs=1e-5)
-
-
-@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
-def test_a_word_is_found_beside_punctuation(model_type: str, tmp_path) -> None:
-    checkpoint = family_checkpoint(model_type, tmp_path)
-    found = compare_contexts(checkpoint, "a dog sat on the mat.", "the red (mat, it is)", "mat")
-    assert found.cosines.shape == (3,)
 
 
 @pytest.mark.parametrize("word", ["zebra", "", "re"])

@@ -17,12 +17,6 @@ def test_the_last_layer_is_the_prediction(kind) -> None:
     assert lens.layers[-1].rank == 1
 
 
-def test_there_is_a_guess_for_the_embeddings_and_for_each_layer() -> None:
-    lens = logit_lens(little_checkpoint(), TEXT, top_k=3)
-    assert [guess.layer for guess in lens.layers] == [0, 1, 2]
-    assert all(len(guess.candidates) == 3 for guess in lens.layers)
-
-
 def test_at_most_the_vocabulary_is_listed_and_one_token_at_least() -> None:
     checkpoint = little_checkpoint()
     assert len(logit_lens(checkpoint, TEXT, top_k=10**6).layers[0].candidates) == checkpoint.config.vocab_size

@@ -7,25 +7,23 @@ import pytest
 import torch
 import transformers
 
-from bertviz_lab import BertConfig, BertForPreTraining, load_checkpoint
+from bertviz_lab import BertConfig, BertForPreTraining, load_checkpoint, save_checkpoint
 from bertviz_lab.interpret import fill_mask, logit_lens, next_sentence, trace_text
 from tests.little import little_folder
 
 TEXT_A, TEXT_B = "the red [MASK] sat on the mat", "she gave him the red book"
 
 
-@pytest.fixture(scope="module", params=["little", "wide"])
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint with random weights, biases and scales included."""
     torch.manual_seed(0)
-    shape = {} if request.param == "little" else {"hidden_size": 96, "num_hidden_layers": 5, "num_attention_heads": 6}
-    path = little_folder(tmp_path_factory.mktemp("parity") / request.param, **shape)
+    shape = {"hidden_size": 96, "num_hidden_layers": 5, "num_attention_heads": 6}
+    path = little_folder(tmp_path_factory.mktemp("parity") / "model", **shape)
     checkpoint = load_checkpoint(path)
     with torch.no_grad():
         for parameter in checkpoint.model.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
-    from bertviz_lab import save_checkpoint
-
     return save_checkpoint(checkpoint, path)
 
 

@@ -31,17 +31,6 @@ def question(town: Checkpoint, text: str, answer: str, wrong: str) -> Target:
     return interpret.choose_target(town, interpret.encode_inputs(town, text), choice=answer, against=wrong)
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-def test_the_planted_word_is_the_answer_and_stays_ahead_of_the_wrong_one(
-    town: Checkpoint, planted: tuple[str, str, str, str]
-) -> None:
-    text, answer, wrong, _ = planted
-    right, other = (interpret.fill_mask(town, text, 1, word=word).masks[0].asked for word in (answer, wrong))
-    assert right is not None
-    assert other is not None
-    assert right.probability > 5 * other.probability
-
-
 @pytest.mark.parametrize("method", ["integrated gradients", "occlusion"])
 @pytest.mark.parametrize("planted", PLANTED)
 def test_the_choice_rests_on_the_word_that_decides_it(
@@ -74,19 +63,3 @@ def test_the_colour_is_not_known_without_the_sentence_to_copy_it_from(town: Chec
     assert whole.probability > 0.9
     assert alone.probability < 0.5
     assert before.probability < 0.05
-
-
-def test_the_embeddings_alone_do_not_know_the_answer(town: Checkpoint) -> None:
-    lens = interpret.logit_lens(town, COPY)
-    assert lens.layers[0].rank > 1
-    assert lens.layers[-1].rank == 1
-
-
-def test_a_causal_mask_loses_what_stands_after_the_masked_token(town: Checkpoint) -> None:
-    text = "Grandma feels better, and [MASK] thanks Ravi."
-    both, forwards = (
-        interpret.fill_mask(town, text, 1, word="she", causal=causal).masks[0].asked for causal in (False, True)
-    )
-    assert both is not None
-    assert forwards is not None
-    assert both.probability > forwards.probability + 0.2

@@ -1,6 +1,5 @@
 """What a fine-tuning came to, read back from its folder."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
-from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, write_examples
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
-from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
+from bertviz_lab.training.finetuning.predictions import Prediction
 from bertviz_lab.training.finetuning.scoring import score
 from tests.little import little_folder
 from tests.training.finetuning.support import TASKS, Files, finish
@@ -70,19 +69,6 @@ def test_several_labels_are_scored_label_by_label_and_by_what_they_have_in_commo
     assert shown.picked() == [1, 3, 0, 2]
     with pytest.raises(InputError, match="classification only"):
         shown.calibration()
-
-
-def test_texts_that_hold_odd_line_ends_are_read_back(tmp_path) -> None:
-    rows = [LabelledText(text, None, "a", n) for n, text in enumerate(["x\u2028y", "x\x85y", "x\x0by", "\ud800"])]
-    (tmp_path / "examples").mkdir()
-    write_examples(tmp_path / "examples" / "held_out.jsonl", rows)
-    write_predictions(tmp_path / "predictions.jsonl", rows, [Prediction(label="a", probabilities=(1.0,))] * 4)
-    body = {"task": "classification", "labels": ["a"], "metric": "accuracy", "model": "m", "scores": {}, "guess": {}}
-    body |= {"trials": [], "planned": 1, "examples": {"train": 3, "held_out": 4}}
-    (tmp_path / "report.json").write_text(json.dumps(body))
-    found = read_results(tmp_path)
-    assert found.examples == tuple(rows)
-    assert found.example_scores.tolist() == [1.0] * 4
 
 
 @pytest.mark.parametrize("spoil", ["report.json", "predictions.jsonl", "examples/held_out.jsonl"])

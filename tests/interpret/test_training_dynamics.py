@@ -142,11 +142,6 @@ def test_at_most_the_vocabulary_is_listed_and_one_token_at_least(checkpoint):
         interpret.related_tokens(checkpoint, ids(checkpoint, "cat"), 0)
 
 
-def test_a_padding_row_of_the_embedding_matrix_is_no_related_word():
-    checkpoint = little_checkpoint(vocab_size=300)
-    assert interpret.related_tokens(checkpoint, [299]) == ()
-
-
 def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):
     seeds = ids(checkpoint, "cat", ".", "river")
     found = interpret.related_tokens(checkpoint, seeds, 12)

@@ -11,7 +11,6 @@ from tests.model.support import (
     MASKED_LM,
     MODEL,
     PRETRAINING,
-    SEQUENCE,
     build,
     gradients,
     inputs,
@@ -70,12 +69,6 @@ def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
     assert largest_difference(some.pooler_output, whole.pooler_output) < 1e-6
 
 
-def test_a_classifier_needs_no_position_but_cls():
-    model = build(SEQUENCE)
-    nothing = torch.zeros(3, 0, dtype=torch.long)
-    assert largest_difference(model(**inputs(), masked_positions=nothing).logits, model(**inputs()).logits) < 1e-6
-
-
 def test_embeddings_of_the_ids_give_what_the_ids_give():
     model = build(MODEL)
     given = inputs()
@@ -112,20 +105,3 @@ def test_a_model_without_pooler_has_no_pooled_output():
     model = BertModel(small_config(), add_pooling_layer=False).eval()
     assert model(**inputs()).pooler_output is None
     assert not any("pooler" in name for name, _ in model.named_parameters())
-
-
-def test_dropout_acts_in_training_only():
-    model = build(MODEL, small_config(hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.0))
-    assert torch.equal(*(model(**inputs()).last_hidden_state for _ in range(2)))
-    model.train()
-    a, b = (model(**inputs()).last_hidden_state for _ in range(2))
-    assert largest_difference(a, b) > 1e-2
-
-
-def test_half_precision_computes_and_comes_close():
-    model = build(MASKED_LM)
-    full = model(**inputs(), labels=whole_labels())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        half = model(**inputs(), labels=whole_labels())
-    assert half.loss.dtype == torch.float32
-    assert largest_difference(full.loss, half.loss) < 0.05

@@ -169,13 +169,3 @@ def test_a_text_beyond_the_positions_is_refused(variant):
     assert model(torch.full((1, longest), 7)).last_hidden_state.shape[1] == longest
     with pytest.raises(ValueError, match=f"{longest + 1} tokens; this model has learned {longest} positions"):
         model(torch.full((1, longest + 1), 7))
-
-
-def test_what_a_family_lacks_is_said():
-    lacks = {variant: our_model(variant, "Model").config for variant in VARIANTS}
-    assert {name for name, config in lacks.items() if config.has_segments} == {
-        *("albert", "electra", "electra-base", "deberta-v2")
-    }
-    assert not any(config.has_nsp for config in lacks.values())
-    assert {name for name, config in lacks.items() if config.has_sop} == {"albert"}
-    assert {name for name, config in lacks.items() if config.is_prenorm} == {"modernbert", "modernbert-mean"}

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from bertviz_lab.figures.interpret.masking import masking_payload
-from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.tokenization import Tokenizer
-from tests.ui.components.harness import SENTENCE, encoding, filled, masked
+from tests.ui.components.harness import SENTENCE, encoding, masked
 
 
 def test_every_position_becomes_a_column():
@@ -47,12 +46,6 @@ def test_a_character_of_several_tokens_is_shown_once(algorithm):
     assert words == ({"The", "naïve", "👩", "sat"} if algorithm == "bpe" else {"The", "naïve", "sat"})
 
 
-def test_cut_tokens_are_reported():
-    cut = encoding(SENTENCE)
-    cut.dropped_a, cut.dropped_b = ("a", "b", "##c"), ("d",)
-    assert json.loads(token_payload(cut))["dropped"] == [["a", "b", "##c"], ["d"]]
-
-
 def test_masking_counts_stand_beside_what_is_expected():
     body = json.loads(masking_payload(masked(), mask_probability=0.2, mask_share=0.5, random_share=0.3))
     assert body["candidates"] == 11
@@ -62,13 +55,6 @@ def test_masking_counts_stand_beside_what_is_expected():
     assert counts["chosen"][1] == 3
     assert counts["random"][1] == pytest.approx(3 * 0.3)
     assert counts["kept"][1] == pytest.approx(3 * 0.2)
-
-
-def test_at_least_one_and_at_most_every_token_is_expected():
-    def expected(probability: float) -> float:
-        return json.loads(masking_payload(masked(), mask_probability=probability))["counts"][0]["expected"]
-
-    assert (expected(0.01), expected(1.0)) == (1, 11)
 
 
 def test_only_chosen_positions_have_a_label():
@@ -83,10 +69,3 @@ def test_unknown_outcome_is_refused():
     text.outcomes[1] = "eaten"
     with pytest.raises(ValueError, match="eaten"):
         masking_payload(text)
-
-
-def test_candidates_keep_their_order_and_probability():
-    body = json.loads(fill_mask_payload(filled(), vocab_size=8192))
-    assert [mask["position"] for mask in body["masks"]] == [2, 6]
-    assert body["masks"][0]["candidates"][0] == {"token": "cat", "id": 50, "probability": 0.412}
-    assert body["vocab_size"] == 8192

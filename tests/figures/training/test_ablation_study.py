@@ -37,18 +37,6 @@ def test_the_last_scores_decide_and_are_said(without, found, words):
     assert first["text"].endswith("Your prediction was right.")
 
 
-def test_a_prediction_that_failed_is_told_with_what_was_said():
-    (first, second) = outcome("no-positions", log(0.8), log(0.6), {"mlm_accuracy": "better"})["measures"]
-    assert first["text"].endswith("You predicted: better.")
-    assert not first["right"]
-    assert "You said" not in second["text"], "nothing was predicted of it"
-
-
-def test_what_was_not_asked_of_a_run_is_left_out():
-    found = outcome("no-nsp", log(0.8), log(0.7, None), {"mlm_accuracy": "worse"})
-    assert [one["name"] for one in found["measures"]] == ["MLM accuracy"]
-
-
 def test_probes_that_differ_clearly_are_told_the_clearest_first():
     with_all, without = {"word_order": 1.0, "agreement": 0.9}, {"word_order": 0.5, "agreement": 0.6}
     found = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=without), {}, TITLES)["words"][0]
@@ -66,11 +54,6 @@ def test_the_outcome_teaches_and_warns():
     assert "it is early" not in words[-1]
     assert "it is early" in outcome("no-segments", log(0.15), log(0.15), {})["words"][-1]
     assert "differ in training length" in outcome("no-segments", log(0.8), log(0.8, step=60), {})["words"][-1]
-
-
-def test_a_run_without_a_score_has_no_outcome():
-    with pytest.raises(ValueError, match="without an evaluation"):
-        outcome("one-head", log(0.8), [], {})
 
 
 def test_the_cards_name_every_ablation_with_its_questions_and_its_run():

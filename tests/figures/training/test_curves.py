@@ -56,12 +56,6 @@ def test_compared_runs_have_a_color_a_symbol_and_a_place_in_the_legend_each() ->
     assert [line["name"] for line in panels["mlm_accuracy"]["baselines"]] == ["unigram baseline"]
 
 
-def test_replay_keeps_what_the_chart_draws():
-    rows = [*events(20), {"event": "CheckpointSaved", "step": 20, "path": "x"}, ending(20)]
-    kept = json.loads(replay_payload(rows))["rows"]
-    assert kept == [row for row in rows if row["event"] != "CheckpointSaved"]
-
-
 def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
     rows = [*events(5000, total=5000), ending(5000)]
     kept = json.loads(replay_payload(rows, max_steps=300))["rows"]

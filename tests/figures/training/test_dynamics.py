@@ -158,14 +158,6 @@ def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
     assert sum(step < 1000 for step in steps) > 25
 
 
-def test_rows_without_a_number_are_passed_over_and_the_part_that_is_causal_is_apart():
-    log = rows([1, 2, 4])
-    log[1] |= {"mlm_loss": None, "causal_loss": 6.5}
-    body = curve_body(log)
-    assert [point[0] for point in body["trained"]] == [2, 4]
-    assert body["forwards"] == [[1, 6.5]]
-
-
 def test_a_fine_tuning_has_the_loss_of_its_task():
     log = rows([1, 2])
     log[0] |= {"objective": "classification", "baselines": {"loss": 0.69}}

@@ -38,13 +38,6 @@ def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() ->
     assert body["details"][0][0].startswith("bad, correct: 2")
 
 
-def test_confusion_without_mistakes_names_none_and_without_examples_is_a_sentence() -> None:
-    right = classification_report(TRUTH, TRUTH, ["bad", "good", "so-so"])
-    assert "mistake:" not in shown(confusion_payload(right))["sentence"]
-    none = classification_report(TRUTH[:0], TRUTH[:0], ["bad", "good"])
-    assert "message" in shown(confusion_payload(none))
-
-
 def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     probabilities = np.array([[0.95, 0.05], [0.93, 0.07], [0.55, 0.45]])
     result = calibration(probabilities, np.array([0, 1, 0]))
@@ -56,10 +49,6 @@ def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     assert [series["dashed"] for series in body["series"]] == [False, True]
     assert f"Expected calibration error: {result.ece:.1%}" in body["sentence"]
     assert "It is overconfident" in body["sentence"]
-
-
-def test_reliability_without_examples_is_a_sentence() -> None:
-    assert "message" in shown(reliability_payload(calibration(np.zeros((0, 2)), np.zeros(0, int))))
 
 
 def lengths(cut: int, max_length: int) -> SimpleNamespace:
@@ -110,10 +99,6 @@ def test_one_trial_is_a_result_and_its_other_scores_stand_in_the_table() -> None
     assert body["table"]["rows"][0][2:] == [rows[0]["best_step"], rows[0]["accuracy"]]
     labels_alone = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
     assert shown(trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
-
-
-def test_no_trial_is_a_sentence() -> None:
-    assert "message" in shown(trials_payload([], "qa"))
 
 
 def test_labels_and_entities_have_three_scores_each() -> None:

@@ -43,10 +43,6 @@ def test_scores_are_comparable_on_the_same_text_in_the_same_tokens_only():
     assert comparable(copies), "a text that two runs have a copy of each"
 
 
-def test_what_is_not_known_is_a_question_mark():
-    assert dict(differing([settings(seed=1), {"seed": 2}, {}]))["seed"] == ["1", "2", "?"]
-
-
 def test_a_log_is_thinned_to_an_even_selection_with_all_scores():
     rows = [{"event": "RunStarted", "step": 0}, {"event": "Preparing"}]
     for step in range(1, 1001):

@@ -50,13 +50,6 @@ def test_a_head_that_looks_at_the_token_after_and_one_that_looks_at_itself() -> 
     assert measured(np.eye(TOKENS))["distance"] == 0
 
 
-def test_heads_are_ranked_by_a_metric() -> None:
-    trace = trace_text(little_checkpoint(), "the red cat sat", "a small dog ran")
-    ranked = head_metrics(trace).ranked("entropy")
-    assert [value for *_, value in ranked] == sorted((value for *_, value in ranked), reverse=True)
-    assert {(layer, head) for layer, head, _ in ranked} == {(0, 0), (0, 1), (1, 0), (1, 1)}
-
-
 def test_a_single_text_has_no_attention_across() -> None:
     assert (head_metrics(trace_text(little_checkpoint(), "the red cat sat")).metrics["across"] == 0).all()
 

@@ -8,15 +8,6 @@ from bertviz_lab.interpret import attention_scores, query_key, trace_text
 from tests.little import little_checkpoint
 
 
-def test_the_products_of_query_and_key_sum_to_the_score_and_the_score_gives_the_weight() -> None:
-    trace = trace_text(little_checkpoint(), "the red cat sat")
-    pairs = [query_key(trace, 1, 0, 2, at) for at in range(len(trace.tokens))]
-    scores = np.array([pair.score for pair in pairs])
-    for pair in pairs:
-        assert pair.products.sum() == pytest.approx(pair.score, abs=1e-5)
-    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), [pair.weight for pair in pairs], atol=1e-5)
-
-
 def test_a_pair_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="not there"):
         query_key(trace_text(little_checkpoint(), "the red cat"), 0, 0, 0, 99)

@@ -80,12 +80,6 @@ def test_gradient_x_input_is_the_slope_along_each_word_vector() -> None:
     assert found.scores[position] == pytest.approx(slope, rel=1e-3, abs=1e-5)
 
 
-def test_the_tokens_that_matter_most_come_first() -> None:
-    found = attribute(little_checkpoint(), TEXT)
-    sizes = [abs(score) for _, score in found.top(4)]
-    assert sizes == sorted(sizes, reverse=True)
-
-
 def test_a_label_and_a_next_sentence_are_explained_likewise() -> None:
     texts = ("the red cat sat", "a small dog ran")
     for kind, checkpoint in (
@@ -97,12 +91,6 @@ def test_a_label_and_a_next_sentence_are_explained_likewise() -> None:
         assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
 
 
-def test_gradients_leave_the_model_as_it_was() -> None:
-    checkpoint = little_checkpoint()
-    attribute(checkpoint, TEXT)
-    assert all(parameter.grad is None for parameter in checkpoint.model.parameters())
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_mode_of_the_caller_changes_nothing(method) -> None:
     checkpoint = little_checkpoint()
@@ -110,11 +98,6 @@ def test_the_mode_of_the_caller_changes_nothing(method) -> None:
     for mode in (torch.inference_mode, torch.no_grad):
         with mode():
             np.testing.assert_allclose(attribute(checkpoint, TEXT, method=method).scores, plain.scores, atol=1e-6)
-
-
-def test_an_unknown_method_is_refused() -> None:
-    with pytest.raises(InputError, match="choose one of"):
-        attribute(little_checkpoint(), TEXT, method="magic")
 
 
 @pytest.mark.parametrize("method", METHODS)

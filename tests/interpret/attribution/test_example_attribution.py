@@ -3,8 +3,7 @@
 import pytest
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, texts_of_example
-from bertviz_lab.errors import InputError
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.interpret.attribution import explain_example
 from bertviz_lab.training.finetuning.predict import predict_with
@@ -29,12 +28,6 @@ def test_the_share_that_is_done_is_that_of_all_methods() -> None:
     assert shares == sorted(shares)
     assert 1 / 3 in shares
     assert shares[-1] == 1
-
-
-def test_an_example_is_read_as_a_text_or_a_pair() -> None:
-    assert texts_of_example(LabelledText("a", "b", "x", 1)) == ("a", "b")
-    assert texts_of_example(LabelledWords(WORDS, ("O",) * 4, 1)) == ("the red cat sat", None)
-    assert texts_of_example(Question("1", "who", "the cat", (), 1)) == ("who", "the cat")
 
 
 @pytest.mark.parametrize(("true", "against"), [("good", None), ("bad", "bad"), ("odd", None)])
@@ -100,8 +93,3 @@ def test_of_an_answer_its_first_token_is_explained() -> None:
     example = Question("1", "who sat on the mat", "the red cat sat on the mat", (), 1)
     _, target = explained(checkpoint, example, Prediction())
     assert target.kind == "start"
-
-
-def test_a_model_of_another_task_explains_nothing() -> None:
-    with pytest.raises(InputError):
-        explain_example(little_checkpoint(), LabelledText("the cat", None, "good", 1), Prediction("good"))

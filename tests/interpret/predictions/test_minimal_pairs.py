@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertviz_lab import InputError, load_checkpoint, save_checkpoint
+from bertviz_lab import load_checkpoint, save_checkpoint
 from bertviz_lab.data.probes import PROBES, MinimalPair
 from bertviz_lab.interpret import pseudo_log_likelihood, score_minimal_pairs
 from tests.little import little_checkpoint
@@ -102,8 +102,3 @@ def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monke
     assert heard == [(2, 3), (3, 3)]
     for score, other in zip(whole.scores, parts.scores, strict=True):
         assert (score.good, score.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
-
-
-def test_no_pairs_are_no_score(little: Path) -> None:
-    with pytest.raises(InputError, match="no minimal pairs"):
-        score_minimal_pairs(load_checkpoint(little), [])

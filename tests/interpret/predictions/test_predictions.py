@@ -49,11 +49,6 @@ def test_text_b_is_advised_on_as_text_a_is() -> None:
         fill_mask(shorter, "the red cat " * 10 + "[MASK]")
 
 
-def test_a_second_text_in_the_place_of_top_k_is_named_as_such() -> None:
-    with pytest.raises(InputError, match="top_k, which comes before text_b, must be a whole number, not 'the dog'"):
-        fill_mask(little_checkpoint(), "a [MASK]", "the dog")
-
-
 def test_the_id_of_a_token_may_be_numpys_and_must_be_in_the_vocabulary() -> None:
     checkpoint = little_checkpoint()
     for word in (20, np.int64(20)):

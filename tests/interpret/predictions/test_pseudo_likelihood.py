@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from bertviz_lab import InputError
 from bertviz_lab.interpret import fill_mask, pseudo_log_likelihood
 from tests.little import little_checkpoint
 
@@ -56,8 +55,3 @@ def test_a_typed_mask_stays_in_the_context_and_is_not_scored() -> None:
     assert scored.total == pytest.approx(sum(others))
     asked = fill_mask(checkpoint, "the [MASK] cat [MASK]", word="sat").masks[1].asked
     assert others[-1] == pytest.approx(math.log(asked.probability), abs=1e-4)
-
-
-def test_a_text_of_masks_alone_has_no_pseudo_log_likelihood() -> None:
-    with pytest.raises(InputError, match="Every token of this text is masked"):
-        pseudo_log_likelihood(little_checkpoint(), "[MASK] [MASK]")

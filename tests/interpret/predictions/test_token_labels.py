@@ -18,10 +18,8 @@ from bertviz_lab import (
     save_checkpoint,
 )
 from bertviz_lab.interpret import (
-    METHODS,
     ablate_heads,
     answer_question,
-    attribute,
     choose_target,
     classify,
     encode_inputs,
@@ -49,7 +47,7 @@ def finder(seed: int = 0, **shape) -> Checkpoint:
 # Labels of words
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_labels_are_those_of_transformers_at_the_first_token_of_each_word(tmp_path, seed) -> None:
     checkpoint = tagger(seed)
     folder = save_checkpoint(checkpoint, tmp_path)
@@ -70,7 +68,7 @@ def test_labels_are_those_of_transformers_at_the_first_token_of_each_word(tmp_pa
     ]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_entities_are_those_of_transformers(tmp_path, seed) -> None:
     checkpoint = tagger(seed)
     folder = save_checkpoint(checkpoint, tmp_path)
@@ -111,11 +109,6 @@ def test_words_of_a_text_are_those_without_space_and_punctuation(model_type, tmp
     assert label_words(checkpoint, words).probabilities == pytest.approx(of_text.probabilities)
 
 
-def test_a_given_word_stays_one_word() -> None:
-    found = label_words(tagger(), ["the", "U.S.", " ", "don't"])
-    assert [word.text for word in found.words] == ["the", "U.S.", "don't"]
-
-
 def test_a_word_without_a_token_is_unknown() -> None:
     found = label_words(tagger(), ["the", "\u200b", "cat"])
     assert [word.text for word in found.words] == ["the", "\u200b", "cat"]
@@ -131,12 +124,6 @@ def test_a_mask_is_a_word_that_is_hidden() -> None:
     with torch.inference_mode():
         theirs = checkpoint.model(**inputs.arguments()).logits[0, 1:-1].softmax(-1)
     assert found.probabilities == pytest.approx(theirs.numpy(), abs=1e-5)
-
-
-def test_labels_that_mark_no_spans_make_no_entities() -> None:
-    checkpoint = tagger(id2label=("ADJ", "NOUN", "VERB", "INTJ", "O"))
-    assert label_words(checkpoint, TEXT).entities == ()
-    assert label_words(tagger(id2label=()), TEXT).entities == ()
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 12])
@@ -171,7 +158,7 @@ def test_no_words_are_refused(nothing) -> None:
 # Answers
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_answer_is_the_best_pair_of_transformers_logits(tmp_path, seed) -> None:
     checkpoint = finder(seed)
     folder = save_checkpoint(checkpoint, tmp_path)
@@ -284,25 +271,6 @@ def test_heads_effects_are_on_the_log_probability_of_the_choice(kind) -> None:
     assert found.without_head[0, 1] == pytest.approx(float(without), abs=1e-4)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["word", "start", "end"])
-def test_tokens_share_what_the_choice_rests_on(kind, method) -> None:
-    checkpoint, texts, target, score = explained(kind)
-    found = attribute(checkpoint, *texts, method=method, target=target)
-    assert found.scores.shape == (len(found.encoding),)
-    assert np.abs(found.scores).max() > 0
-    if method == "integrated gradients":
-        assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
-        assert abs(found.error) <= max(0.1 * abs(found.change), 1e-2)
-    if method == "occlusion":
-        ids = encode_inputs(checkpoint, *texts).input_ids.clone()
-        ids[0, 2] = checkpoint.tokenizer.mask_id
-        with torch.inference_mode():
-            out = checkpoint.model(**encode_inputs(checkpoint, *texts).variants(ids))
-        logits = out.logits[0, target.position] if kind == "word" else getattr(out, f"{kind}_logits")[0]
-        assert found.scores[2] == pytest.approx(score - float(logits.log_softmax(-1)[target.index]), abs=1e-4)
-
-
 def test_a_words_label_is_explained_against_another() -> None:
     checkpoint = tagger()
     inputs = encode_inputs(checkpoint, TEXT)
@@ -318,7 +286,7 @@ def test_a_words_label_is_explained_against_another() -> None:
         choose_target(checkpoint, inputs, "word", position=3, choice="B-DOG")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_by_default_the_first_word_that_is_something_is_explained(seed) -> None:
     checkpoint = tagger(seed)
     inputs = encode_inputs(checkpoint, TEXT)
