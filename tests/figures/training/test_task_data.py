@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from bertviz_lab.figures.strips import marked_payload
-from bertviz_lab.figures.training.data import LabelExample, examples_payload, preview_payload
+from bertviz_lab.figures.training.data import examples_payload, label_item, preview_payload, words_item
 from tests.ui.components import tuned
 
 
@@ -53,12 +53,10 @@ def test_examples_know_whether_they_are_right() -> None:
 
 
 def test_long_texts_are_cut_and_unequal_labels_refused() -> None:
-    long = LabelExample(index=0, text="x" * 5000, truth="a", predicted="a", probability=1.0)
+    long = label_item(index=0, text="x" * 5000, truth="a", predicted="a", probability=1.0)
     assert len(json.loads(examples_payload([long], title="T"))["items"][0]["texts"][0]) < 1000
-    uneven = tuned.tagged()[0]
-    object.__setattr__(uneven, "truth", ("O",))
     with pytest.raises(ValueError, match="zip"):
-        examples_payload([uneven], title="T")
+        words_item(0, ("Ada", "lives"), ("O",), ("O", "O"))
 
 
 def test_marks_are_sorted_and_must_lie_apart_inside_the_text() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from bertviz_lab.data.examples import Answer, LabelledWords, Question
 from bertviz_lab.figures.strips import Span
-from bertviz_lab.figures.training.data import AnswerExample, LabelExample, NumberExample, WordsExample
+from bertviz_lab.figures.training.data import Item, answer_item, label_item, number_item, words_item
 
 MEASURES = {
     "classification": ("accuracy",),
@@ -88,11 +88,11 @@ def question_data() -> tuple[SimpleNamespace, list[Question]]:
     ]
 
 
-def classified(count: int, odd: str = "x") -> list[LabelExample]:
+def classified(count: int, odd: str = "x") -> list[Item]:
     """Reviews of which every third is predicted wrongly; indices are not their places."""
     texts = ["A fine film with a great cast. " * 12, odd, "Dull from beginning to end."]
     return [
-        LabelExample(
+        label_item(
             index=1000 + 7 * place,
             text=f"{place}: {texts[place % 3]}",
             text_b="And a second text." if place % 5 == 0 else None,
@@ -104,23 +104,23 @@ def classified(count: int, odd: str = "x") -> list[LabelExample]:
     ]
 
 
-def numbers() -> list[NumberExample]:
-    return [NumberExample(index=place, text=f"Text {place}", truth=2.5, predicted=2.0 + place) for place in range(3)]
+def numbers() -> list[Item]:
+    return [number_item(index=place, text=f"Text {place}", truth=2.5, predicted=2.0 + place) for place in range(3)]
 
 
-def tagged() -> list[WordsExample]:
+def tagged() -> list[Item]:
     words, truth = ("Ada", "lives", "in", "Rome"), ("B-PER", "O", "O", "B-LOC")
     return [
-        WordsExample(index=0, words=words, truth=truth, predicted=("B-PER", "O", "O", "B-PER")),
-        WordsExample(index=1, words=words, truth=truth, predicted=truth),
+        words_item(index=0, words=words, truth=truth, predicted=("B-PER", "O", "O", "B-PER")),
+        words_item(index=1, words=words, truth=truth, predicted=truth),
     ]
 
 
-def answered() -> list[AnswerExample]:
+def answered() -> list[Item]:
     return [
-        AnswerExample(index=0, question="When?", predicted="nine", answers=("at nine", "nine o'clock"), score=0.67,
+        answer_item(index=0, question="When?", predicted="nine", answers=("at nine", "nine o'clock"), score=0.67,
                       probability=0.8, detail="The shop opens at nine."),
-        AnswerExample(index=1, question="Who?", predicted="", answers=(), score=1.0, probability=0.6, detail=""),
+        answer_item(index=1, question="Who?", predicted="", answers=(), score=1.0, probability=0.6, detail=""),
     ]  # fmt: skip
 
 

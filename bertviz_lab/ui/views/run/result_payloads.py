@@ -1,16 +1,16 @@
 """Results of fine-tuning as payloads: metrics, trials, the confusion matrix, and lists of examples."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import (
-    AnswerExample,
-    LabelExample,
-    NumberExample,
-    Shown,
-    WordsExample,
+    Item,
+    answer_item,
     examples_payload,
+    label_item,
+    number_item,
+    words_item,
 )
 from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload, trials_payload
 from bertviz_lab.figures.training.panels import TASK_SCORES
@@ -19,7 +19,6 @@ from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results
-    from bertviz_lab.training.finetuning.predictions import Prediction
 
 _MOST_LISTED = 200
 
@@ -37,7 +36,7 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary_view(results: "Results") -> str:
-    """Return the scores of the best model, beside those of guessing and of random weights."""
+    """Return the scores of the best model, next to those of the baseline and of random weights."""
     items = [(NAMES[name], format_score(name, value)) for name, value in results.scores.items() if name in NAMES]
     baseline_score = results.baselines.get(results.metric)
     if baseline_score is not None:
@@ -61,7 +60,7 @@ def summary_view(results: "Results") -> str:
 
 
 def confusion_view(results: "Results") -> Payload:
-    """The confusion matrix; for words and several labels the metrics of each, for other tasks scores by length."""
+    """Return the confusion matrix; for words and several labels their metrics, for other tasks scores by length."""
     report = results.report
     if report is None:
         return slices_payload(results.slices(), results.measure)
@@ -72,7 +71,7 @@ def confusion_view(results: "Results") -> Payload:
 
 def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, errors first") -> Payload:
     """Return the examples at some places, in that order."""
-    examples = [_as_shown(results, place) for place in places[:_MOST_LISTED]]
+    examples = [_item(results, place) for place in places[:_MOST_LISTED]]
     wrong = int((results.example_scores < 1).sum())
     sentence = (
         ""
@@ -84,48 +83,26 @@ def listed_view(results: "Results", places: list[int], title: str = "Held-out ex
     return examples_payload(examples, title=title, sentence=sentence, key=results.task)
 
 
-def _as_shown(results: "Results", place: int) -> Shown:
+def _item(results: "Results", place: int) -> Item:
     example, prediction = results.examples[place], results.predictions[place]
     if isinstance(example, LabelledWords):
-        return WordsExample(index=place, words=example.words, truth=example.labels, predicted=prediction.labels)
+        return words_item(place, example.words, example.labels, prediction.labels)
     if isinstance(example, Question):
         answers = [answer.text for answer in example.answers]
-        return AnswerExample(
-            index=place,
-            question=example.question,
-            predicted=prediction.label,
-            answers=answers,
-            score=float(results.example_scores[place]),
-            probability=float(results.confidences[place]) if prediction.label else None,
-            detail=example.passage[:200],
-        )
+        confidence = float(results.confidences[place]) if prediction.label else None
+        score = float(results.example_scores[place])
+        return answer_item(place, example.question, prediction.label, answers, score, confidence, example.passage[:200])
     if isinstance(example, RelatedTexts):
-        return _as_pair(example, prediction, place)
-    if results.task == "regression":
-        return NumberExample(
-            index=place,
-            text=example.text_a,
-            text_b=example.text_b,
-            truth=float(cast(float, example.label)),
-            predicted=float(prediction.label),
-        )
-    several = isinstance(example.label, tuple)
-    return LabelExample(
-        index=place,
-        text=example.text_a,
-        text_b=example.text_b,
-        truth=_joined(example.label) if isinstance(example.label, tuple) else str(example.label),
-        predicted=_joined(prediction.labels) if several else prediction.label,
-        probability=max(prediction.probabilities),
-    )
-
-
-def _as_pair(example: RelatedTexts, prediction: "Prediction", place: int) -> Shown:
-    texts: dict[str, Any] = {"index": place, "text": example.anchor, "text_b": example.positive}
-    cosine = float(prediction.label)
-    if example.score is not None:
-        return NumberExample(**texts, truth=example.score, predicted=cosine)
-    return LabelExample(**texts, truth="rank 1", predicted=f"rank {prediction.rank}", probability=cosine)
+        cosine = float(prediction.label)
+        if example.score is not None:
+            return number_item(place, example.anchor, example.score, cosine, example.positive)
+        return label_item(place, example.anchor, "rank 1", f"rank {prediction.rank}", cosine, example.positive)
+    if isinstance(example.label, float):
+        return number_item(place, example.text_a, example.label, float(prediction.label), example.text_b)
+    truth, predicted = example.label, prediction.label
+    if isinstance(truth, tuple):
+        truth, predicted = _joined(truth), _joined(prediction.labels)
+    return label_item(place, example.text_a, truth, predicted, max(prediction.probabilities), example.text_b)
 
 
 def _joined(labels: tuple[str, ...]) -> str:
