@@ -23,7 +23,7 @@ from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
 from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
-from bertviz_lab.jobs.scheduler import Start, Visitor, fair_order, plan_starts
+from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_starts
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
@@ -49,16 +49,6 @@ class _Known:
     visitors: dict[str, Visitor] = field(default_factory=dict)  # nor do these
     plan: dict[str, Start] = field(default_factory=dict)
     planned: float = -1.0  # when, on the monotonic clock
-
-
-@dataclass(frozen=True)
-class _WaitingRun:
-    """A run in the queue: since when it has waited, and the seconds that it will take, None where not known."""
-
-    run_id: str
-    visitor: Visitor
-    arrived: float
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -275,7 +265,7 @@ class Runs:
             state, (tag, owner) = self._read(run_id), self.visitor(run_id)
             visitor = tag, owner or run_id  # a run of nobody has a turn of its own
             if state.status == "waiting":
-                waiting.append(_WaitingRun(run_id, visitor, state.updated, self._expected(run_id)))
+                waiting.append(Job(visitor, run_id, "run", state.updated))
             elif state.status in ACTIVE:
                 active.append(visitor)
             elif state.seconds:  # it has trained
@@ -283,10 +273,11 @@ class Runs:
                     served[group] = max(state.updated, served.get(group, 0.0))
         order = fair_order(waiting, active, served)
         left = [self._left(run_id) for run_id in there if self._is_running(run_id)]
-        starts = plan_starts([run.seconds for run in order], left, self.most_running)
-        self._known.plan = {run.run_id: start for run, start in zip(order, starts, strict=True)}
+        names = [job.name for job in order]
+        starts = plan_starts([self._expected(name) for name in names], left, self.most_running)
+        self._known.plan = dict(zip(names, starts, strict=True))
         self._known.planned = time.monotonic()
-        return [run.run_id for run in order]
+        return names
 
     def _plan(self) -> dict[str, Start]:
         """Return when each of the runs that wait starts."""

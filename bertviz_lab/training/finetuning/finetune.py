@@ -109,17 +109,13 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
 
     def _started(self) -> RunStarted:
         setup = self.setup
-        return RunStarted(
-            run=self.folder.name,
+        return self.started(
             step=self.past.step + self.state.get("progress", {}).get("step", 0),
             total_steps=self.past.step + sum(self.planned[len(self.done) :]),
             time_budget=None,
             parameters=parameter_count(build_model(setup, self.trials[0])),
             vocab_size=setup.start.tokenizer.vocab_size,
             objective=setup.data.task,
-            precision=self.hardware.precision,
-            device=str(self.hardware.device),
-            threads=self.hardware.threads,
             baselines=setup.baselines,
             notes=setup.notes,
         )

@@ -9,7 +9,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.trackers import track
 from bertviz_lab.training.loop.training_state import read_training_state
-from bertviz_lab.training.runs.events import Event
+from bertviz_lab.training.runs.events import Event, RunStarted
 from bertviz_lab.training.runs.run_folder import ConfigT, require_no_other_files, with_chosen_precision, write_config
 
 
@@ -58,3 +58,8 @@ class TrainingRun(Generic[ConfigT]):
         self.config = replace(self.config, precision=self.hardware.precision)
         if self.hardware.is_main:
             write_config(self.folder, self.config)
+
+    def started(self, **facts: Any) -> RunStarted:
+        """Return the event of the start, with further `facts` about the run."""
+        device, precision, threads = str(self.hardware.device), self.hardware.precision, self.hardware.threads
+        return RunStarted(run=self.folder.name, device=device, precision=precision, threads=threads, **facts)

@@ -195,17 +195,13 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         extend_positions(self.raw_model, max(before, self.initial.positions_of_teacher), after)
 
     def _started(self) -> RunStarted:
-        return RunStarted(
-            run=self.folder.name,
+        return self.started(
             step=self.progress.step,
             total_steps=self.config.steps,
             time_budget=self.config.time_budget_seconds,
             parameters=parameter_count(self.raw_model),
             vocab_size=self.tokenizer.vocab_size,
             objective=self.objective,
-            precision=self.hardware.precision,
-            device=str(self.hardware.device),
-            threads=self.hardware.threads,
             baselines=baselines(self.counts, self.tokenizer, self.data),
             notes=(*left_out_files(self.folder), *self.data.notes, *self.initial.notes),
         )
