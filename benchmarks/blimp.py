@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.task_datasets import folder
 from bertviz_lab import load_checkpoint
-from bertviz_lab.data.probes.minimal_pair_files import read_minimal_pairs
+from bertviz_lab.data.probes.probe_sets import read_minimal_pairs
 from bertviz_lab.interpret import score_minimal_pairs
 
 PARADIGMS = 67

@@ -180,7 +180,7 @@ def suite_rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str, str, st
 def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
     from bertviz_lab.data.formats.reading import Reading
-    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+    from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning import predict
 
@@ -206,8 +206,8 @@ def encode_command(options: argparse.Namespace) -> Result:
     import numpy as np
 
     from bertviz_lab.data.examples import LabelledText
-    from bertviz_lab.data.formats.options import NO_TEXT
-    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+    from bertviz_lab.data.formats.raw import NO_TEXT
+    from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
     from bertviz_lab.interpret import encode
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 

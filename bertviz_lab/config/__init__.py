@@ -1,17 +1,16 @@
 """Every setting, declared once, checked on construction.
 
 In reading order: `model` (the shape of a BERT; `family` and `families`, those that came after it), `options` (what a
-setting needs besides its value), `training` (what all runs share), `pretrain`, `finetune`, `ablations` (settings of the
-ablation study), `limits` (what visitors of a page may use), `shipped` (where the models that ship are).
+setting needs besides its value, and what all runs share), `pretrain`, `finetune`, `ablations` (settings of the ablation
+study), `limits` (what visitors of a page may use), `shipped` (where the models that ship are).
 """
 
 from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_of
 from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, IGNORE_INDEX, PRESETS, BertConfig
-from bertviz_lab.config.options import parse_duration
+from bertviz_lab.config.options import SHORTEST_SEQUENCE, parse_duration
 from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
 from bertviz_lab.config.shipped import SHIPPED
-from bertviz_lab.config.training import SHORTEST_SEQUENCE
 
 #: The settings of a run, whatever it does.
 RunConfig = PretrainConfig | FinetuneConfig

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bertviz_lab.config.model import PRESETS, SIZES
-from bertviz_lab.config.options import option
-from bertviz_lab.config.training import COMMAND, OPTIMIZATION, RECIPE, REPORTING, SHORTEST_SEQUENCE, TrainingConfig
+from bertviz_lab.config.options import (
+    COMMAND,
+    OPTIMIZATION,
+    RECIPE,
+    REPORTING,
+    SHORTEST_SEQUENCE,
+    TrainingConfig,
+    option,
+)
 from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")

@@ -6,8 +6,16 @@ from typing import Any, ClassVar, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.model import PRESETS, SIZES, BertConfig
-from bertviz_lab.config.options import option, parse_duration
-from bertviz_lab.config.training import COMMAND, OPTIMIZATION, RECIPE, REPORTING, SHORTEST_SEQUENCE, TrainingConfig
+from bertviz_lab.config.options import (
+    COMMAND,
+    OPTIMIZATION,
+    RECIPE,
+    REPORTING,
+    SHORTEST_SEQUENCE,
+    TrainingConfig,
+    option,
+    parse_duration,
+)
 from bertviz_lab.errors import InputError
 
 #: name -> what it sets other than the defaults below, which are the lab's own.

@@ -17,10 +17,8 @@ from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
-from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
+from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.tokenization import Tokenizer
 
 ModelInputs = dict[str, Tensor]

@@ -12,7 +12,7 @@ from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.tokenization import Encoding
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.answer_spans import SpanAnswer
+    from bertviz_lab.data.tasks.question_answering import SpanAnswer
 
 
 #: How tokenizers spell them: BERT's way and RoBERTa's.

@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.data.examples import Question
-from bertviz_lab.data.tasks.answer_spans import SpanAnswer, extract_answers
-from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
+from bertviz_lab.data.tasks.question_answering import SpanAnswer, extract_answers, make_windows, window_ranges
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, backbone, check_passes, in_evaluation_mode, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head

@@ -2,14 +2,24 @@
 
 In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
 (normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
-Face folders; `sentencepiece_file` for those of DeBERTa; `foreign`: what a stranger's may hold), `explain` (tokenization
-step by step), `token_text` (what a token says in a text), `mask_spelling` (advice for a misspelt [MASK]).
+Face folders; `foreign`: what untrusted ones may hold, and DeBERTa's SentencePiece models), `explain` (tokenization step
+by step, the text of a token).
 """
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
-from bertviz_lab.tokenization.explain import MergeStep, PathStep, PieceScore, SplitStep, WordSplit, explain
+from bertviz_lab.tokenization.explain import (
+    MergeStep,
+    PathStep,
+    PieceScore,
+    SplitStep,
+    WordSplit,
+    check_mask_spelling,
+    explain,
+    ids_named,
+    token_name,
+    token_text,
+)
 from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several
-from bertviz_lab.tokenization.token_text import check_mask_spelling, ids_named, token_name, token_text
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
 
 __all__ = [

@@ -9,9 +9,8 @@ from tokenizers import Tokenizer as Backend
 
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization.foreign import check_added, check_stages
+from bertviz_lab.tokenization.foreign import check_added, check_stages, read_sentencepiece
 from bertviz_lab.tokenization.pipeline import SpecialTokens, bpe_backend, template, wordpiece_backend
-from bertviz_lab.tokenization.sentencepiece_file import read_sentencepiece
 
 #: Ten times the largest that is published; as Python objects a file takes ten times its size.
 _MOST_BYTES = 48_000_000

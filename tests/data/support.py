@@ -6,7 +6,7 @@ from pathlib import Path
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.tasks.qa_windows import Window
+from bertviz_lab.data.tasks.question_answering import Window
 
 PROSE = (
     "It was late in the year, and the road over the hills had been closed since the morning. Nobody had told "

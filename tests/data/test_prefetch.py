@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from bertviz_lab.data.batches import Batch, BatchStream
-from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.batches import Batch, BatchStream, Prefetcher
 
 
 @dataclass(frozen=True)

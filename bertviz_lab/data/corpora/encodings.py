@@ -9,9 +9,8 @@ from typing import IO
 
 import chardet
 
-from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.corpora.sources import READABLE, Source
+from bertviz_lab.data.corpora.sources import READABLE, Source, binary_kind
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16

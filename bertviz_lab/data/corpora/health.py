@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bertviz_lab.data.corpora.health_warnings import Findings, warnings_about
+from bertviz_lab.data.corpora.health_warnings import Findings, warnings_about, writing_system
 from bertviz_lab.data.corpora.read import MAX_BYTES, Document, ReadingNotes, read_documents
-from bertviz_lab.data.corpora.writing_system import writing_system
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

@@ -1,9 +1,9 @@
 """Labeled files to examples: one reader per format; format, columns and task are inferred, and each can be given.
 
-In reading order: `read` (the entry point), `reading` (what was understood, as a value), `options`, `registry` (finds
-files, asks each reader whether a file is its own), `text_files` (encoding, lines), `raw` (the rows of a file, and which
-were dropped or repaired); the readers `tables`, `records` (JSON, Parquet), `conll` (with the BIO schemes), `questions`
-(SQuAD and its relatives), `spans` (entities as character spans) and `word_tables` (a word a row); `columns` (texts and
-labels of a table), `labels` and `label_sets` (the cells of a label column), `related_texts` (pairs and triplets for
-embeddings), `held_out` (what other splits have in common with training).
+In reading order: `read` (the entry point), `reading` (what was understood, as a value), `raw` (options, the rows of a
+file, and which were dropped or repaired), `registry` (finds files, asks each reader whether a file is its own),
+`text_files` (encoding, lines); the readers `tables`, `records` (JSON, Parquet), `conll` (with the BIO schemes, and
+tables with a word a row), `questions` (SQuAD and its relatives) and `spans` (entities as character spans); `columns`
+(texts and labels of a table), `labels` and `label_sets` (the cells of a label column, the labels of held-out examples),
+`related_texts` (pairs and triplets for embeddings).
 """

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
+from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.formats.labels import is_missing, number_of
-from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, RawTable, column_index, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, column_index, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Names of the two texts of a pair, in lower case like all names here.

@@ -14,8 +14,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Answer, Example, FileInfo, Question
-from bertviz_lab.data.formats.options import ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, RawQuestions, RawTable, preview
+from bertviz_lab.data.formats.raw import DropReport, RawQuestions, RawTable, ReadOptions, preview
 from bertviz_lab.errors import InputError
 
 _UNIT = "question"

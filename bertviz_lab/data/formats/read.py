@@ -23,17 +23,18 @@ from bertviz_lab.data.examples import (
     labels_of_example,
 )
 from bertviz_lab.data.formats.columns import LABEL_NAMES, Columns, choose_columns, split_header
-from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, spelling_repairs, to_bio
-from bertviz_lab.data.formats.held_out import check_held_out, label_set
+from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
 from bertviz_lab.data.formats.label_sets import (
     JOINED_COLUMN,
     NAMES_FILE,
     LabelCells,
     are_exclusive,
     are_label_sets,
+    check_held_out,
     check_label_sets,
     indicator_columns,
     join_indicator_columns,
+    label_set,
     names_beside,
 )
 from bertviz_lab.data.formats.labels import (
@@ -42,7 +43,6 @@ from bertviz_lab.data.formats.labels import (
     is_regression,
     sorted_labels,
 )
-from bertviz_lab.data.formats.options import ReadOptions
 from bertviz_lab.data.formats.questions import is_table_of_questions, questions_of_table, with_unique_ids
 from bertviz_lab.data.formats.raw import (
     DropReport,
@@ -50,6 +50,7 @@ from bertviz_lab.data.formats.raw import (
     RawQuestions,
     RawSentences,
     RawTable,
+    ReadOptions,
     pluralized,
     quoted_list,
 )
@@ -57,7 +58,6 @@ from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
 from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts, split_lists
 from bertviz_lab.data.formats.text_files import wrong_encoding_told
-from bertviz_lab.data.formats.word_tables import sentences_of_table
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path

@@ -22,8 +22,7 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.columns import is_date
 from bertviz_lab.data.formats.labels import number_of
-from bertviz_lab.data.formats.options import NO_TEXT
-from bertviz_lab.data.formats.raw import pluralized, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT, pluralized, quoted_list
 from bertviz_lab.errors import InputError
 
 _FIRST = 3

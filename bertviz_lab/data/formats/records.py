@@ -12,7 +12,6 @@ from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.examples import FileInfo, LabelledWords
-from bertviz_lab.data.formats.options import ReadOptions
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
     MAX_COLUMNS,
@@ -20,6 +19,7 @@ from bertviz_lab.data.formats.raw import (
     RawData,
     RawSentences,
     RawTable,
+    ReadOptions,
     preview,
     quoted_list,
     row_location,

@@ -20,12 +20,19 @@ from pathlib import Path, PurePath
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.tables import guess_dialect
-from bertviz_lab.data.corpora.meter import Meter, megabytes
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, each_once, find_sources, given_twice
+from bertviz_lab.data.corpora.sources import (
+    Kinds,
+    Meter,
+    Source,
+    close_archives,
+    each_once,
+    find_sources,
+    given_twice,
+    megabytes,
+)
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
-from bertviz_lab.data.formats.options import ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, RawData
+from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
 from bertviz_lab.data.formats.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
 from bertviz_lab.data.formats.tables import (
     DELIMITERS,

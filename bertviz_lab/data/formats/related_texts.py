@@ -13,10 +13,11 @@ from bertviz_lab.data.formats.columns import (
     Profile,
 )
 from bertviz_lab.data.formats.labels import number_of
-from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
 from bertviz_lab.data.formats.raw import (
+    NO_TEXT,
     DropReport,
     RawTable,
+    ReadOptions,
     column_index,
     pluralized,
     preview,

@@ -12,11 +12,11 @@ from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.label_sets import LabelCells
 from bertviz_lab.data.formats.labels import is_missing, list_of_labels, number_of
-from bertviz_lab.data.formats.options import ReadOptions
 from bertviz_lab.data.formats.raw import (
     MAX_COLUMNS,
     DropReport,
     RawTable,
+    ReadOptions,
     pluralized,
     preview,
     row_location,

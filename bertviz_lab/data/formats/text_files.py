@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from bertviz_lab.data.corpora.encodings import recognise
-from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
-from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
-from bertviz_lab.data.corpora.sources import Source
-from bertviz_lab.data.formats.options import ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, pluralized
+from bertviz_lab.data.corpora.sources import Meter, Source, binary_kind
+from bertviz_lab.data.formats.raw import DropReport, ReadOptions, pluralized
 from bertviz_lab.errors import InputError
 
 _QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for

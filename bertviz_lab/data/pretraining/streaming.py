@@ -18,9 +18,8 @@ from bertviz_lab.data.corpora.formats.text import cell_paragraphs
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
-from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
 from bertviz_lab.data.pretraining.sentence_pairs import Examples
-from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView, TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, CorpusView, TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 

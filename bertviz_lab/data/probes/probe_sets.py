@@ -6,15 +6,23 @@ who always prefers the commoner word is right half of the time.
 """
 
 import csv
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
-from bertviz_lab.data.probes.minimal_pairs import MinimalPair
-from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs, words
+from bertviz_lab.data.corpora.formats.records import json_lines
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
+from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, find_sources
+from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pairs, words
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
 
 #: Pairs of each kind that are asked about Tiny Town: a share is known to a twelfth, and asking is quick.
 _OF_EACH_KIND = 12
@@ -115,3 +123,95 @@ PROBES: Mapping[str, Probes] = {
         ),
     )
 }
+
+
+_GOOD, _BAD, _PHENOMENON = FIELDS = ("sentence_good", "sentence_bad", "linguistics_term")
+_FILES = Kinds(dict.fromkeys((".jsonl", ".ndjson"), "jsonl"), "a .jsonl file of minimal pairs, or a folder of them")
+
+
+def read_minimal_pairs(
+    paths: Sequence[str | Path] | str | Path, max_bytes: float = math.inf
+) -> tuple[MinimalPair, ...]:
+    """The pairs of files, folders, zips and patterns, in the order of the files' names; their kind is the phenomenon.
+
+    Raises `InputError` naming the file and the record where one cannot be read, or for more than `max_bytes`.
+    """
+    notes = ReadingNotes()
+    sources = find_sources(paths, notes, max_bytes, _FILES)
+    try:
+        if notes.skipped:
+            raise InputError(notes.skipped[0])
+        pairs = tuple(pair for source in sources for pair in _pairs_of(source))
+    finally:
+        close_archives(sources)
+    if not pairs:
+        raise InputError(f"{quoted(sources[0].name)} holds no minimal pairs; give {_FILES.readable}.")
+    return pairs
+
+
+def _pairs_of(source: Source) -> Iterator[MinimalPair]:
+    with io.TextIOWrapper(source.open(), encoding="utf-8-sig") as stream:
+        try:
+            for number, record in enumerate(json_lines(stream, source.name), 1):
+                yield _pair_of_record(record, f"Record {number:,} of {quoted(source.name)}")
+        except UnicodeDecodeError:
+            raise InputError(f"{quoted(source.name)} is not text in UTF-8, which JSON Lines are; save it so.") from None
+
+
+def _pair_of_record(record: Any, where: str) -> MinimalPair:
+    if not isinstance(record, dict):
+        raise InputError(f"{where} is not an object with the fields {', '.join(FIELDS)}.")
+    texts = []
+    for field in FIELDS:
+        if not isinstance(text := record.get(field), str) or not text.strip():
+            raise InputError(f"{where} has no text in the field {quoted(field)}; a minimal pair needs it.")
+        texts.append(text.strip())
+    good, bad, phenomenon = texts
+    if good == bad:
+        raise InputError(f"{where} has the same sentence as {quoted(_GOOD)} and {quoted(_BAD)}; correct one of them.")
+    differs = [a != b for a, b in zip_longest(words(good), words(bad))]
+    return MinimalPair(phenomenon, "", good, bad, differs.index(True) if any(differs) else 0)
+
+
+#: A vocabulary that has the words of fewer of the pairs is of another language, or of another world.
+_LEAST_SHARE = 0.5
+#: Of a kind with fewer pairs left the share of right ones would tell too little.
+_FEWEST = 6
+_TINY_TOWN = "sample:tiny-town"
+
+
+def probes_for(corpus: Sequence[str], tokenizer: Tokenizer) -> Probes | None:
+    """The set that suits a run on a corpus, with the pairs that its vocabulary can be asked; None where none does.
+
+    `corpus` are the entries of `PretrainConfig.corpus`. A run on Tiny Town alone is asked about Tiny Town, any other
+    about English as far as its vocabulary is English.
+    """
+    return probes_that_fit("tiny-town" if set(corpus) == {_TINY_TOWN} else "english", tokenizer)
+
+
+def probes_that_fit(name: str, tokenizer: Tokenizer) -> Probes | None:
+    """The pairs of a set whose differing words are whole words of a vocabulary; None where fewer than half are.
+
+    A word in two pieces against one in three would be a comparison of lengths. Kinds of which too little is left
+    are left out too.
+    """
+    probes = PROBES[name]
+    fitting = [pair for pair in probes.pairs if _fits(pair, tokenizer)]
+    if len(fitting) < _LEAST_SHARE * len(probes.pairs):
+        return None
+    left = Counter(pair.kind for pair in fitting)
+    kinds = {kind: title for kind, title in probes.kinds.items() if left[kind] >= _FEWEST}
+    kept = tuple(pair for pair in fitting if pair.kind in kinds)
+    return replace(probes, kinds=kinds, read=lambda: kept) if kept else None
+
+
+def _fits(pair: MinimalPair, tokenizer: Tokenizer) -> bool:
+    """Whether good and bad differ in as many tokens as words, all of them known."""
+    if pair.position is None:
+        return True
+    good, bad = tokenizer.ids([pair.good, pair.bad])
+    if len(good) != len(bad):
+        return False
+    different_tokens = [ids for ids in zip(good, bad, strict=True) if ids[0] != ids[1]]
+    different_words = sum(a != b for a, b in zip(words(pair.good), words(pair.bad), strict=True))
+    return len(different_tokens) == different_words and not any(tokenizer.unk_id in ids for ids in different_tokens)

@@ -1,8 +1,16 @@
-"""From rows of token ids to padded batches of tensors: rows of like length together, shuffled anew in every epoch."""
+"""Task examples as rows of token ids, and rows as padded batches of tensors, shuffled again in every epoch.
+
+- A text, or a pair, is one row: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`; of a pair the longer text is truncated.
+- A sentence of labeled words is tokenized word by word, and the first piece of each word has its label (Devlin et
+  al. 2018, section 5.3). A sentence too long for one row is split between words into several: no word is left out.
+- Texts that belong together are a row each.
+- A question with its passage is one row for each window, see `question_answering`.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +20,172 @@ from torch import Tensor
 
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.batches import Batch, batches_by_length, padded_width
-from bertviz_lab.data.tasks.features import Features
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
+from bertviz_lab.data.tasks.question_answering import Window, make_windows
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization.encoding import truncated_lengths
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Max lengths in tokens of a row and of a question, and the tokens that consecutive windows share."""
+
+    max_length: int = 128
+    stride: int = 128
+    max_question_length: int = 64
+
+    @classmethod
+    def fitting(cls, max_length: int, stride: int = 128, max_question_length: int = 64) -> "Limits":
+        """Stride and question are reduced to half of a row."""
+        return cls(max_length, min(stride, max_length // 2), min(max_question_length, max_length // 2))
+
+
+@dataclass(frozen=True)
+class Features:
+    """Rows of a model's input with their targets.
+
+    Attributes:
+        ids: token ids of each row, special tokens included.
+        segment_b: position at which segment B begins in each row; the row's length where there is none.
+        examples: index of the example that each row is of; rows of an example are adjacent and in order.
+        targets: (rows,) class or number; (rows, classes) 0 or 1;
+            (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
+        word_starts: for labelled words, the positions of the words' first pieces in each row.
+        windows: for questions, the window of each row.
+        texts: rows of each example, where that is one number: 1, or those of texts that belong together.
+    """
+
+    ids: list[NDArray[np.int32]]
+    segment_b: NDArray[np.int64]
+    examples: NDArray[np.int64]
+    targets: NDArray[np.int64] | NDArray[np.float32] | list[NDArray[np.int64]]
+    word_starts: list[NDArray[np.int64]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    texts: int = 1
+
+    def __len__(self) -> int:
+        """What a batch consists of: rows, or examples of several texts."""
+        return len(self.ids) // self.texts
+
+
+def encode_examples(
+    examples: Sequence[Example],
+    task: Task,
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    limits: Limits,
+    *,
+    training: bool = False,
+) -> Features:
+    """Rows for examples of a task. A label that is not among `labels` becomes -100, which losses ignore."""
+    if task == "tokens":
+        return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
+    if task == "qa":
+        return _questions(cast(Sequence[Question], examples), tokenizer, limits, training)
+    if task == "embeddings":
+        return _related(cast(Sequence[RelatedTexts], examples), tokenizer, limits.max_length)
+    return _texts(cast(Sequence[LabelledText], examples), task, tokenizer, labels, limits)
+
+
+def _texts(
+    examples: Sequence[LabelledText], task: Task, tokenizer: Tokenizer, labels: Sequence[str], limits: Limits
+) -> Features:
+    firsts = tokenizer.ids([example.text_a for example in examples])
+    seconds = tokenizer.ids([example.text_b or "" for example in examples])
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    rows, segment_b = [], []
+    for example, first, second in zip(examples, firsts, seconds, strict=True):
+        pair = example.text_b is not None
+        separators = [sep] * (tokenizer.pair_separators if pair else 1)
+        added = 1 + len(separators) + pair
+        keep_a, keep_b = truncated_lengths(len(first), len(second), limits.max_length - added)
+        row = [cls, *first[:keep_a], *separators]
+        segment_b.append(len(row))
+        rows.append(np.array([*row, *second[:keep_b], sep] if pair else row, dtype=np.int32))
+    targets: NDArray[np.int64] | NDArray[np.float32]
+    if task == "multilabel":
+        targets = multi_hot(examples, labels)
+    elif task == "classification":
+        index = {label: number for number, label in enumerate(labels)}
+        targets = np.array([index.get(str(example.label), IGNORE_INDEX) for example in examples], dtype=np.int64)
+    else:
+        targets = np.array([float(cast(float, example.label)) for example in examples], dtype=np.float32)
+    return Features(rows, np.array(segment_b, dtype=np.int64), np.arange(len(rows)), targets)
+
+
+def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length: int) -> Features:
+    """A row for each text; targets are scores, or 0 for each example where there are none."""
+    texts = [text for example in examples for text in example.texts]
+    distinct = list(dict.fromkeys(texts))
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    ids = (np.array([cls, *row[: max_length - 2], sep], dtype=np.int32) for row in tokenizer.ids(distinct))
+    row_of = dict(zip(distinct, ids, strict=True))
+    rows = [row_of[text] for text in texts]
+    scored = any(example.score is not None for example in examples)
+    return Features(
+        ids=rows,
+        segment_b=np.array([len(row) for row in rows], dtype=np.int64),
+        examples=np.array([n for n, example in enumerate(examples) for _ in example.texts], dtype=np.int64),
+        targets=np.array([e.score or 0.0 for e in examples], dtype=np.float32)
+        if scored
+        else np.zeros(len(examples), dtype=np.int64),
+        texts=len(examples[0].texts) if examples else 2,
+    )
+
+
+def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArray[np.float32]:
+    """Which labels each example has, (examples, labels) of 0 and 1; labels that are not in the list are left out."""
+    index = {label: number for number, label in enumerate(labels)}
+    targets = np.zeros((len(examples), len(labels)), dtype=np.float32)
+    for row, example in zip(targets, examples, strict=True):
+        row[[index[label] for label in cast(tuple[str, ...], example.label) if label in index]] = 1.0
+    return targets
+
+
+def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequence[str], max_length: int) -> Features:
+    distinct = list(dict.fromkeys(word for example in examples for word in example.words))
+    # A word without any token (a control character) still has a label: it becomes [UNK].
+    word_ids = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
+    pieces = dict(zip(distinct, word_ids, strict=True))
+    index = {label: number for number, label in enumerate(labels)}
+    capacity = max_length - 2
+    split: list[tuple[int, list[tuple[list[int], int]]]] = []  # rows: their example, and the ids and class of each word
+    for owner, example in enumerate(examples):
+        used = max_length  # a sentence begins a row
+        for word, label in zip(example.words, example.labels, strict=True):
+            ids = pieces[word][:capacity]
+            if used + len(ids) > capacity:
+                split.append((owner, []))
+                used = 0
+            split[-1][1].append((ids, index.get(label, IGNORE_INDEX)))
+            used += len(ids)
+    rows, targets, word_starts = [], [], []
+    for _, words in split:
+        rows.append(np.array([tokenizer.cls_id, *chain(*(ids for ids, _ in words)), tokenizer.sep_id], dtype=np.int32))
+        word_starts.append(np.cumsum([1, *(len(ids) for ids, _ in words[:-1])]))
+        targets.append(np.full(len(rows[-1]), IGNORE_INDEX, dtype=np.int64))
+        targets[-1][word_starts[-1]] = [label for _, label in words]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    return Features(rows, lengths, np.array([owner for owner, _ in split], dtype=np.int64), targets, word_starts)
+
+
+def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limits, training: bool) -> Features:
+    windows = make_windows(
+        examples,
+        tokenizer,
+        max_length=limits.max_length,
+        stride=limits.stride,
+        max_question_length=limits.max_question_length,
+        training=training,
+    )
+    return Features(
+        ids=[window.ids for window in windows],
+        segment_b=np.array([window.passage_start for window in windows], dtype=np.int64),
+        examples=np.array([window.question for window in windows], dtype=np.int64),
+        targets=np.array([(window.start, window.end) for window in windows], dtype=np.int64).reshape(-1, 2),
+        windows=windows,
+    )
+
 
 _LOOKED_AHEAD = 64  # batches in which a place is looked for
 

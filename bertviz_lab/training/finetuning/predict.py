@@ -23,11 +23,10 @@ from bertviz_lab.data.examples import (
     labels_of_example,
     read_examples,
 )
-from bertviz_lab.data.formats.held_out import check_known
+from bertviz_lab.data.formats.label_sets import check_known
 from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
-from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.model import (

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bertviz_lab import strict_json
 from bertviz_lab.data.examples import Example, LabelledText
-from bertviz_lab.data.tasks.features import Features, multi_hot
+from bertviz_lab.data.tasks.batches import Features, multi_hot
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import (
     ClassificationReport,

@@ -14,9 +14,8 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
-from bertviz_lab.data.tasks.answer_spans import AnswerPrediction, extract_answers
-from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
-from bertviz_lab.data.tasks.features import Features, multi_hot
+from bertviz_lab.data.tasks.batches import Features, TaskBatch, TaskBatches, multi_hot
+from bertviz_lab.data.tasks.question_answering import AnswerPrediction, extract_answers
 from bertviz_lab.metrics import (
     answer_report,
     entity_report,

@@ -12,8 +12,7 @@ from torch import nn
 from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts, Task
-from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
+from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForQuestionAnswering,

@@ -9,8 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.data.batches import BatchStream
-from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.batches import BatchStream, Prefetcher
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors

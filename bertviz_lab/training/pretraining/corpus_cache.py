@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.corpora.fingerprint import fingerprint
+from bertviz_lab.data.corpora.read import fingerprint
 from bertviz_lab.data.pretraining import tokenized_corpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder

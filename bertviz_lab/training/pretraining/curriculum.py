@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.batches import BatchStream
-from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.batches import BatchStream, Prefetcher
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.data.pretraining.streaming import ChunkReader, StreamedData
 from bertviz_lab.training.loop.growth import layers_at

@@ -15,12 +15,16 @@ from typing import Any, TypeVar
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.formats.hub import DatasetName
+from bertviz_lab.data.corpora.health_warnings import writing_system, writing_warnings
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
-from bertviz_lab.data.corpora.writing_system import writing_system, writing_warnings
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import (
+    TokenizedCorpus,
+    read_sentence_cache,
+    sample_sentences,
+    write_sentence_cache,
+)
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json

@@ -56,7 +56,7 @@ class FileReader:
 
     def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskData":
         """Return the texts in a file to predict on. Raises `InputError`, as `read_inputs`."""
-        from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+        from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 
         work = partial(read_inputs, path, task, max_inputs=max_inputs, max_characters=max_characters)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from bertviz_lab.data.corpora import fingerprint as module
-from bertviz_lab.data.corpora.fingerprint import fingerprint
+from bertviz_lab.data.corpora import read as module
+from bertviz_lab.data.corpora.read import fingerprint
 from bertviz_lab.errors import InputError
 from tests.data.support import written, zipped
 

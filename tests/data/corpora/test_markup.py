@@ -5,8 +5,8 @@ import time
 import pytest
 
 from bertviz_lab.data.corpora.health import examine_files
+from bertviz_lab.data.corpora.health_warnings import writing_system
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
-from bertviz_lab.data.corpora.writing_system import writing_system
 from tests.data.support import PROSE, read, text_of, written
 
 ARTICLE = "The mill closed early. It fell down later.\n\nThe owner left the town. Nobody came back.\n"

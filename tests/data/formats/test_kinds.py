@@ -11,7 +11,7 @@ import pytest
 from bertviz_lab.data.examples import Answer, LabelledWords, labels_of_example
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.formats.reading import Reading
-from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import rows_of
 from tests.data.support import written

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertviz_lab.data.formats.options import ReadOptions
+from bertviz_lab.data.formats.raw import ReadOptions
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import table

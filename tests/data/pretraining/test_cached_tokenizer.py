@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from bertviz_lab.data.corpora.read import read_documents
-from bertviz_lab.data.pretraining import cached_tokenizer
-from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
+from bertviz_lab.data.pretraining import tokenized_corpus as cached_tokenizer
+from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer
 from bertviz_lab.tokenization import Tokenizer
 
 TEXT = [

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.pretraining import sentence_cache
-from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
+from bertviz_lab.data.pretraining import tokenized_corpus as sentence_cache
+from bertviz_lab.data.pretraining.tokenized_corpus import read_sentence_cache, sample_sentences, write_sentence_cache
 
 
 def merged(documents) -> list[list[str]]:

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from bertviz_lab.data.probes import PROBES
+from bertviz_lab.data.probes.minimal_pairs import minimal_pairs, words
 from bertviz_lab.data.probes.probe_sets import contrast_of
-from bertviz_lab.data.probes.tiny_town_pairs import minimal_pairs, words
 
 ENGLISH = PROBES["english"]
 EVERY_KIND = [(name, kind) for name, probes in PROBES.items() for kind in probes.kinds]

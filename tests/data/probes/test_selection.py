@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.data.probes import PROBES, probes_for, probes_that_fit
-from bertviz_lab.data.probes.tiny_town_pairs import words
+from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.samples.tiny_town import stories
 from bertviz_lab.tokenization import Tokenizer
 

@@ -4,8 +4,7 @@ from itertools import islice
 
 import pytest
 
-from bertviz_lab.data.probes.minimal_pairs import MinimalPair
-from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs, words
+from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pairs, words
 from bertviz_lab.data.samples.tiny_town import held_out, imagine, stories
 from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PEOPLE
 

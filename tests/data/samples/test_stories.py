@@ -8,9 +8,8 @@ from itertools import islice, pairwise
 
 import pytest
 
-from bertviz_lab.data.probes.tiny_town_pairs import words
+from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS
 from bertviz_lab.data.samples.tiny_town.stories import slots, third_person
 from bertviz_lab.data.samples.tiny_town.world import (
     CLOTHES,
@@ -20,6 +19,7 @@ from bertviz_lab.data.samples.tiny_town.world import (
     NUMBERS,
     PEOPLE,
     PLACES,
+    PLOTS,
     ROOMS,
     THINGS,
     TOOL_HOMES,

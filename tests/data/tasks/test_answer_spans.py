@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertviz_lab.data.examples import Question
-from bertviz_lab.data.tasks.answer_spans import extract_answers
-from bertviz_lab.data.tasks.qa_windows import make_windows
+from bertviz_lab.data.tasks.question_answering import extract_answers, make_windows
 from tests.data.support import max_context_of, offsets_of
 from tests.little import little_checkpoint
 

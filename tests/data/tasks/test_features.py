@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.batches import Limits, encode_examples
 from tests.little import little_text
 
 TOKENIZER = Tokenizer.train(little_text().splitlines(), vocab_size=150)

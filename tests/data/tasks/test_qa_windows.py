@@ -9,8 +9,8 @@ from transformers import AutoTokenizer
 
 from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.data.examples import Answer, Question
-from bertviz_lab.data.tasks import qa_windows
-from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
+from bertviz_lab.data.tasks import question_answering as qa_windows
+from bertviz_lab.data.tasks.question_answering import make_windows, window_ranges
 from tests.data.support import max_context_of, offsets_of
 from tests.little import little_text
 from tests.test_floors import PACKAGE

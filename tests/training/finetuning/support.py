@@ -19,8 +19,7 @@ from bertviz_lab.data.examples import (
     Task,
     labels_of_example,
 )
-from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, write_out
-from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
+from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatch, TaskBatches, encode_examples, write_out
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event
 from tests.little import SENTENCES, little_text

@@ -15,8 +15,7 @@ from transformers import pipeline
 
 from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
-from bertviz_lab.data.tasks.answer_spans import extract_answers
-from bertviz_lab.data.tasks.qa_windows import make_windows
+from bertviz_lab.data.tasks.question_answering import extract_answers, make_windows
 from bertviz_lab.interpret import answer_question, classify, label_words
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of, write_csv

@@ -1,5 +1,5 @@
 """File formats of a corpus: each module converts one format to paragraphs.
 
-In reading order: `markup` and `layout` (paragraphs and documents of a text file), `text`, `markdown`, `tables`,
-`records`, `hub`; `fields` (which column is the text).
+In reading order: `layout` (markup, paragraphs and documents of a text file), `text` (also which column is the text),
+`markdown`, `tables`, `records`, `hub`.
 """

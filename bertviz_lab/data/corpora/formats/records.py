@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any, TextIO
 
-from bertviz_lab.data.corpora.formats.fields import known_name, longest_field
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
-from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs, known_name, longest_field
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TextIO
 
-from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES, known_name
-from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs, sample_lines
+from bertviz_lab.data.corpora.formats.text import TEXT_NAMES, Paragraphs, cell_paragraphs, known_name, sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 

@@ -1,14 +1,58 @@
 """Plain text as paragraphs, with None at the end of each document."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TextIO
 
-from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout, is_wrapped
-from bertviz_lab.data.corpora.formats.markup import find_markup
+from bertviz_lab.data.corpora.formats.layout import Layout, find_markup, guess_layout, is_wrapped
 from bertviz_lab.data.corpora.reading_notes import FileNotes
+
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "sentences",
+    "content",
+    "body",
+    "document",
+    "article",
+    "paragraph",
+    "passage",
+    "context",
+    "review",
+    "message",
+    "comment",
+    "tweet",
+    "post",
+    "story",
+    "description",
+    "abstract",
+    "summary",
+)
+
+
+def known_name(names: Sequence[str]) -> int | None:
+    """Index in `names` of the first of `TEXT_NAMES` that occurs, ignoring case; None if none does."""
+    lower = [name.strip().lower() for name in names]
+    return next((lower.index(name) for name in TEXT_NAMES if name in lower), None)
+
+
+def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
+    """The text field: one of `TEXT_NAMES`, else that with most characters in these records; None without strings."""
+    sizes: dict[str, int] = {}
+    for record in records:
+        for name, value in record.items():
+            if isinstance(value, str):
+                sizes[name] = sizes.get(name, 0) + len(value)
+            elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+                sizes[name] = sizes.get(name, 0) + sum(map(len, value))
+    if not sizes:
+        return None
+    names = list(sizes)
+    known = known_name(names)
+    return names[known] if known is not None else max(names, key=lambda name: sizes[name])
+
 
 #: Paragraphs in reading order; None ends a document.
 Paragraphs = Iterator[str | None]

@@ -1,8 +1,8 @@
 """Tiny Town: stories written by this program, and the truth about them.
 
-In reading order: `world` (who and what there is), `plots` (what can happen), `stories` (how it is said), `questions`
-(what may be asked of it); the words and sentences of each are in the tables beside them. What a model can learn from
-it, as pairs of a good and a bad sentence, is `data.probes.tiny_town_pairs`.
+In reading order: `world` (who and what there is, what can happen), `stories` (how it is said); the words and sentences
+are in world.json and plots.tsv. What a model can learn from it, as pairs of a good and a bad sentence, is
+`data.probes.minimal_pairs`; questions about it are written by `benchmarks/training_data/town_questions.py`.
 """
 
 from bertviz_lab.data.samples.tiny_town.stories import Story, held_out, imagine, stories

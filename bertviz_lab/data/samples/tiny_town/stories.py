@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
-from bertviz_lab.data.samples.tiny_town.world import NUMBERS, TOOL_HOMES, World, draw
+from bertviz_lab.data.samples.tiny_town.world import NUMBERS, PLOTS, TOOL_HOMES, Plot, World, draw
 
 #: One in this many casts (a plot and its two people) is held out.
 HELD_OUT_PARTS = 8

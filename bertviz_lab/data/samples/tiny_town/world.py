@@ -1,15 +1,21 @@
-"""The people, things and places of Tiny Town, and the draw of what is true in one story.
+"""The people, things, places and plots of Tiny Town, and the draw of what is true in one story.
 
-Everything a story may say follows from a `World`: who it is about, what they have, which colour it is, where it lies,
+Everything a story may say follows from a `World`: who it is about, what they have, which color it is, where it lies,
 which tool helps and where that tool is kept. The words, in world.json, are few and plain: each is one token.
+
+A plot (plots.tsv) is a sequence of beats, each with one or two sentence templates and the share of the stories that
+include it. In a template `{hero}` is filled from the world (see `stories.slots`), and of `[is/are]` the form is chosen
+that agrees with the thing the story is about. The beat "scene" may come at any time.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from dataclasses import dataclass
 from importlib import resources
+from itertools import groupby
 
 
 @dataclass(frozen=True)
@@ -190,3 +196,48 @@ def draw(rng: random.Random) -> World:
         landmark_plural=(rng.random() < 0.3) == scene_plural,  # seven times in ten the distractor disagrees
         scene_keeper=rng.random() < 0.5,
     )
+
+
+@dataclass(frozen=True)
+class Beat:
+    """One sentence of a plot.
+
+    Attributes:
+        name: what happens, one word; unique inside its plot.
+        templates: one or two sentences with slots.
+        share: the share of the stories that include it.
+        verb: "beside" its subject, "across" another noun, which may differ from it in number, or "" elsewhere.
+    """
+
+    name: str
+    templates: tuple[str, ...]
+    share: float
+    verb: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A kind of story: its beats in chronological order.
+
+    Attributes:
+        wearable: the thing of the story is something to wear, drawn from the clothes.
+        gives_away: at the end the thing belongs to the friend.
+    """
+
+    name: str
+    beats: tuple[Beat, ...]
+    wearable: bool
+    gives_away: bool
+
+
+def _beat(row: dict[str, str]) -> Beat:
+    return Beat(
+        row["beat"], tuple(filter(None, (row["sentence"], row["alternative"]))), float(row["share"]), row["verb"]
+    )
+
+
+_PLOT_LINES = resources.files(__package__).joinpath("plots.tsv").read_text(encoding="utf-8").splitlines()
+PLOTS = tuple(
+    Plot(name, tuple(map(_beat, rows)), wearable=name in ("swap", "storm"), gives_away=name in ("swap", "gift"))
+    for name, rows in groupby(csv.DictReader(_PLOT_LINES, delimiter="\t"), key=lambda row: row["plot"])
+)

@@ -101,7 +101,7 @@ def _inputs(
     session: AppState, model: str, path: Path, task: "Task"
 ) -> "tuple[Checkpoint, tuple[Example, ...], list[str]]":
     """The model, the texts of a file that it may be asked about, and sentences on the rows that were dropped."""
-    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS
+    from bertviz_lab.data.tasks.unlabeled_inputs import MAX_INPUTS
 
     checkpoint = session.models.open(model)
     read = session.files.inputs(path, task, min(session.settings.limits.predicted_texts, MAX_INPUTS), MOST_CHARACTERS)

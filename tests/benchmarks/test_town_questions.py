@@ -7,12 +7,7 @@ from itertools import islice
 
 import pytest
 
-from bertviz_lab.data.examples import Question
-from bertviz_lab.data.formats.read import read_task
-from bertviz_lab.data.samples.task_samples import sample_path
-from bertviz_lab.data.samples.tiny_town import imagine
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS
-from bertviz_lab.data.samples.tiny_town.questions import (
+from benchmarks.training_data.town_questions import (
     TELLS,
     impossible,
     lines_of,
@@ -20,7 +15,11 @@ from bertviz_lab.data.samples.tiny_town.questions import (
     text_of,
     write_questions,
 )
-from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
+from bertviz_lab.data.examples import Question
+from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.samples.task_samples import sample_path
+from bertviz_lab.data.samples.tiny_town import imagine
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, PLOTS, THINGS
 from bertviz_lab.errors import InputError
 
 TOLD = list(islice(imagine(5), 600))

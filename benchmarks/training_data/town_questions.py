@@ -1,25 +1,27 @@
 """Questions about stories of Tiny Town, each with its answer in the story, or without one.
 
-questions.tsv lists the questions that each sentence of the plots answers; a general question is one that plots without
-it might answer too, in other words. An answer is a span of its sentence; where that has only "he" or "she", the answer
-is the last mention of the name before it.
+town_questions.tsv lists the questions that each sentence of the plots answers; a general question is one that plots
+without it might answer too, in other words. An answer is a span of its sentence; where that has only "he" or "she", the
+answer is the last mention of the name before it.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
+from pathlib import Path
 from typing import Any
 
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot, read_table
 from bertviz_lab.data.samples.tiny_town.stories import Story, fill, imagine
-from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, THINGS
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, PLOTS, THINGS, Plot
 
-_TABLE = read_table("questions.tsv")
+_LINES = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
+_TABLE = list(csv.DictReader(_LINES, delimiter="\t"))
 #: Template of a sentence -> what it answers: (question, answer).
 TELLS = {
     template: tuple((row["question"], row["answer"]) for row in rows)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bertviz_lab.data.examples import LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.training.finetuning.support import examples, write
 

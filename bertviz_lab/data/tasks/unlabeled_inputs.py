@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bertviz_lab.data.corpora.meter import Meter
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import close_archives, find_sources
+from bertviz_lab.data.corpora.sources import Meter, close_archives, find_sources
 from bertviz_lab.data.examples import (
     Example,
     FileInfo,
@@ -24,8 +23,15 @@ from bertviz_lab.data.examples import (
 from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
 from bertviz_lab.data.formats.label_sets import LabelCells
 from bertviz_lab.data.formats.labels import is_regression
-from bertviz_lab.data.formats.options import NO_TEXT, ReadOptions
-from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawSentences, column_index
+from bertviz_lab.data.formats.raw import (
+    NO_TEXT,
+    DropReport,
+    RawData,
+    RawQuestions,
+    RawSentences,
+    ReadOptions,
+    column_index,
+)
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
 from bertviz_lab.data.formats.text_files import open_text, wrong_encoding_told
