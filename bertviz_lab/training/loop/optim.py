@@ -9,6 +9,7 @@ from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.layers import Embedding, Linear
+from bertviz_lab.training.loop.muon import Muon
 from bertviz_lab.training.loop.sharding import whole
 
 #: Muon's learning rate in terms of AdamW's: measured best on Wikipedia and Tiny Town.
@@ -48,11 +49,10 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
     ]
     if matrices:
         optimizers.append(
-            torch.optim.Muon(
+            Muon(
                 [{"params": matrices, "factor": MUON_FACTOR}],
                 lr=MUON_FACTOR * learning_rate,
                 weight_decay=settings.weight_decay,
-                adjust_lr_fn="match_rms_adamw",
                 ns_steps=MUON_ITERATIONS,
             )
         )

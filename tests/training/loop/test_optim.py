@@ -4,10 +4,12 @@ from itertools import pairwise
 
 import pytest
 import torch
+from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
+from bertviz_lab.training.loop.muon import Muon
 from bertviz_lab.training.loop.optim import (
     MUON_FACTOR,
     build_finetuning_optimizer,
@@ -72,7 +74,7 @@ def test_every_parameter_is_updated_by_exactly_one_rule(optimizer, kind):
 def test_muon_takes_the_encoder_s_matrices_and_adamw_the_rest():
     model = build(PRETRAINING)
     adamw, muon = build_optimizers(model, settings(optimizer="muon", weight_decay=0.03), 1e-3)
-    assert type(muon) is torch.optim.Muon
+    assert isinstance(muon, Muon)
     chosen = names_in(model, muon.param_groups[0]["params"])
     assert len(chosen) == 3 * 6
     assert all(name.startswith("bert.encoder.layers.") and name.endswith(".weight") for name in chosen)
@@ -129,6 +131,24 @@ def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
 def test_without_warm_up_the_rate_begins_at_its_peak():
     assert lr_schedule(0.0, 0.0) == 1.0
     assert lr_schedule(0.25, 0.0) == 0.75
+
+
+@pytest.mark.parametrize("shape", [(24, 24), (48, 16), (16, 48)])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_muon_is_that_of_pytorch_in_the_precision_of_the_machine(shape, dtype, monkeypatch):
+    monkeypatch.setattr("bertviz_lab.training.loop.muon.cpu_multiplies_bf16", lambda: dtype == torch.bfloat16)
+    torch.manual_seed(0)
+    ours = nn.Parameter(torch.randn(shape))
+    theirs = nn.Parameter(ours.detach().clone())
+    settings = {"lr": 0.02, "weight_decay": 0.1, "ns_steps": 3}
+    optimizers = Muon([ours], **settings), torch.optim.Muon([theirs], adjust_lr_fn="match_rms_adamw", **settings)
+    for _ in range(3):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0 if dtype == torch.bfloat16 else 2e-3)
+    optimizers[0].load_state_dict(optimizers[1].state_dict())  # a run of an earlier version goes on
 
 
 def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
