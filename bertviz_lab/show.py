@@ -23,8 +23,7 @@ from bertviz_lab.figures.interpret import predictions as prediction_figures
 from bertviz_lab.figures.interpret import tokens as token_figures
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
-from bertviz_lab.figures.training.probes import learning_payload
-from bertviz_lab.figures.training.runs import RunView, runs_payload
+from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_payload
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page

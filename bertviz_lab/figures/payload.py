@@ -52,11 +52,6 @@ def facts_payload(
     return to_json(body | ({"more": {"title": more[0], "lines": list(more[1])}} if more else {}))
 
 
-def notice_payload(text: str, tone: str = "error") -> str:
-    """Return one sentence in place; `tone` is "error", "warning", "info" or "good"."""
-    return to_json({"text": text, "tone": tone}) if text else ""
-
-
 def base64_array(array: NDArray[Any]) -> str:
     """Return the bytes of an array as base64 text."""
     return base64.b64encode(little_endian(array)).decode("ascii")

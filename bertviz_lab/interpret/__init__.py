@@ -2,9 +2,9 @@
 
 In reading order: `inputs` (text to tensors, and their cost) and `targets` (which prediction is explained);
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
-pseudo-log-likelihood), `attention` (trace, scores, head metrics), `head_ablation`, `attribution`, `layers` (logit lens,
-norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a
-run), `results` (of a fine-tuning) and `family_notes` (how a model differs from BERT).
+pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
+`layers` (logit lens, norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through
+the snapshots of a run), `results` (of a fine-tuning) and `family_notes` (how a model differs from BERT).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -24,7 +24,9 @@ from bertviz_lab.interpret.attention import (
 from bertviz_lab.interpret.attribution import (
     METHODS,
     Attribution,
+    HeadAblation,
     Method,
+    ablate_heads,
     attribute,
     check_attribution,
     explain_example,
@@ -55,7 +57,6 @@ from bertviz_lab.interpret.embeddings import (
     semantic_search,
     similarity,
 )
-from bertviz_lab.interpret.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
 from bertviz_lab.interpret.masking import (

@@ -1,7 +1,7 @@
 """Attention weights of a whole model, quantized so that the page can hold every head at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,22 @@ def attention_payload(body: Mapping[str, Any]) -> Payload:
     return to_json({**body, "cells": base64_array(body["cells"])})
 
 
+class Frame(TypedDict, total=False):
+    """What may accompany a grid.
+
+    `key` identifies the computation when the grid requests exact values or further layers. `special` marks the tokens
+    that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by which heads can be sorted, to
+    its description and values (layers, heads). `windows` has for each layer that of its local attention, None where it
+    sees all tokens; `note` is a sentence about the model.
+    """
+
+    key: str
+    special: Sequence[int]
+    metrics: Mapping[str, tuple[str, NDArray[np.floating]]]
+    windows: Sequence[int | None]
+    note: str
+
+
 def attention_body(
     tokens: Sequence[str],
     segment_ids: Sequence[int],
@@ -66,23 +82,15 @@ def attention_body(
     title: str = "",
     *,
     layers: Sequence[int] | None = None,
-    key: str = "",
-    special: Sequence[int] | None = None,
-    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
-    windows: Sequence[int | None] = (),
-    note: str = "",
+    **frame: Unpack[Frame],
 ) -> dict[str, Any]:
     """Return the content of the attention grid; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
-    `key` identifies the computation when the grid requests exact values or further layers.
-    `special` marks the tokens that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by
-    which heads can be sorted, to its description and values (layers, heads). `windows` has for each layer that of its
-    local attention, None where it sees all tokens; `note` is a sentence about the model.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
-    body = _frame(tokens, segment_ids, attentions, title, key, special, "weight", windows, note)
+    body = _frame(tokens, segment_ids, attentions, title, "weight", frame)
     layer_count, cells = len(attentions), attentions.size
     if layers is None:
         layers = range(layer_count) if cells <= WHOLE_MODEL_BYTES else [layer_count - 1]
@@ -90,8 +98,7 @@ def attention_body(
     if not sent or sent[0] < 0 or sent[-1] >= layer_count:
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
     bits = 16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8
-    body |= {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
-    return body | _metrics(metrics)
+    return body | {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
 
 
 def scores_body(
@@ -99,24 +106,14 @@ def scores_body(
     segment_ids: Sequence[int],
     scores: NDArray[np.floating],
     title: str = "",
-    *,
-    key: str = "",
-    special: Sequence[int] | None = None,
-    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
-    windows: Sequence[int | None] = (),
-    note: str = "",
+    **frame: Unpack[Frame],
 ) -> dict[str, Any]:
     """Return the same for scores before the softmax, or for one of their terms, divided by `score_unit`.
 
     `scores` is (layers, heads, tokens, tokens); "unit" is what one of the numbers sent stands for.
     """
     unit = score_unit(scores)
-    return (
-        _frame(tokens, segment_ids, scores, title, key, special, "score", windows, note)
-        | {"unit": unit}
-        | _signed_cells(scores / unit)
-        | _metrics(metrics)
-    )
+    return _frame(tokens, segment_ids, scores, title, "score", frame) | {"unit": unit} | _signed_cells(scores / unit)
 
 
 def score_unit(scores: NDArray[np.floating]) -> float:
@@ -129,17 +126,13 @@ def difference_body(
     segment_ids: Sequence[int],
     difference: NDArray[np.floating],
     title: str = "",
-    *,
-    key: str = "",
-    special: Sequence[int] | None = None,
-    note: str = "",
+    **frame: Unpack[Frame],
 ) -> dict[str, Any]:
     """Return the same for differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
-    frame = _frame(tokens, segment_ids, difference, title, key, special, "difference", (), note)
-    return frame | _signed_cells(difference)
+    return _frame(tokens, segment_ids, difference, title, "difference", frame) | _signed_cells(difference)
 
 
 def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
@@ -149,26 +142,13 @@ def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
     return {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(values[sent], bits)}
 
 
-def _metrics(metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None) -> dict[str, Any]:
-    if not metrics:
-        return {}
-    entries = {
-        name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
-        for name, (description, values) in metrics.items()
-    }
-    return {"metrics": entries}
-
-
 def _frame(
     tokens: Sequence[str],
     segment_ids: Sequence[int],
     cells: NDArray[np.floating],
     title: str,
-    key: str,
-    special: Sequence[int] | None,
     number: Literal["weight", "difference", "score"],
-    windows: Sequence[int | None],
-    note: str,
+    frame: Frame,
 ) -> dict[str, Any]:
     """Return everything but the cells; `number` is what a cell shows."""
     if cells.ndim != 4 or cells.shape[2] != cells.shape[3]:
@@ -178,21 +158,27 @@ def _frame(
         raise ValueError(f"{len(tokens)} tokens and {len(segment_ids)} segment ids for attention of {length} tokens.")
     if not length:
         raise ValueError("There is no token to show attention for.")
-    body = {
+    body: dict[str, Any] = {
         "title": title,
-        "key": key,
+        "key": frame.get("key", ""),
         "tokens": list(tokens),
         "segments": [int(segment) for segment in segment_ids],
         "layers": layers,
         "heads": heads,
         "number": number,
-        "guide": f"{_GUIDES[number]} {note}".strip(),
+        "guide": f"{_GUIDES[number]} {frame.get('note', '')}".strip(),
     }
+    if metrics := frame.get("metrics"):
+        body["metrics"] = {
+            name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
+            for name, (description, values) in metrics.items()
+        }
+    windows = frame.get("windows", ())
     if any(windows):
         body["windows"] = list(windows)
         if max(filter(None, windows)) // 2 < length - 1:
             body["guide"] += " Grey cells are outside the window."
-    return body if special is None else body | {"special": [bool(flag) for flag in special]}
+    return body | ({"special": [bool(flag) for flag in frame["special"]]} if "special" in frame else {})
 
 
 def pair_payload(pair: "QueryKey", note: str = "") -> Payload:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.training.probes import compared_payload, learning_payload
+from bertviz_lab.figures.training.runs import compared_payload, learning_payload
 from tests.charts import shown
 
 KINDS = PROBES["english"].kinds

@@ -13,8 +13,7 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.config.options import from_form
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.figures.training.probes import compared_payload
-from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
+from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload, settings_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 

@@ -11,7 +11,7 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
-from bertviz_lab.figures.training.probes import learning_payload
+from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server import publishing
