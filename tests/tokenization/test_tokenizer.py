@@ -235,7 +235,3 @@ def test_length_without_room_for_the_added_tokens_is_refused(tokenizer):
         tokenizer.encode("the cat", max_length=1)
     with pytest.raises(InputError, match="no room for the 3 special tokens"):
         tokenizer.encode("the cat", "a dog", max_length=2)
-
-
-def test_repr_names_kind_and_size(wordpiece):
-    assert repr(wordpiece).startswith("Tokenizer(wordpiece, lowercased, 300 tokens, ")

@@ -78,17 +78,6 @@ def test_transformers_loads_the_folder_without_a_model_too(tokenizer, tmp_path):
     assert theirs["input_ids"] == list(tokenizer.encode("the unhappy [MASK].").ids)
 
 
-def test_fill_mask_pipeline_runs_on_the_saved_tokenizer(tokenizer, tmp_path):
-    from transformers import BertConfig, BertForMaskedLM, pipeline
-
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    BertForMaskedLM(BertConfig(vocab_size=tokenizer.vocab_size, **sizes)).save_pretrained(tmp_path)
-    tokenizer.save(tmp_path, max_length=128)
-    answers = pipeline("fill-mask", model=str(tmp_path))("the [MASK] sat.", top_k=3)
-    assert len(answers) == 3
-    assert all(tokenizer.token(answer["token"]) for answer in answers)
-
-
 @pytest.fixture(scope="session")
 def published(shared_data, tmp_path_factory):
     """The published uncased tokenizer, from its vocab.txt and from its tokenizer.json."""

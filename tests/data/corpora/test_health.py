@@ -238,17 +238,6 @@ def test_rows_and_files_that_were_left_out_are_pointed_out(tmp_path):
     assert warned(report, "PNG")
 
 
-def test_every_warning_is_a_complete_sentence_without_markup(tmp_path):
-    written(tmp_path, "<b>.txt", "\n\n".join(f"Sentence number {n}." for n in range(20)).encode() + b" \xff\xff")
-    written(tmp_path, "empty.txt", b"")
-    warnings = examine_files([tmp_path], seq_len=8).warnings
-    assert len(warnings) >= 3
-    for warning in warnings:
-        assert warning[0].isupper() or warning[0].isdigit()
-        assert warning.endswith(".")
-        assert "<" not in warning
-
-
 # What cannot be trained on
 
 

@@ -21,12 +21,6 @@ def lines(folder: Path, name: str, rows: list[dict]) -> Path:
     return folder
 
 
-def table(folder: Path, name: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), folder / name)
-    return folder
-
-
 def sentences(entry: str, **options) -> list[tuple[str, ...]]:
     return [document.sentences for document in read_documents([entry], **options)]
 
@@ -34,31 +28,18 @@ def sentences(entry: str, **options) -> list[tuple[str, ...]]:
 EXPECTED = [(f"Story {i} begins.", "It ends soon after.") for i in range(6)]
 
 
-def test_a_folder_of_parquet_is_a_data_set(tmp_path):
-    assert sentences(f"dataset:{table(tmp_path / 'set', 'data.parquet')}") == EXPECTED
-
-
-def test_a_folder_of_json_lines_is_a_data_set(tmp_path):
-    assert sentences(f"dataset:{lines(tmp_path / 'set', 'data.jsonl', ROWS)}") == EXPECTED
-
-
-def test_a_folder_of_csv_is_a_data_set(tmp_path):
-    folder = tmp_path / "set"
-    folder.mkdir()
-    (folder / "data.csv").write_text("id,text\n" + "".join(f'{row["id"]},"{row["text"]}"\n' for row in ROWS))
-    assert sentences(f"dataset:{folder}") == EXPECTED
-
-
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "tsv"])
-def test_a_single_file_is_a_data_set(kind, tmp_path):
+def test_a_single_file_and_its_folder_are_data_sets(kind, tmp_path):
+    file = tmp_path / f"a.{kind}"
     if kind == "parquet":
-        file = table(tmp_path, "a.parquet") / "a.parquet"
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), file)
     elif kind == "jsonl":
-        file = lines(tmp_path, "a.jsonl", ROWS) / "a.jsonl"
+        lines(tmp_path, file.name, ROWS)
     else:
-        file = tmp_path / "a.tsv"
         file.write_text("id\ttext\n" + "".join(f"{row['id']}\t{row['text']}\n" for row in ROWS))
     assert sentences(f"dataset:{file}") == EXPECTED
+    if kind != "tsv":
+        assert sentences(f"dataset:{tmp_path}") == EXPECTED
 
 
 def test_a_split_can_be_named_and_is_train_otherwise(tmp_path):
@@ -128,11 +109,6 @@ def test_the_hub_out_of_reach_is_told_in_one_sentence():
     ) as e:
         sentences("dataset:nobody/nothing:config@train")
     assert "\n" not in str(e.value)
-
-
-def test_a_folder_that_is_not_there_is_told_in_one_sentence(tmp_path):
-    with pytest.raises(InputError, match="could not be opened"):
-        sentences(f"dataset:{tmp_path / 'absent'}")
 
 
 def test_a_set_without_text_is_refused(tmp_path):

@@ -125,17 +125,6 @@ def test_progress_is_told_in_bytes_and_ends_at_the_whole(tmp_path):
     assert 5 < len(told) <= 201
 
 
-def test_an_error_from_the_listener_ends_reading(tmp_path):
-    class StopError(Exception):
-        pass
-
-    def stop(done: int, total: int) -> None:
-        raise StopError
-
-    with pytest.raises(StopError):
-        read(written(tmp_path, "a.txt", PROSE * 20_000), on_progress=stop)
-
-
 @pytest.mark.parametrize("piece", ["word ", "w", "我是学生", '"a. (b '])
 @pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_read_whole_and_in_short_sentences(tmp_path, piece):

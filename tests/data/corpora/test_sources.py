@@ -114,10 +114,10 @@ def test_a_text_that_is_given_twice_counts_once_and_is_noted(tmp_path):
 
 
 def test_a_sample_that_is_given_twice_counts_once_and_is_noted():
-    once = [document.sentences for document in read_documents(["sample:tiny-town"])]
+    once = [document.sentences for document in read_documents(["sample:tiny-town:held-out"])]
     notes = ReadingNotes()
-    assert [d.sentences for d in read_documents(["sample:tiny-town", "sample:tiny-town"], notes=notes)] == once
-    assert notes.skipped == ['"sample:tiny-town" is given more than once and counts once.']
+    assert [d.sentences for d in read_documents(["sample:tiny-town:held-out"] * 2, notes=notes)] == once
+    assert notes.skipped == ['"sample:tiny-town:held-out" is given more than once and counts once.']
 
 
 def test_a_folder_that_cannot_be_opened_is_noted(tmp_path, monkeypatch):

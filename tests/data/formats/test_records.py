@@ -13,15 +13,9 @@ from tests.data.formats.support import RECORDS
 from tests.data.support import written
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "list.json", "data.json", "columns.json"])
-def test_records_are_read_in_any_layout(tmp_path, name):
-    values = {
-        "list.json": json.dumps(RECORDS),
-        "data.json": json.dumps({"version": 1, "data": RECORDS}, indent=1),
-        "columns.json": json.dumps({key: [record[key] for record in RECORDS] for key in RECORDS[0]}),
-    }
-    content = values.get(name, "\n".join(map(json.dumps, RECORDS)))
-    data = read_task(written(tmp_path, name, content))
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_a_record_a_line_is_read_under_either_ending(tmp_path, name):
+    data = read_task(written(tmp_path, name, "\n".join(map(json.dumps, RECORDS))))
     assert [(e.text_a, e.label, e.row) for e in data.examples[:2]] == [
         ("film 0 was good", "0", 1), ("film 1 was good", "1", 2),
     ]  # fmt: skip

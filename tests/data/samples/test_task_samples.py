@@ -21,7 +21,6 @@ from bertviz_lab.data.examples import (
     labels_of_example,
 )
 from bertviz_lab.data.formats.read import read_task
-from bertviz_lab.data.samples import task_samples
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.errors import InputError
 
@@ -93,11 +92,6 @@ def test_the_files_are_part_of_the_package() -> None:
         "catalogue.json",
         *(name for sample in TASK_SAMPLES.values() for name in (sample.file, sample.held_out) if name),
     }
-
-
-def test_the_docstring_states_licence_and_origin() -> None:
-    assert "written for this project" in str(task_samples.__doc__)
-    assert "Apache 2.0" in str(task_samples.__doc__)
 
 
 @pytest.mark.parametrize("name", TASK_SAMPLES)

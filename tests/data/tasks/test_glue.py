@@ -106,14 +106,7 @@ def test_published_files_are_recognised(shared_data: Path) -> None:
     tasks, notes = find_glue(shared_data)
     assert not notes
     assert {files.task.name: list(files.published) for files in tasks} == PUBLISHED | {"rte": ["dev"]}
-    counts = {}
-    for files in tasks:
-        (published,) = files.published.values()
-        counts[files.task.title] = [len(data.examples) for data in read_pair(files.train, published, files.task.task)]
-    assert counts == {
-        "CoLA": [8551, 1043],
-        "SST-2": [67349, 872],
-        "MRPC": [4076, 1725],
-        "STS-B": [5749, 1500],
-        "RTE": [2490, 277],
-    }
+    for files in tasks:  # the others are read in tests/data/formats/test_published_data.py
+        if count := {"cola": [8551, 1043], "rte": [2490, 277]}.get(files.task.name):
+            (published,) = files.published.values()
+            assert [len(data.examples) for data in read_pair(files.train, published, files.task.task)] == count
