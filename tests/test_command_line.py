@@ -172,12 +172,6 @@ def test_next_sentence_answers(capsys, model: str) -> None:
     assert found["is_next"] + found["is_random"] == pytest.approx(1)
 
 
-def test_tokenize_shows_tokens_ids_and_segments(capsys, model: str) -> None:
-    found = answer(capsys, "tokenize", "--model", model, "the red cat", "--text-b", "a dog")
-    assert found["tokens"][:2] == ["[CLS]", "the"]
-    assert found["token_type_ids"][-1] == 1
-
-
 def test_evaluate_says_what_a_model_can_do(capsys) -> None:
     scores = answer(capsys, "evaluate", "--task", "probes", "--model", "tiny-town")
     assert scores["agreement"] >= 0.9
@@ -365,21 +359,6 @@ def test_what_a_training_run_cannot_write_is_one_clear_line(capsys, text: str, t
     assert "cannot be read or written: Is a directory" in said
 
 
-def test_an_error_that_is_not_of_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise OSError("of the program")
-
-    monkeypatch.setattr("bertviz_lab.cli.main.command_parser", broken)
-    with pytest.raises(OSError, match="of the program"):
-        main(["runs"])
-
-
-def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:
-    (tmp_path / "my-bert").mkdir()
-    (tmp_path / "my-bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")  # no run
-    assert answer(capsys, "runs", "--runs-dir", str(tmp_path)) == {"runs": []}
-
-
 def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -561,28 +540,6 @@ def test_an_unsure_reading_is_refused_with_the_option_that_decides_it(capsys, mo
         assert "This reading is not sure: give --label label to confirm it" in said
         assert main([*command, "--label", "label"]) == 0
         capsys.readouterr()
-
-
-def test_after_a_refusal_the_mended_command_may_name_the_same_folder(capsys, labelled: Files, tmp_path: Path) -> None:
-    command = tune(labelled, "classification", tmp_path / "run")
-    assert "nowhere" in refusal(capsys, *command, "--label", "nowhere")
-    assert main(command) == 0
-    capsys.readouterr()
-    assert "holds a run already" in refusal(capsys, *command)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--task", "classification", "--data", "HELD"], "has not been fine-tuned for a task"),
-        (["--task", "qa", "--data", "no-such-file.json"], "has not been fine-tuned for a task"),
-    ],
-)
-def test_what_was_not_fine_tuned_is_not_evaluated_so(
-    capsys, labelled: Files, arguments: list[str], message: str
-) -> None:
-    given = [labelled.held("classification") if a == "HELD" else a for a in arguments]
-    assert message in refusal(capsys, "evaluate", "--model", labelled.model, *given)
 
 
 def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:

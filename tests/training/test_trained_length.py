@@ -104,13 +104,6 @@ def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, ask
     assert told in notes_of(events)
 
 
-def test_a_model_from_random_weights_is_trained_as_far_as_its_longest_example(files, tmp_path):
-    finish(files.config("regression", model="random", max_length=None, vocab_size=200, epochs=1), tmp_path)
-    tuned = load_checkpoint(tmp_path / "model")
-    encode = tuned.tokenizer.encode
-    assert tuned.trained_length == max(len(encode(e.text_a, e.text_b).ids) for e in examples("regression"))
-
-
 # Inputs longer than that
 
 

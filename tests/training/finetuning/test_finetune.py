@@ -178,12 +178,6 @@ def test_a_random_start_is_a_model_of_its_own_vocabulary_or_of_another_model_s_s
     assert not torch.allclose(weights(tmp_path / "like" / "model")[table], weights(Path(files.model))[table], atol=0.1)
 
 
-def test_another_run_in_the_folder_learns_its_own_vocabulary(files, tmp_path):
-    finish(files.config(model="random", vocab_size=90, epochs=1), tmp_path)
-    finish(files.config("tokens", model="random", vocab_size=80, epochs=1), tmp_path)
-    assert load_checkpoint(tmp_path / "model").tokenizer.vocab_size <= 80
-
-
 def test_the_head_of_a_model_fine_tuned_for_the_same_labels_is_kept(files, tmp_path):
     finish(files.config(), tmp_path / "first")
     again = files.config(model=str(tmp_path / "first" / "model"), learning_rate=1e-7, epochs=1, dropout=0.0)
@@ -309,17 +303,6 @@ def test_early_stopping_is_the_same_after_an_interruption(files, tmp_path, repor
         sit(config, tmp_path / f"torn-{look}", should_stop=after(look))
         sit(config, tmp_path / f"torn-{look}", resume=True)
         assert same_run(tmp_path / "whole", tmp_path / f"torn-{look}"), look
-
-
-def test_a_finished_run_that_is_gone_on_with_stays_as_it_is(files, tmp_path, report_always):
-    config = files.config(epochs=1)
-    sit(config, tmp_path)
-    before, model = story(tmp_path), weights(tmp_path / "model")
-    events = sit(config, tmp_path, resume=True)
-    assert not of(StepDone, events)
-    assert events[-1].path == str(tmp_path / "model")
-    assert story(tmp_path) == before
-    assert identical(weights(tmp_path / "model"), model)
 
 
 def test_a_run_goes_on_without_the_files_it_was_given(files, tmp_path):

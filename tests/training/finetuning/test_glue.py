@@ -8,11 +8,10 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.data.tasks.glue import GlueTask
 from bertviz_lab.training.finetuning.glue import GlueRun, glue_results, plan_glue, run_glue
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.runs.events import FinalTestDone, RunFinished, StepDone
-from tests.data.tasks.glue_files import rows, write_archive_file, write_as_published
+from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.little import little_folder
 from tests.training.support import after, identical, weights
 
@@ -128,22 +127,11 @@ def _kill_while_training(events: Iterator[tuple[GlueRun, object]]) -> None:
     raise AssertionError("the second task was not reached")
 
 
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_run_with_other_settings_is_not_taken_for_this_one(model, data, tmp_path: Path, finished: bool) -> None:
+def test_a_run_with_other_settings_is_not_taken_for_this_one(model, data, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    finish(plan(model, data, out)[:1], out, **({} if finished else {"should_stop": after(2)}))
+    finish(plan(model, data, out)[:1], out, should_stop=after(2))
     with pytest.raises(InputError, match="--epochs cannot change when a run is resumed"):
         finish(plan(model, data, out, epochs=3), out)
-
-
-def test_of_several_learning_rates_the_best_on_the_held_out_examples_is_scored(model, data, tmp_path: Path) -> None:
-    run, *_ = plan(model, data, tmp_path / "out", grid="rates")
-    finish([run], tmp_path / "out")
-    trials = json.loads((run.folder / "report.json").read_text())["trials"]
-    assert [trial["learning_rate"] for trial in trials] == [2e-3, 1e-3, 5e-4]
-    best = max(trials, key=lambda trial: trial["scores"]["mcc"])  # the first of those that are equally good
-    assert f"peak rate {best['learning_rate']:g}, " in (run.folder / "model" / "README.md").read_text()
-    assert run.scores["dev"]["examples"]["dev"] == 12
 
 
 def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_path: Path) -> None:
@@ -154,19 +142,3 @@ def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_pat
     Path(model).joinpath("model.safetensors").write_bytes(Path(other).joinpath("model.safetensors").read_bytes())
     with pytest.raises(InputError, match="another model"):
         plan(model, data, tmp_path / "out")
-
-
-def test_all_layouts_and_both_kinds_of_task_are_scored(model: str, tmp_path: Path) -> None:
-    write_as_published(tmp_path / "data")
-    out = tmp_path / "out"
-    runs = plan(model, tmp_path / "data", out, epochs=1, max_train_examples=16)
-    finish(runs, out)
-    tasks: dict[str, GlueTask] = {run.files.task.name: run.files.task for run in runs}
-    results = glue_results(runs)["tasks"]
-    assert {name: list(splits) for name, splits in results.items()} == {
-        "cola": ["dev"], "sst2": ["dev"], "mrpc": ["test"], "stsb": ["dev"],
-    }  # fmt: skip
-    for name, splits in results.items():
-        for row in splits.values():
-            assert tuple(row["mean"]) == tuple(row["baselines"]) == tasks[name].metrics
-            assert row["examples"]["train"] == 16, "of 24, as --max-train-examples has it"

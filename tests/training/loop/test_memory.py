@@ -38,13 +38,6 @@ def test_weights_count_three_times_and_with_muon_a_little_less():
     assert estimate_memory(MODEL, settings(), "bf16").weights == 12 * weights + 2 * (matrices + 8192 * 256)
 
 
-def test_layers_that_are_one_are_counted_once():
-    assert (
-        estimate_memory(MODEL.replace(share_layers=True), settings()).weights
-        < estimate_memory(MODEL, settings()).weights
-    )
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -92,11 +85,6 @@ def test_attention_with_dropout_is_written_out_on_the_cpu_only():
 
 def free(monkeypatch, count: int) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda device=None, processes=1: count)
-
-
-def test_a_run_that_fits_may_start(monkeypatch):
-    free(monkeypatch, needed())
-    require_pretraining_memory(MODEL, settings(), CPU)
 
 
 def test_a_run_that_fits_with_gradient_accumulation_is_told_how_many_steps(monkeypatch):

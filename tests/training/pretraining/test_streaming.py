@@ -78,8 +78,3 @@ def test_a_run_reads_more_than_one_pass(rows, tmp_path):
 def test_settings_that_streaming_has_not_are_refused(changes, sentence):
     with pytest.raises(InputError, match=sentence):
         config("dataset:a", **changes)
-
-
-def test_a_data_set_that_is_not_there_is_one_clear_line(tmp_path):
-    with pytest.raises(InputError, match="could not be opened"):
-        finish(config(f"dataset:{tmp_path / 'nothing'}"), tmp_path / "run")
