@@ -165,7 +165,7 @@ class Participant:
 
     async def _train(self) -> None:
         """A short training in the queue, again and again; one that is interrupted is resumed."""
-        while not self.visitor.config:
+        while not self.visitor.is_open:
             await asyncio.sleep(0.5)
         while time.monotonic() < self.ends - self.run_seconds:
             run_id = ""

@@ -1,6 +1,5 @@
-"""A visitor of the page without a browser: the requests that its scripts would send, with a session and cookies."""
+"""A visitor of the page without a browser: the requests that its scripts would send, with cookies."""
 
-import asyncio
 import json
 import re
 import secrets
@@ -10,16 +9,13 @@ from typing import Any, Self
 
 import httpx
 
-_EVENT_SECONDS = 180.0  # in which an event must be answered
-_CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});\s*</script>", re.DOTALL)
-
 
 class PageError(Exception):
     """The page answered with a sentence for its visitor."""
 
 
 class Visitor:
-    """One browser's session with a page; `own_address` is the network address that its requests come from."""
+    """One browser with a page open; `own_address` is the network address that its requests come from."""
 
     def __init__(
         self,
@@ -33,10 +29,8 @@ class Visitor:
         limits = httpx.Limits(keepalive_expiry=1.0)
         transport = httpx.AsyncHTTPTransport(limits=limits, local_address=own_address)
         self.client = httpx.AsyncClient(base_url=address, timeout=timeout, follow_redirects=True, transport=transport)
-        self.session = secrets.token_hex(6)
-        self.config: dict[str, Any] = {}
+        self.is_open = False
         self._auth = auth
-        self._events = asyncio.Lock()  # a session has one stream of events: who reads it takes the news of all
 
     async def __aenter__(self) -> Self:
         return self
@@ -47,45 +41,19 @@ class Visitor:
         await self.client.aclose()
 
     async def open(self) -> None:
-        """Load the page, its scripts, and what its load event sends."""
+        """Load the page, its scripts, and the run that it follows."""
         if self._auth:
             await self._post("login", data={"username": self._auth[0], "password": self._auth[1]})
         page = await self.client.get("")
         page.raise_for_status()
-        match = _CONFIG.search(page.text)
-        if match is None:
-            raise PageError("The page has no configuration.")
-        self.config = json.loads(match[1])
         for script in re.findall(r'href="(lab-static/[^"]+)"', page.text):
             (await self.client.get(script)).raise_for_status()
-        load = next(event for event in self.config["dependencies"] if "load" in [name for _, name in event["targets"]])
-        body = {"data": [], "fn_index": load["id"], "session_hash": self.session}
-        async with self._events:
-            joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
-            async with asyncio.timeout(_EVENT_SECONDS):
-                await self._completion(joined)
+        await self.ask("runs", "current")
+        self.is_open = True
 
-    async def _completion(self, event_id: str) -> None:
-        """Read the stream of events until one is completed. Raises `PageError` where it fails."""
-        path = f"gradio_api/queue/data?session_hash={self.session}"
-        async with self.client.stream("GET", path, timeout=httpx.Timeout(60.0, read=120.0)) as stream:
-            async for line in stream.aiter_lines():
-                message = json.loads(line[5:]) if line.startswith("data:") else {}
-                if message.get("event_id") == event_id and message["msg"] == "process_completed":
-                    if not message["success"]:
-                        raise PageError(str(message["output"].get("error")))
-                    return
-        raise PageError("The stream of events ended without an answer.")
-
-    async def ask(
-        self, view: str, question: str, timeout: float | None = None, *, sent_as: str = "", **arguments: Any
-    ) -> Any:
-        """Return the answer to a question of a view; large arrays are left out. `sent_as` is the ticket of the request.
-
-        Raises `PageError` with a sentence.
-        """
-        ticket = sent_as or secrets.token_hex(6)
-        sent = {"ticket": ticket, "view": view, "question": question, "arguments": arguments}
+    async def ask(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
+        """Return the answer to a question of a view; large arrays are left out. Raises `PageError` with a sentence."""
+        sent = {"ticket": secrets.token_hex(6), "view": view, "question": question, "arguments": arguments}
         answer = await self._post("lab/ask", json=sent, timeout=timeout)
         if answer.headers["Content-Type"] != "application/json":
             return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])

@@ -40,21 +40,6 @@ def theme() -> gr.themes.Base:
         button_primary_background_fill_dark="*primary_600",
         button_primary_background_fill_hover="*primary_800",
         button_primary_background_fill_hover_dark="*primary_500",
-        button_secondary_background_fill="*neutral_100",
-        button_secondary_background_fill_dark="*neutral_800",
-        button_secondary_background_fill_hover="*neutral_200",
-        button_secondary_background_fill_hover_dark="*neutral_700",
-        button_secondary_text_color="*neutral_800",
-        button_secondary_text_color_dark="*neutral_100",
-        slider_color="*primary_700",
-        slider_color_dark="*primary_400",
-        checkbox_background_color_selected="*primary_700",
-        checkbox_background_color_selected_dark="*primary_500",
-        checkbox_border_color_selected="*primary_700",
-        checkbox_label_background_fill_selected="*primary_50",
-        checkbox_label_background_fill_selected_dark="*neutral_700",
-        checkbox_label_text_color_selected="*neutral_900",
-        checkbox_label_text_color_selected_dark="*neutral_50",
     )
 
 

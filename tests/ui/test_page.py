@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import InputError
+from bertviz_lab.cli.main import main
 from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.api import NAMES
 from bertviz_lab.ui.settings import Settings
@@ -89,8 +90,11 @@ def test_the_model_line_says_why_a_model_does_not_open(session: AppState) -> Non
     assert "There is no model" in body["note"]
 
 
-def test_the_command_refuses_what_it_cannot_do() -> None:
-    for arguments in (["--auth", "nobody"], ["--max-runs", "0"], ["--port", "not-a-port"]):
-        done = subprocess.run([sys.executable, "app.py", *arguments], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 2
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("arguments", [["--auth", "nobody"], ["--max-runs", "0"], ["--port", "not-a-port"]])
+def test_the_command_refuses_what_it_cannot_do(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["app", *arguments])
+    except SystemExit as ended:  # of argparse
+        code = ended.code
+    assert code == 2
+    assert "Traceback" not in capsys.readouterr().err

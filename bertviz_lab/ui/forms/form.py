@@ -20,8 +20,8 @@ DISTIL = "distil"
 
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
-#: Does not apply to a model that is trained further: it brings these, or needs no easy start.
-BROUGHT = (
+#: Settings that a model to start from decides, or that apply to random weights only.
+INHERITED = (
     "preset",
     "family",
     "layers",
@@ -33,9 +33,9 @@ BROUGHT = (
     "causal_share",
     "shallow_share",
 )
-#: Of these, what a teacher brings too: the student is of another size.
-TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
-#: Set anew for each text that is chosen; the size of the model stays what the person chose.
+#: Of these, what a teacher decides: the student has a size of its own.
+INHERITED_FROM_TEACHER = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
+#: Settings that a chosen text changes; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(
     sorted(
@@ -47,7 +47,7 @@ BY_RECIPE = tuple(
 
 
 def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") -> dict[str, Any]:
-    """What the form holds once a recipe and a text are chosen: by name, all that either of them decides.
+    """Return the settings that a recipe and a text decide, by name.
 
     How long to train depends on the text alone, unless a workshop has planned it as `time_budget`; what else suits a
     text goes with the lab's own recipe only.
@@ -58,7 +58,7 @@ def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") ->
 
 
 def config_from(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> PretrainConfig:
-    """The form as settings of a run. Raises `InputError`, in the words of the page."""
+    """Return the form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
         options = fields.read(PretrainConfig, values)
         chosen = options.pop("init_from", "")
@@ -67,8 +67,8 @@ def config_from(session: AppState, text: texts.Text, values: Mapping[str, Any]) 
         if distils and not start:
             raise InputError("Distillation needs a teacher, a pretrained model: choose it under Start from.")
         if start:
-            brought = TEACHERS if distils else BROUGHT
-            options = {name: value for name, value in options.items() if name not in brought}
+            inherited = INHERITED_FROM_TEACHER if distils else INHERITED
+            options = {name: value for name, value in options.items() if name not in inherited}
             folder = str(session.models.start_folder(chosen))
             options |= {"causal_share": 0.0, "shallow_share": 0.0, "teacher" if distils else "init_from": folder}
         corpus = text.corpus or tuple(path.name for path in text.files)
@@ -78,11 +78,11 @@ def config_from(session: AppState, text: texts.Text, values: Mapping[str, Any]) 
             raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
     except InputError as error:
         raise InputError(in_page_words(PretrainConfig, str(error))) from error
-    return _prompt(config)
+    return _evaluate_short_runs_more_often(config)
 
 
 def start_of(session: AppState, name: str) -> "Checkpoint | None":
-    """The model to go on training that the form names, None for random weights. Raises `InputError`."""
+    """Return the model to start from, None for random weights. Raises `InputError`."""
     if name in ("", RANDOM):
         return None
     session.models.start_folder(name)  # refuses whatever is not on the list
@@ -90,7 +90,7 @@ def start_of(session: AppState, name: str) -> "Checkpoint | None":
 
 
 def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int) -> BertConfig:
-    """The shape of the model that a run trains: its own, or that of the one it starts from."""
+    """Return the shape of the model that a run trains: its own, or that of the one it starts from."""
     if start is None:
         return config.model_config(vocab_size)
     if config.teacher:
@@ -103,7 +103,7 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
 
 
 def report_of(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> HealthReport:
-    """What the text holds, read and split as the form says. Raises `InputError`."""
+    """Return the health report of a text, read and split as the form says. Raises `InputError`."""
     given = {name: value for name, value in values.items() if name in (*READING, "recipe", "init_from")}
     options = fields.read(PretrainConfig, given)
     chosen = options.pop("init_from", "")
@@ -113,8 +113,8 @@ def report_of(session: AppState, text: texts.Text, values: Mapping[str, Any]) ->
     return session.examine(text.paths, model=chosen if start else "", **options)
 
 
-def _prompt(config: PretrainConfig) -> PretrainConfig:
-    """Short runs are looked at and saved more often than the defaults say, so that the page has something to show."""
+def _evaluate_short_runs_more_often(config: PretrainConfig) -> PretrainConfig:
+    """Evaluate and checkpoint short runs more often than by default."""
     seconds = config.time_budget_seconds or 120.0
     changes: dict[str, float] = {}
     for name, share, least in (("eval_every", 10, 3.0), ("checkpoint_every", 8, 5.0)):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 #: What decides how the examples are read and parted.
 READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
-#: All that a sample may decide; set anew for each that is chosen.
+#: All that a sample may decide.
 SUITED = tuple(sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings}))
 
 
@@ -42,7 +42,7 @@ def choices() -> list[tuple[str, str]]:
 
 
 def about(source: str) -> str:
-    """What a sample is, in a sentence or two."""
+    """Describe a sample in a sentence or two."""
     if source in TASK_SAMPLES:
         return TASK_SAMPLES[source].description
     return (
@@ -52,13 +52,13 @@ def about(source: str) -> str:
 
 
 def suited(source: str) -> dict[str, Any]:
-    """What the form holds for a source: the defaults, and what does well on a sample."""
+    """Return the settings that suit a source: the defaults, and a sample's own."""
     defaults = {name: getattr(FinetuneConfig, name) for name in SUITED}
     return defaults | dict(TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {})
 
 
 def start_for(session: AppState, source: str, start: str) -> str:
-    """The model to start from when a sample has been chosen: its own in place of the default, and back again."""
+    """Return the model to start from: the sample's own in place of the default, and back again."""
     default = session.models.default() or RANDOM
     wanted = TASK_SAMPLES[source].start if source in TASK_SAMPLES else ""
     if start == default and wanted in session.models.shipped():
@@ -67,7 +67,7 @@ def start_for(session: AppState, source: str, start: str) -> str:
 
 
 def chosen(source: str, files: Sequence[UploadedFile], scored: Sequence[UploadedFile]) -> LabelledSource:
-    """The examples that the form names. Raises `InputError` while there are none."""
+    """Return the examples that the form names. Raises `InputError` while there are none."""
     if source in TASK_SAMPLES:
         return LabelledSource(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
     train, held = tuple(file.path for file in files), tuple(file.path for file in scored)
@@ -78,7 +78,7 @@ def chosen(source: str, files: Sequence[UploadedFile], scored: Sequence[Uploaded
 
 
 def config_from(session: AppState, source: LabelledSource, values: Mapping[str, Any]) -> FinetuneConfig:
-    """The form as settings of a run. Raises `InputError`, in the words of the page."""
+    """Return the form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
         options = fields.read(FinetuneConfig, values)
         if options.get("grid") in GRIDS:
@@ -97,12 +97,12 @@ def config_from(session: AppState, source: LabelledSource, values: Mapping[str, 
 
 
 def examine(session: AppState, config: FinetuneConfig, start: str) -> "Examination":
-    """What the examples are like as the chosen model would read them, and how they were read.
+    """Return what the examples are like as the chosen model reads them.
 
     Raises `InputError`, in the words of the page.
     """
     try:
-        # A vocabulary that is still to be learnt cannot measure: the default model does.
+        # A vocabulary that is still to be learned cannot measure: the default model does.
         return session.labelled(config, "" if start == RANDOM else start)
     except InputError as error:
         raise InputError(in_page_words(FinetuneConfig, str(error))) from error

@@ -32,7 +32,7 @@ def choices() -> list[tuple[str, str]]:
 
 
 def chosen(source: str, files: Sequence[UploadedFile]) -> Text:
-    """The text that the form names. Raises `InputError` while there is none."""
+    """Return the text that the form names. Raises `InputError` while there is none."""
     if source in SAMPLES:
         return Text(SAMPLES[source].title, (f"sample:{source}",), ())
     paths = tuple(file.path for file in files)
@@ -43,14 +43,14 @@ def chosen(source: str, files: Sequence[UploadedFile]) -> Text:
 
 
 def about(source: str) -> str:
-    """What a sample is, in a sentence."""
+    """Describe a sample in a sentence."""
     if source in SAMPLES:
         return SAMPLES[source].description
     return "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
 
 
 def recommended(source: str, size: int = 0) -> dict[str, Any]:
-    """Options that show something soon: a sample's own, or for `size` bytes of a person's text the page's."""
+    """Return a sample's own options, or those for `size` bytes of a person's text, which show something soon."""
     page = {"preset": "tiny", "seq_len": 64, "batch_size": 32, "time_budget": "2m" if size < _LARGE else "5m"}
     return page | dict(SAMPLES[source].settings if source in SAMPLES else {})
 

@@ -1,4 +1,4 @@
-"""A run's model on the Hugging Face hub: what would be sent, then, by a press, sent. On a local page only.
+"""A run's model on the Hugging Face hub: a preview, then the upload. On a local page only.
 
 The token is this machine's (`hf auth login`, $HF_TOKEN); the page neither asks for it nor shows it.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def may_publish(state: AppState) -> bool:
-    """Whether this page sends models to the hub: a local one does, unless `--hub off`."""
+    """Return whether this page sends models to the hub: a local one does, unless `--hub off`."""
     return not state.settings.shared and state.settings.limits.hub != "off"
 
 
 def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
-    """The files that `publish` would send, with their sizes; nothing is sent. Raises `InputError` as `publish` does."""
+    """Return the files that `publish` would send, with their sizes. Raises `InputError` as `publish`."""
     publication = _push(state, visitor, run_id, repo, public, dry_run=True)
     sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
     total = sum(publication.bytes.values()) / 1e6
@@ -31,7 +31,7 @@ def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public:
 
 
 def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
-    """Send the newest model of a run to the hub; returns where it is.
+    """Send the newest model of a run to the hub and return where it is.
 
     Raises `InputError` for a page or a visitor that may not, a name that the hub does not take, and what it answers.
     """

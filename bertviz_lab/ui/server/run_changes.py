@@ -1,7 +1,4 @@
-"""What a visitor does to a run besides starting it: stop, resume, rename, tag, note, push to the hub, delete.
-
-The view `runs` asks it.
-"""
+"""Changes of a run: stop, resume, rename, tag, note, push to the hub, delete."""
 
 from typing import Annotated, Literal
 
@@ -28,7 +25,7 @@ def change_run(
     repo: Word = "",
     public: bool = False,
 ) -> str:
-    """Do it; returns what a person is told of it. Raises `InputError` for a run of somebody else, or one gone."""
+    """Change a run and return a message, "" for none. Raises `InputError` unless the visitor owns the run."""
     require_owner(state, visitor, run_id, "can change it")
     if action == "stop":
         waited = state.runs.state(run_id).status == "waiting"

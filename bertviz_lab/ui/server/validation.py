@@ -1,15 +1,15 @@
-"""What a visitor typed, before anything is made of it."""
+"""Checks of the texts that a visitor sends."""
 
 from typing import Any
 
 from bertviz_lab.errors import InputError
 
-#: The longest text that is looked at; a model reads some hundred words of it.
+#: The longest text that is accepted, in characters.
 MOST_CHARACTERS = 50_000
 
 
 def checked(text: Any, name: str = "text") -> str:
-    """Return a text from a browser or a program; None is empty. Raises `InputError` for anything else, or too long."""
+    """Return a text, None as "". Raises `InputError` for another type, a lone surrogate, or a text that is too long."""
     if text is None:
         return ""
     if not isinstance(text, str):

@@ -27,7 +27,7 @@ class Visitor:
     """The sender of a request.
 
     Attributes:
-        owner: what the visitor's runs record of the cookie; "" without one.
+        owner: the hash of the cookie; "" without one.
         address: the network address that the requests come from; "" where it is not known.
     """
 
@@ -35,7 +35,7 @@ class Visitor:
     address: str = ""
 
 
-#: A program, or the page before anybody has opened it.
+#: A program, which has no cookie.
 NOBODY = Visitor()
 
 
@@ -53,7 +53,7 @@ def place_of(request: Any) -> tuple[str, str]:
 
 
 def owner_of(key: str) -> str:
-    """Return what a run records of a cookie; "" for a text that is not one of our keys."""
+    """Return the hash of a cookie, which runs record as their owner; "" for a text that is not one of our keys."""
     return hashlib.sha256(key.encode()).hexdigest() if _KEY.fullmatch(key) else ""
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.runs.run_folder import ACTIVE
@@ -40,7 +41,7 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
             items.insert(0, ("Family", config.family.title))
         more = ("What differs from BERT", lines) if lines else None
         return facts_payload(items, note=note or _progress(session, model or ""), more=more)
-    except Exception as error:  # whatever happens, the page must live on
+    except InputError as error:
         sentence = sentence_of(error, shared=session.settings.shared)
         return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)
 

@@ -18,7 +18,7 @@ from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guesses_told, other_languages, told
+from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guess_values, other_languages, slot
 
 #: Participants that the plans reckon with until more are there.
 EXPECTED = 30
@@ -57,7 +57,7 @@ def _board(address: str, say: Language) -> str:
     rows = "".join(_row(lesson, say) for lesson in translated(LESSONS, say))
     question = say("Forget all predictions and all progress of this room?")
     reset = action(say("Reset the room"), "reset", confirm=question)
-    said = told("said", attributes=' role="status" class="quiet"')
+    said = slot("said", attributes=' role="status" class="quiet"')
     fifth, kept = say.address(f"{address}5"), say("Predictions are counted without names, kept in memory only, and "
                                                    "lost when this server stops.")  # fmt: skip
     names = say("Lesson"), say("There now"), say("Seen"), say("Predictions"), say("For everyone")
@@ -67,9 +67,9 @@ def _board(address: str, say: Language) -> str:
     return f"""<section class="join"><div>{qr_code(say.address(address))}</div><div>
 <h2>{say("Participants open")} <b class="mono">{html.escape(say.address(address))}</b></h2>
 <p class="quiet">{html.escape(say("Lesson 5 is at {address}, and so on.", address=fifth))} {further} {kept}</p>
-<p>{told("present", "b")}</p><div class="act">{reset}{said}</div></div></section>
+<p>{slot("present", "b")}</p><div class="act">{reset}{said}</div></div></section>
 <section><h2>{say("The room")}</h2>{table}</div></section>
-<section><h2>{say("Training runs")}</h2>{told("runs", "p", ' class="lines" lang="en"')}</section>"""
+<section><h2>{say("Training runs")}</h2>{slot("runs", "p", ' class="lines" lang="en"')}</section>"""
 
 
 def _row(lesson: Lesson, say: Language) -> str:
@@ -78,10 +78,10 @@ def _row(lesson: Lesson, say: Language) -> str:
     reveal = action(say("Reveal"), "reveal", number, label=say("Reveal: lesson {number}", number=number))
     return (
         f'<tr><th scope="row"><a href="#lesson-{number}">{number}. {html.escape(lesson.title)}</a> '
-        f"{told(f'called-{number}', 'b')}</th><td>{told(f'at-{number}')}</td><td>{told(f'done-{number}')}</td>"
-        f"<td><details><summary>{told(f'guessed-{number}')}</summary>{guess_bars(lesson, f'guess-{number}-')}</details>"
+        f"{slot(f'called-{number}', 'b')}</th><td>{slot(f'at-{number}')}</td><td>{slot(f'done-{number}')}</td>"
+        f"<td><details><summary>{slot(f'guessed-{number}')}</summary>{guess_bars(lesson, f'guess-{number}-')}</details>"
         f'</td><td><div class="act">{call}{reveal}'
-        f"{told(f'revealed-{number}', attributes=' class=quiet')}</div></td></tr>"
+        f"{slot(f'revealed-{number}', attributes=' class=quiet')}</div></td></tr>"
     )
 
 
@@ -97,7 +97,7 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dic
     shares: dict[str, float] = {}
     for lesson in LESSONS:
         number, counts = lesson.number, room.counts(lesson.number)
-        bars, widths = guesses_told(room, lesson, f"guess-{number}-", say)
+        bars, widths = guess_values(room, lesson, f"guess-{number}-", say)
         texts |= bars
         shares |= widths
         texts |= {

@@ -9,7 +9,7 @@ from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import document, told
+from bertviz_lab.ui.workshop.sheet import document, slot
 
 _CHOICES = max(len(lesson.choices) for lesson in LESSONS)
 
@@ -18,14 +18,14 @@ def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
     """The whole page; `address` is where participants open the lab."""
     address = say.address(address)
     rows = "".join(
-        f'<div class="bar-row">{told(f"choice-{at}")}<span class="track" aria-hidden="true"><span class="fill" '
-        f'data-share="choice-{at}"></span></span>{told(f"count-{at}", attributes=" class=share")}</div>'
+        f'<div class="bar-row">{slot(f"choice-{at}")}<span class="track" aria-hidden="true"><span class="fill" '
+        f'data-share="choice-{at}"></span></span>{slot(f"count-{at}", attributes=" class=share")}</div>'
         for at in range(_CHOICES)
     )
     body = (
         f'<header class="bar"><h1>{html.escape(name)}</h1></header><section class="join screen"><div>'
-        f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{told("present", "p", " class=quiet")}'
-        f'</div></section><section class="screen">{told("title", "h2")}{told("question", "p")}{rows}</section>'
+        f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{slot("present", "p", " class=quiet")}'
+        f'</div></section><section class="screen">{slot("title", "h2")}{slot("question", "p")}{rows}</section>'
     )
     return document(name, body, say, live="room/screen")
 

@@ -1,6 +1,6 @@
 """The parts that the leader's page and the screen are made of: plain HTML, whose numbers a small script keeps fresh.
 
-A node with `data-told` shows the text of that name, one with `data-share` is as wide as the share of that name; the
+An element with `data-told` shows the text of that name, one with `data-share` is as wide as the share of that name; the
 script asks the address in `data-live` for both (`leader.js`).
 """
 
@@ -14,7 +14,7 @@ from bertviz_lab.ui.workshop.room import Room
 
 
 def document(title: str, body: str, say: Language, live: str = "") -> str:
-    """A whole page; `live` is the address of what it is told again and again."""
+    """Return a whole page; `live` is the address that its script polls."""
     files = assets.head("workshop", say.code)
     asked = f' data-live="{say.address(live)}"' if live else ""
     return f"""<!doctype html>
@@ -24,18 +24,18 @@ def document(title: str, body: str, say: Language, live: str = "") -> str:
 
 
 def other_languages(path: str, say: Language) -> str:
-    """Links to the same page in the other languages."""
+    """Return links to the same page in the other languages."""
     others = ((code, name) for code, name in languages().items() if code != say.code)
     return "".join(f'<a class="plain" lang="{code}" href="{path}?lang={code}">{name}</a>' for code, name in others)
 
 
-def told(name: str, tag: str = "span", attributes: str = "") -> str:
-    """A node that shows the text of that name."""
+def slot(name: str, tag: str = "span", attributes: str = "") -> str:
+    """Return an element whose text is kept fresh under that name."""
     return f'<{tag} data-told="{name}"{attributes}></{tag}>'
 
 
 def action(words: str, name: str, lesson: int = 0, *, label: str = "", confirm: str = "") -> str:
-    """A button of the leader's; `label` is what a screen reader says, and `confirm` is asked before."""
+    """Return a button of the leader; `label` is for screen readers, and `confirm` is asked before."""
     asked = f' data-question="{html.escape(confirm)}"' if confirm else ""
     label = f' aria-label="{html.escape(label)}"' if label else ""
     return (
@@ -44,17 +44,17 @@ def action(words: str, name: str, lesson: int = 0, *, label: str = "", confirm: 
 
 
 def guess_bars(lesson: Lesson, prefix: str) -> str:
-    """How many predicted each choice, as bars that are kept fresh."""
+    """Return bars of how many predicted each choice, which are kept fresh."""
     return "".join(
         f'<div class="bar-row"><span>{marked(choice.text)}</span><span class="track" aria-hidden="true">'
-        f'<span class="fill" data-share="{prefix}{at}"></span></span>{told(f"{prefix}{at}", attributes=" class=share")}'
+        f'<span class="fill" data-share="{prefix}{at}"></span></span>{slot(f"{prefix}{at}", attributes=" class=share")}'
         "</div>"
         for at, choice in enumerate(lesson.choices)
     )
 
 
-def guesses_told(room: Room, lesson: Lesson, prefix: str, say: Language) -> tuple[dict[str, str], dict[str, float]]:
-    """The texts and the shares of `guess_bars`."""
+def guess_values(room: Room, lesson: Lesson, prefix: str, say: Language) -> tuple[dict[str, str], dict[str, float]]:
+    """Return the texts and the shares of `guess_bars`."""
     guesses = room.counts(lesson.number).guesses
     total = sum(guesses.values())
     counts = [guesses.get(at, 0) for at in range(len(lesson.choices))]

@@ -175,7 +175,7 @@ def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_pa
 def test_a_chosen_model_disables_what_it_brings_and_holds_the_length(session: AppState) -> None:
     advice = advise(session, "docstrings", [], "paper", "little")
     assert (advice["longest"], advice["values"]["seq_len"]) == (64, 64)
-    assert set(advice["disabled"]) == set(form.BROUGHT)
+    assert set(advice["disabled"]) == set(form.INHERITED)
     assert "brings its own" in advice["disabled"]["preset"]
     assert "preset" not in advise(session, "docstrings", [], "distil", "little")["disabled"]
     assert advise(session, "docstrings", [], "paper", RANDOM)["disabled"] == {}

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
@@ -35,13 +34,6 @@ async def _abandon(visitor: Visitor) -> None:
         await visitor.ask("predictions", "surprisal", timeout=_PATIENCE, text_a=_LONG, **_SURPRISAL)
 
 
-async def _until(line: VisitorScheduler, ticket: str, asked: asyncio.Task[Any]) -> None:
-    """Wait until a question is in the line."""
-    while ticket not in line._tickets:
-        assert not asked.done(), asked.result()
-        await asyncio.sleep(0.01)
-
-
 async def _seconds_of_six_words(visitor: Visitor) -> float:
     began = time.monotonic()
     await visitor.ask("predictions", "surprisal", text_a="The king of France is old.", **_SURPRISAL)
@@ -56,8 +48,6 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, VisitorScheduler]) 
         async with contextlib.AsyncExitStack() as stack:
             visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(_ABANDONED + 1)]
             await visitors[0].open()
-            for visitor in visitors:
-                visitor.config = visitors[0].config
             alone = await _seconds_of_six_words(visitors[0])
             await asyncio.gather(*(_abandon(visitor) for visitor in visitors[1:]))
             return alone, await _seconds_of_six_words(visitors[0])
@@ -68,54 +58,6 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, VisitorScheduler]) 
     while len(line):  # nothing of the attack is computed any more
         assert time.monotonic() < end
         time.sleep(0.05)
-
-
-def test_a_cancelled_question_ends_and_another_visitor_cannot_cancel_it(
-    page: tuple[str, VisitorScheduler],
-) -> None:
-    address, line = page
-
-    async def ask_and_cancel() -> str:
-        async with Visitor(address) as visitor:
-            await visitor.open()
-            question = visitor.ask("predictions", "surprisal", sent_as="mine", text_a=_LONG, **_SURPRISAL)
-            asked = asyncio.create_task(question)
-            await _until(line, "mine", asked)
-            job = line._tickets["mine"]
-            asker, job.visitor = job.visitor, ("somebody", "else")
-            await visitor.ask("server", "cancel", ticket="mine")
-            assert not job.cancelled
-            job.visitor = asker
-            await visitor.ask("server", "cancel", ticket="mine")
-            with pytest.raises(PageError) as cancelled:
-                await asked
-            return str(cancelled.value)
-
-    assert "cancelled the request" in asyncio.run(ask_and_cancel())
-
-
-def test_progress_reports_place_and_waiting_time(page: tuple[str, VisitorScheduler]) -> None:
-    address, line = page
-
-    async def wait() -> list[dict[str, float | None]]:
-        async with Visitor(address) as visitor:
-            await visitor.open()
-            said, asked = [], []
-            for ticket in ("first", "second", "third"):
-                question = visitor.ask("predictions", "surprisal", sent_as=ticket, text_a=_LONG, **_SURPRISAL)
-                asked.append(asyncio.create_task(question))
-                await _until(line, ticket, asked[-1])
-            for ticket in ("first", "second", "third"):
-                said.append(await visitor.ask("server", "progress", ticket=ticket))
-            for ticket in ("first", "second", "third"):
-                await visitor.ask("server", "cancel", ticket=ticket)
-            await asyncio.gather(*asked, return_exceptions=True)
-            return said
-
-    first, second, third = asyncio.run(wait())
-    assert first["before"] is None
-    assert (second["before"], third["before"]) == (0, 1)
-    assert min(second["seconds"], third["seconds"]) > 0  # type: ignore[type-var, operator]
 
 
 def test_programs_that_call_take_turns_in_the_same_line(page: tuple[str, VisitorScheduler]) -> None:

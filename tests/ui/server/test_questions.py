@@ -4,6 +4,7 @@ import inspect
 import io
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -168,6 +169,23 @@ def test_slow_work_tells_how_far_it_is(session: AppState) -> None:
         seen.set()
         assert answer.result() == {"answer": "done"}
     assert share_of(questions, "mine") == 0
+
+
+def test_a_question_is_cancelled_by_its_ticket(session: AppState) -> None:
+    began = threading.Event()
+
+    def work(state: AppState) -> None:
+        began.set()
+        while True:
+            report_progress(0.4)
+            time.sleep(0.01)
+
+    questions = ask_about(work, session, slow=True)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(answer_to, questions, "toy", "it", {})
+        assert began.wait(10)
+        assert answer_to(questions, "server", "cancel", {"ticket": "mine"}) == {"answer": None}
+        assert "cancelled the request" in answer.result(10)["error"]
 
 
 def share_of(questions: Questions, ticket: str) -> Any:

@@ -55,15 +55,17 @@ def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: W
     settings = form.filled_in(recipe, source, size, _planned(state))
     longest = _longest(state, start)
     settings["seq_len"] = min(settings["seq_len"], longest)
-    brought = () if start in ("", RANDOM) else form.TEACHERS if recipe == form.DISTIL else form.BROUGHT
-    bringer = "The teacher" if recipe == form.DISTIL else "The model to start from"
+    inherited: tuple[str, ...] = ()
+    if start not in ("", RANDOM):
+        inherited = form.INHERITED_FROM_TEACHER if recipe == form.DISTIL else form.INHERITED
+    owner = "The teacher" if recipe == form.DISTIL else "The model to start from"
     return {
         "about": texts.about(source),
         "values": {name: settings[name] for name in form.BY_RECIPE},
         "longest": longest,
         "disabled": {
-            name: "Not with this model." if name in ("causal_share", "shallow_share") else f"{bringer} brings its own."
-            for name in brought
+            name: "Not with this model." if name in ("causal_share", "shallow_share") else f"{owner} brings its own."
+            for name in inherited
         },
     }
 
