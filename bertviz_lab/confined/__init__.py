@@ -1,4 +1,4 @@
-"""Work on files of strangers, in processes with limits of memory and time, so that no file takes the page down.
+"""Process uploaded files in processes with limits of memory and time, so that no file takes the page down.
 
 In reading order: `run` (the side that asks), `channel` (processes and their pipes), `template` (the process that is
 copied) and `worker` (the process that works).

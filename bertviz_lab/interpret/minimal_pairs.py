@@ -1,4 +1,4 @@
-"""Pseudo-log-likelihood: the surprisal of each token of a text, masked in turn (Salazar et al. 2020)."""
+"""Pseudo-log-likelihood (Salazar et al. 2020) of each token of a text, and of the two sentences of minimal pairs."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ def pseudo_log_likelihood(
         if not special and position not in masks
     ]
     if not positions:
-        raise InputError("Every token of this text is masked: there is nothing whose probability could be asked for.")
+        raise InputError("Every token of this text is masked: leave at least one word unmasked.")
     check_passes(checkpoint, len(encoding), len(positions), "Surprisal")
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
@@ -148,15 +148,15 @@ def _best_fitting(checkpoint: Checkpoint) -> Probes:
     fitting = [probes for name in PROBES if (probes := probes_that_fit(name, checkpoint.tokenizer))]
     if not fitting:
         raise InputError(
-            f"{checkpoint.name or 'This model'} knows too few words of any probes, which are English: there is nothing "
-            "to ask it."
+            f"{checkpoint.name or 'This model'} has too few words of any of the probes, which are English, in "
+            "its vocabulary."
         )
     return max(fitting, key=lambda probes: len(probes.pairs) / len(PROBES[probes.name].pairs))
 
 
 #: Pairs whose masked copies are in memory at a time: enough that most batches of one length are full.
 _PAIRS_AT_ONCE = 500
-#: Nats between two sentences from which on 16 bits tell which is likelier: twice the largest error that was measured
+#: Smallest difference of two sentences, in nats, that 16 bits resolve: twice the largest error that was measured
 #: (0.22 nats on 150 pairs of sentences of 13 tokens).
 _CLEAR = 0.5
 

@@ -35,7 +35,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Document]:
-    """One document a module: the prose of its docstrings, in the order in which they stand in the file.
+    """Yield a document for each module: the prose of its docstrings in the order of the file.
 
     Args:
         folder: the library to read; without it, the standard library of the running Python.
@@ -70,7 +70,7 @@ def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> 
 
 
 def _sources(folder: Path) -> Iterator[Path]:
-    """The source files in and under a folder in order of their names, so that every run reads the same text."""
+    """Yield the source files in and under a folder by name, so that every run reads the same text."""
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in entries:
         if path.suffix == ".py":
@@ -81,12 +81,12 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 def _parse(path: Path) -> ast.Module:
     with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an old escape sequence in a library file is not the reader's concern
+        warnings.simplefilter("ignore")  # such as old escape sequences in library files
         return ast.parse(path.read_bytes())
 
 
 def _sentences(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
-    """The prose sentences of these texts that have not been seen yet."""
+    """Yield the prose sentences of these texts that have not been seen yet."""
     for text in texts:
         for paragraph in prose(text):
             for sentence in split_sentences(paragraph):
@@ -96,7 +96,7 @@ def _sentences(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
 
 
 def _topics(tree: ast.Module) -> Iterator[list[str]]:
-    """The strings of the dictionary of help topics, each a text of its own."""
+    """Yield the strings of the dictionary of help topics, each a text of its own."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             for value in node.values:
@@ -105,7 +105,7 @@ def _topics(tree: ast.Module) -> Iterator[list[str]]:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
-    """Docstrings of the module, its classes and functions, in the order of the file."""
+    """Yield the docstrings of the module, its classes and functions, in the order of the file."""
     # A walk over statements that hold others: much quicker than `ast.walk`, which visits every expression.
     stack: list[ast.stmt | ast.Module] = [tree]
     while stack:
@@ -136,7 +136,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
 
 
 def prose(docstring: str) -> Iterator[str]:
-    """The paragraphs of a docstring that are prose, each on one line and free of reST markup.
+    """Yield the paragraphs of a docstring that are prose, each on one line and without reST markup.
 
     Left out are doctests, directives, field lists, tables, underlines, signatures and blocks that are indented
     under a line that ends in "::".
@@ -152,7 +152,7 @@ def prose(docstring: str) -> Iterator[str]:
 
 
 def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
-    """The items of a list, or the one paragraph, in a block of lines without a blank one."""
+    """Yield the items of a list, or the one paragraph, in a block of lines without a blank one."""
     gathered: list[str] = []
     for line in lines:
         if _NOT_PROSE.match(line) or (gathered and _is_indented_code(line, indent)):
@@ -167,7 +167,7 @@ def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
 
 
 def _is_indented_code(line: str, indent: int) -> bool:
-    """An indented line of code inside a paragraph."""
+    """Return whether a line inside a paragraph is indented code."""
     return len(line) - len(line.lstrip()) > indent + 1 and _CODE_SIGNS.search(line) is not None
 
 

@@ -26,7 +26,7 @@ class Language:
 
     Attributes:
         code: such as "de".
-        query: what an address ends with to select it; "" for the server's own language.
+        query: the end of an address that selects it; "" for the server's own language.
     """
 
     code: str = _SOURCE
@@ -47,7 +47,7 @@ class Language:
 
     @property
     def between_numbers(self) -> str:
-        """What stands between the members of a list that may be numbers, which may have a comma themselves."""
+        """The separator of a list whose members may be numbers, which may have a comma themselves."""
         return "; " if self.number(".") == "," else ", "
 
     def address(self, path: str) -> str:

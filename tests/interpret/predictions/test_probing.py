@@ -60,5 +60,5 @@ def test_a_set_that_is_not_there_or_does_not_fit_is_refused_in_a_sentence(town: 
         probe(town, "dutch")
     with pytest.raises(InputError, match="too few of the words of the English probes"):
         probe(town, "english")
-    with pytest.raises(InputError, match="nothing to ask it"):
+    with pytest.raises(InputError, match="too few words of any of the probes"):
         probe(little_checkpoint())

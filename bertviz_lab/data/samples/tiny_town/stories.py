@@ -40,7 +40,7 @@ _ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")
 
 
 def third_person(verb: str) -> str:
-    """The form of a regular English verb after he or she: work -> works, carry -> carries, push -> pushes."""
+    """Return the third person of a regular English verb: work -> works, carry -> carries, push -> pushes."""
     first, _, rest = verb.partition(" ")
     if first.endswith(("s", "sh", "ch", "x", "o")):
         first += "es"
@@ -52,7 +52,7 @@ def third_person(verb: str) -> str:
 
 
 def slots(plot: Plot, world: World) -> dict[str, Any]:
-    """What the `{slots}` of the plot's sentences stand for: the world itself, and what follows from it."""
+    """Return the values of the `{slots}` in the plot's sentences: the world itself, and what follows from it."""
     thing = world.clothes if plot.wearable else world.thing
     size, other_size = world.sizes
     article = "" if thing.plural else "a "
