@@ -111,7 +111,6 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         yield value
 
 
-
 def _is_split(key: str) -> bool:
     return re.fullmatch(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?", key.lower()) is not None
 
