@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.examples import (
-    Example,
-    FileInfo,
-    Task,
-    TaskData,
-    labels_of_example,
-)
+from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_of_example
 from bertviz_lab.data.formats.columns import LABEL_NAMES, Columns, choose_columns, split_header
 from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
 from bertviz_lab.data.formats.label_sets import (
@@ -37,12 +31,7 @@ from bertviz_lab.data.formats.label_sets import (
     label_set,
     names_beside,
 )
-from bertviz_lab.data.formats.labels import (
-    MAX_CLASSES,
-    check_classes,
-    is_regression,
-    sorted_labels,
-)
+from bertviz_lab.data.formats.labels import MAX_CLASSES, check_classes, is_regression, sorted_labels
 from bertviz_lab.data.formats.questions import is_table_of_questions, questions_of_table, with_unique_ids
 from bertviz_lab.data.formats.raw import (
     DropReport,

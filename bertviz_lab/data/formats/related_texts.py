@@ -5,13 +5,7 @@ from dataclasses import dataclass, replace
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Example, FileInfo, RelatedTexts
-from bertviz_lab.data.formats.columns import (
-    LABEL_NAMES,
-    METADATA_NAMES,
-    RELATED_NAMES,
-    Columns,
-    Profile,
-)
+from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Columns, Profile
 from bertviz_lab.data.formats.labels import number_of
 from bertviz_lab.data.formats.raw import (
     NO_TEXT,

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.pretraining import masking
-from bertviz_lab.data.pretraining.masking import (
-    KEPT,
-    MASKED,
-    NOT_CHOSEN,
-    REPLACED,
-    SPECIAL,
-    MaskingRule,
-    mask_batch,
-)
+from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 
 PAD, UNK, CLS, SEP, MASK, VOCAB = 0, 1, 2, 3, 4, 200
 SPECIAL_IDS = frozenset({PAD, UNK, CLS, SEP, MASK})

@@ -12,14 +12,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab.config.finetune import TASKS, FinetuneConfig
-from bertviz_lab.data.examples import (
-    LabelledText,
-    LabelledWords,
-    Question,
-    RelatedTexts,
-    TaskData,
-    labels_of_example,
-)
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, RelatedTexts, TaskData, labels_of_example
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.errors import InputError
