@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bertviz_lab.data.corpora.formats.layout import guess_layout, is_wrapped
+from bertviz_lab.data.corpora.formats.layout import is_wrapped
 from bertviz_lab.data.corpora.formats.tables import guess_dialect
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
@@ -82,10 +82,6 @@ def test_asked_for_blank_lines_every_blank_line_ends_a_document(tmp_path):
 def test_asked_for_files_a_file_is_a_document(tmp_path):
     paths = [written(tmp_path, f"{n}.txt", f"{PROSE}\n\n{PROSE}") for n in range(3)]
     assert [len(d.sentences) for d in read_documents(paths, documents="file")] == [4, 4, 4]
-
-
-def test_the_layout_says_what_was_decided():
-    assert "blank line ends a document" in guess_layout([PROSE, PROSE, "", PROSE], "auto").description
 
 
 # Markdown
@@ -242,8 +238,3 @@ def test_a_long_json_list_is_decoded_piece_by_piece(tmp_path):
     assert len(documents) == 5_000
     assert documents[97].sentences == ("This is record number 97.",) * 301
     assert documents[-1].sentences == ("This is record number 4999.",)
-
-
-def test_an_unknown_field_is_refused(tmp_path):
-    with pytest.raises(InputError, match='no field "body"; it has "text"'):
-        read(written(tmp_path, "a.jsonl", '{"text": "fine"}\n'), text_field="body")

@@ -87,12 +87,6 @@ def test_several_labels_are_recognised_where_each_is_also_a_cell_by_itself(tmp_p
     assert read_task(written(tmp_path, "c.tsv", "text\tlabel\n" + decimals)).task == "classification"
 
 
-def test_several_labels_are_refused_one_by_one_where_one_is_asked_for(tmp_path) -> None:
-    records = [json.dumps({"text": t, "label": list(s)}) for t, s in zip(TEXTS, SETS, strict=True)]
-    data = read_task(written(tmp_path, "a.jsonl", "\n".join(records)), "classification")
-    assert "several labels, which the task multilabel learns" in " ".join(d.reason for d in data.dropped)
-
-
 def test_numbers_have_the_names_in_labels_txt(tmp_path) -> None:
     (tmp_path / "labels.txt").write_text("neutral\nsad\nglad\n")
     path = written(tmp_path, "a.tsv", "text\tlabel\n" + "".join(f"e {n}\t{('1', '0,2')[n % 2]}\n" for n in range(8)))

@@ -86,11 +86,3 @@ def test_a_file_above_the_limits_is_refused(tmp_path):
     with pytest.raises(InputError, match="holds more than 10 examples"):
         read_task(path, max_examples=10)
     assert len(read_task(path, max_examples=20).examples) == 20
-
-
-def test_a_file_of_two_gigabytes_is_refused_at_once(tmp_path):
-    path = tmp_path / "huge.csv"
-    with path.open("wb") as file:
-        file.truncate(2_000_000_000)  # no block of it is on the disk
-    with pytest.raises(InputError, match=r'"huge\.csv" is 2,000 MB large, more than 500 MB'):
-        read_task(path)

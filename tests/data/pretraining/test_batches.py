@@ -180,26 +180,10 @@ def test_dynamic_masks_never_repeat(data):
     assert len(patterns) == len(every) > 100
 
 
-def test_a_stream_of_static_masks_goes_on_where_another_stood(data):
-    static = replace(data, repeat_after=2)
-    stream = BatchStream(static)
-    while stream.epoch < 3:
-        next(stream)
-    resumed = BatchStream(static, stream.epoch, stream.number)
-    assert all(same(next(stream), next(resumed)) for _ in range(10))
-
-
-def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):
-    whole = replace(data, batch_size=4, pairs="", seq_len=16)
-    patterns = {tuple(batch.masked_positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
-    assert len(patterns) > 15
-
-
 @pytest.mark.parametrize("done", [0, 1, 5, 17, 60])
 def test_a_stream_goes_on_where_another_stood(done, data):
     stream = BatchStream(data)
-    for _ in range(done):
-        next(stream)
+    assert [next(stream).name for _ in range(done)][:1] == ["epoch 1, batch 1"][:done]
     resumed = BatchStream(data, stream.epoch, stream.number)
     for _ in range(25):
         assert same(next(stream), next(resumed))

@@ -89,14 +89,6 @@ def test_labels_are_the_true_tokens_at_the_positions_in_rising_order():
         assert set(positions) == set(np.flatnonzero(np.isin(masked.outcomes[row], [MASKED, REPLACED, KEPT])))
 
 
-def test_every_position_is_equally_likely():
-    ids = np.full((20_000, 22), 50)
-    ids[:, 0], ids[:, -1] = CLS, SEP
-    masked = mask_batch(ids, np.full(20_000, 22), RULE, np.random.default_rng(6))
-    share = np.isin(masked.outcomes, [MASKED, REPLACED, KEPT]).mean(axis=0)[1:-1]
-    assert share == pytest.approx(np.full(20, 3 / 20), abs=5 * (0.15 * 0.85 / 20_000) ** 0.5)
-
-
 def test_the_text_that_was_given_is_not_changed():
     ids, lengths = pairs(50)
     before = ids.copy()
@@ -174,10 +166,11 @@ def test_the_outcome_is_drawn_for_each_piece_of_a_whole_word():
     assert 0.3 < (whole == MASKED).all(axis=1).mean() < 0.75, "0.8 cubed is 0.51"
 
 
-def test_every_word_is_equally_likely():
+@pytest.mark.parametrize("rule", [RULE, WHOLE], ids=["tokens", "words"])
+def test_every_position_is_equally_likely(rule):
     ids = np.full((20_000, 22), 50)
     ids[:, 0], ids[:, -1] = CLS, SEP
-    masked = mask_batch(ids, np.full(20_000, 22), WHOLE, np.random.default_rng(6))
+    masked = mask_batch(ids, np.full(20_000, 22), rule, np.random.default_rng(6))
     share = np.isin(masked.outcomes, [MASKED, REPLACED, KEPT]).mean(axis=0)[1:-1]
     assert share == pytest.approx(np.full(20, 3 / 20), abs=5 * (0.15 * 0.85 / 20_000) ** 0.5)
 

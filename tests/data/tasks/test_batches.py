@@ -1,13 +1,10 @@
 """From rows to batches: padding, parts, and an order that follows from seed, epoch and number alone."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 import torch
 
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.tasks.batches import TaskBatches
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
 
@@ -97,25 +94,3 @@ def test_rows_of_like_length_are_together() -> None:
     assert sum(np.ptp(lengths[some]) for some in rows) < len(rows) * np.ptp(lengths) / 2
     in_order = [len(batch.input_ids[0]) for batch in batches_of(features, TOKENIZER, 8).in_order()]
     assert in_order == sorted(in_order, reverse=True)
-
-
-def test_a_stream_goes_on_from_any_place() -> None:
-    data = batches_of(features_of("classification", TOKENIZER), TOKENIZER, 5)
-    stream = BatchStream(data)
-    places, names, rows = [], [], []
-    for _ in range(11):
-        places.append((stream.epoch, stream.number))
-        batch = next(stream)
-        names.append(batch.name)
-        rows.append(batch.rows.tolist())
-    assert data.in_an_epoch == 4
-    assert names[:5] == [
-        "epoch 1, batch 1",
-        "epoch 1, batch 2",
-        "epoch 1, batch 3",
-        "epoch 1, batch 4",
-        "epoch 2, batch 1",
-    ]
-    for count, (epoch, number) in enumerate(places):
-        again = BatchStream(data, epoch, number)
-        assert [batch.rows.tolist() for batch in islice(again, 11 - count)] == rows[count:]
