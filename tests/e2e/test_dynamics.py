@@ -158,7 +158,7 @@ def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> Non
     expect(view.get_by_role("button", name="Play")).to_be_visible()
 
 
-#: For every step and back: from moving the slider to two frames later, everything drawn, and the drawing alone.
+#: For every step and back: the milliseconds of drawing it. What the browser's next frame adds is in the benchmarks.
 _DRAG = """async () => {
   const slider = document.querySelector('#dynamics-scrubber input[type=range]');
   const inside = document.querySelector('#dynamics-scrubber [data-took]');
@@ -167,12 +167,10 @@ _DRAG = """async () => {
   const places = [...Array(Number(slider.max) + 1).keys()];
   for (const place of [...places, ...places.slice().reverse(), ...places]) {
     delete inside.dataset.step;
-    const start = performance.now();
     slider.value = String(place);
     slider.dispatchEvent(new Event('input', {bubbles: true}));
     while (inside.dataset.step === undefined) await frame();
-    await new Promise((done) => setTimeout(done));
-    times.push([performance.now() - start, Number(inside.dataset.took)]);
+    times.push(Number(inside.dataset.took));
     await frame();
   }
   return times;
@@ -186,10 +184,8 @@ def test_dragging_draws_a_frame_in_33_milliseconds(page: Page, served: tuple[str
     expect(view.locator(".grid canvas")).to_have_count(16)
     assert view.locator(".grid canvas").first.evaluate("canvas => canvas.width") >= 32
     times = page.evaluate(_DRAG)
-    # Another file is tested at the same time: the frames that it disturbed least show what one takes.
-    answered, drawn = (sorted(pair[at] for pair in times) for at in (0, 1))
-    assert drawn[len(drawn) // 4] <= 33, times
-    assert answered[0] < 50, times  # with the waiting for the browser's next frames
+    # Another file is tested at the same time: the quarter of the frames that it disturbed least shows what one takes.
+    assert sorted(times)[len(times) // 4] <= 33, times
 
 
 def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState]) -> None:
