@@ -4,7 +4,6 @@ import json
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.weights import (
@@ -182,14 +181,6 @@ def test_a_folder_without_weights_is_said_to_lack_them(tmp_path):
 def test_a_damaged_file_is_named(damage, tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(damage)
-    with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
-        read_tensors([path])
-
-
-def test_a_file_cut_short_is_named(tmp_path):
-    path = tmp_path / "model.safetensors"
-    save_file({"a": torch.zeros(100)}, path)
-    path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
         read_tensors([path])
 

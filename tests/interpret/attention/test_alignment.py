@@ -40,13 +40,6 @@ def test_tokens_that_overlap_are_one_stretch() -> None:
     assert aligned.special_tokens_mask == (1, 0, 0, 0, 1)
 
 
-def test_equal_tokens_are_matched_one_by_one() -> None:
-    first = encoding("the cat", "the cat", "a dog", "a dog")
-    aligned = align(first, first)
-    assert aligned.tokens == first.tokens
-    assert aligned.stretches_of_first == aligned.stretches_of_second == tuple(range(len(first)))
-
-
 def test_two_separators_are_matched_with_one() -> None:
     aligned = align(
         encoding("the cat", "the cat", "a dog", "a dog"), encoding("the cat", "the cat", "a dog", "a dog", separators=2)

@@ -24,13 +24,6 @@ def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> No
         assert np.exp(found.without_layer[layer]) == pytest.approx(blank.asked.probability, abs=1e-6)
 
 
-def test_the_whole_is_the_prediction_itself() -> None:
-    checkpoint = little_checkpoint()
-    found = ablate_heads(checkpoint, TEXT)
-    best = fill_mask(checkpoint, TEXT).masks[0].candidates[0]
-    assert (found.target.name, np.exp(found.baseline)) == (best.token, pytest.approx(best.probability, abs=1e-6))
-
-
 def test_a_head_that_says_nothing_has_no_effect() -> None:
     checkpoint = little_checkpoint()
     size = checkpoint.config.hidden_size // 2

@@ -6,7 +6,6 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.examples import LabelledText, LabelledWords, Question
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.interpret.attribution import explain_example
-from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.predictions import Prediction
 from tests.little import little_checkpoint
 
@@ -54,13 +53,6 @@ def test_of_several_labels_one_that_is_wrong_or_missing_is_explained(true, said,
     _, target = explained(checkpoint, example, Prediction(labels=said, probabilities=(0.1,) * 3))
     assert target.is_multi_label
     assert target.name == (name or target.name)
-
-
-def test_a_number_is_explained() -> None:
-    checkpoint = little_checkpoint(kind=BertForSequenceClassification, num_labels=1, problem_type="regression")
-    example = LabelledText("the red cat", None, 2.0, 1)
-    found, _ = explained(checkpoint, example, predict_with(checkpoint, [example])[0][0])
-    assert len(found[0].scores) > 3
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassif
 
 from bertviz_lab import (
     BertForQuestionAnswering,
-    BertForSequenceClassification,
     BertForTokenClassification,
     Checkpoint,
     InputError,
@@ -21,7 +20,6 @@ from bertviz_lab.interpret import (
     ablate_heads,
     answer_question,
     choose_target,
-    classify,
     encode_inputs,
     label_words,
 )
@@ -329,27 +327,3 @@ def test_an_answers_edges_are_tokens_of_the_passage_or_none() -> None:
         choose_target(checkpoint, encode_inputs(checkpoint, "who"), "start")
     with pytest.raises(InputError, match="set against nothing"):
         choose_target(checkpoint, inputs, "end", against="she")
-
-
-# Numbers, and labels of pairs
-
-
-def test_a_regression_gives_its_number_for_a_text_and_for_a_pair(tmp_path) -> None:
-    checkpoint = little_checkpoint(0, BertForSequenceClassification, num_labels=1, id2label=("similarity",))
-    for texts in (("the red cat sat",), ("the red cat sat", "a small dog ran")):
-        (only,) = classify(checkpoint, *texts).labels
-        with torch.inference_mode():
-            logits = checkpoint.model(**encode_inputs(checkpoint, *texts).arguments()).logits
-        assert only.label == "similarity"
-        assert only.score == pytest.approx(float(logits), abs=1e-5)
-
-
-def test_the_label_of_a_pair_is_that_of_transformers(tmp_path) -> None:
-    checkpoint = little_checkpoint(0, BertForSequenceClassification, num_labels=3)
-    folder = save_checkpoint(checkpoint, tmp_path)
-    theirs = pipeline("text-classification", str(folder), device="cpu", top_k=None)(
-        {"text": "the red cat sat", "text_pair": "a small dog ran"}
-    )
-    found = classify(checkpoint, "the red cat sat", "a small dog ran")
-    assert [one.label for one in found.labels] == [one["label"] for one in theirs]
-    assert [one.score for one in found.labels] == pytest.approx([one["score"] for one in theirs], abs=1e-5)
