@@ -225,12 +225,12 @@ class BertConfig:
 
     @property
     def reads_pairs(self) -> bool:
-        """Whether two texts can be told apart: by segments, or by the separators that another family learnt."""
+        """Whether two texts can be told apart: by segments, or by the separators of another family."""
         return self.has_segments or self.model_type != "bert"
 
     @property
     def is_prenorm(self) -> bool:
-        """Whether hidden states are sums that were never normalised, until `final_norm` after the last layer."""
+        """Whether hidden states are sums that were never normalized, until `final_norm` after the last layer."""
         return self.norm_position == "pre"
 
     def is_local(self, layer: int) -> bool:

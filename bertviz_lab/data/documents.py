@@ -5,7 +5,7 @@ Next-sentence prediction depends on documents: adjacent sentences are pairs only
 `sentencex` (Wikimedia) handles abbreviations and quotations and splits 50 MB of prose in about a second, but never
 splits inside a quotation or bracket, however long. Such a sentence is split again with those marks removed, and what is
 still too long is cut into parts. Abbreviations that end no sentence are those of English, or of German in a paragraph
-that is German by its commonest words; terminators of all scripts are recognised in either.
+that is German by its commonest words; terminators of all scripts are recognized in either.
 """
 
 import re

@@ -37,7 +37,7 @@ class SplitStep:
 
 @dataclass(frozen=True)
 class MergeStep:
-    """One step of BPE: of all adjacent pieces, the `pair` that was learnt first (lowest `rank`) is merged."""
+    """One step of BPE: of all adjacent pieces, the `pair` that was learned first (lowest `rank`) is merged."""
 
     pieces_before: tuple[str, ...]
     pair: tuple[str, str]
@@ -136,7 +136,7 @@ def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tu
 
 
 def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[MergeStep, ...]]:
-    """BPE: begin with single bytes; merge the pair that was learnt first, leftmost on ties, until none is left.
+    """BPE: begin with single bytes; merge the pair that was learned first, leftmost on ties, until none is left.
 
     Source: Sennrich et al. 2016, section 3.2.
     """
@@ -295,7 +295,7 @@ def _bytes(text: str) -> str:
 
 
 def check_mask_spelling(text: str, tokenizer: Tokenizer) -> str | None:
-    """Advice on how to write the mask token where `text` has a misspelt one, else None.
+    """Advice on how to write the mask token where `text` has a misspelled one, else None.
 
     "[mask]", "<mask>", "(MASK)", "[MASK" and "___" are tokenized like any other text, so there would be nothing to
     predict and no error.

@@ -1,6 +1,6 @@
 """The stages of a BERT tokenizer, built from the `tokenizers` library.
 
-A tokenizer has four stages: normalise the text, split it into words, split each word into pieces, and wrap the pieces
+A tokenizer has four stages: normalize the text, split it into words, split each word into pieces, and wrap the pieces
 as `[CLS] A [SEP] B [SEP]`. This file defines each stage for WordPiece (as in BERT: Devlin et al. 2018, and
 google-research/bert, tokenization.py) and for byte-level BPE (as in GPT-2: Radford et al. 2019).
 """

@@ -54,7 +54,7 @@ class Tokenizer:
         self.special = special or SpecialTokens()
         #: The wrapped `tokenizers.Tokenizer`, for what this class does not offer. Do not modify it.
         self.backend = tokenizer_files.settled(backend, self.special)
-        # In a corpus "[MASK]" is ordinary text: this copy does not recognise special tokens.
+        # In a corpus "[MASK]" is ordinary text: this copy does not recognize special tokens.
         self._corpus_backend = Backend.from_str(self.backend.to_str())
         self._corpus_backend.encode_special_tokens = True
 
@@ -227,7 +227,7 @@ class Tokenizer:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts without added tokens, on all cores: for corpora.
 
-        Special tokens are not recognised in the text: a corpus cannot inject `[MASK]` or `[SEP]`.
+        Special tokens are not recognized in the text: a corpus cannot inject `[MASK]` or `[SEP]`.
         """
         check_several(texts)
         result: list[list[int]] = []

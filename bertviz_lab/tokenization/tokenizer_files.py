@@ -161,7 +161,7 @@ def read_vocab(path: Path) -> dict[str, int]:
     if any(token.startswith("Ġ") for token in vocab) and not any(token.startswith("##") for token in vocab):
         raise InputError(
             f"The vocabulary {path} belongs to a byte-level BPE tokenizer, whose merges it does not hold: "
-            "put the tokenizer.json beside it."
+            "put the tokenizer.json next to it."
         )
     return vocab
 

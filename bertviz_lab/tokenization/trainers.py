@@ -33,7 +33,7 @@ _CHUNK = 1 << 16
 # one word of a megabyte would take hours.
 _MAX_WORD_LENGTH = 500
 _LONG_RUN = re.compile(rf"(\S{{{_MAX_WORD_LENGTH}}})(?=\S)")
-# Rarer characters are worth less than a merged piece (for 42 million characters of an encyclopaedia, 134 of 1,926
+# Rarer characters are worth less than a merged piece (for 42 million characters of an encyclopedia, 134 of 1,926
 # characters are kept; the others are 0.02% of the text).
 _MIN_CHARACTER_SHARE = 1e-6
 # More than the number of distinct characters of any text. The trainer's vocabulary includes the rare ones, which are

@@ -251,7 +251,7 @@ def test_vocabulary_that_is_not_utf8_is_refused(tmp_path):
 def test_vocabulary_of_bpe_without_its_merges_is_refused(bpe, tmp_path):
     bpe.save(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
-    with pytest.raises(InputError, match=r"put the tokenizer\.json beside it"):
+    with pytest.raises(InputError, match=r"put the tokenizer\.json next to it"):
         Tokenizer.load(tmp_path)
 
 

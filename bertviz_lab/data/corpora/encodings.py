@@ -25,7 +25,7 @@ _BOMS = (  # UTF-32 first: its BOM begins with that of UTF-16
 _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
-def recognise(source: Source) -> str:
+def recognize(source: Source) -> str:
     """The encoding of `source`, to decode it with `errors="replace"`.
 
     Raises:

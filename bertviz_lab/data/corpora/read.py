@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from bertviz_lab.data.corpora.encodings import recognise
+from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
 from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
@@ -174,7 +174,7 @@ class _Reading:
 
     def _parts(self, source: Source, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The sentences of a document or a part of one, and whether it continues the previous one."""
-        notes = FileNotes(source.name, recognise(source))
+        notes = FileNotes(source.name, recognize(source))
         with closing(io.TextIOWrapper(source.open(meter), encoding=notes.encoding, errors="replace")) as stream:
             self._notes.files.append(notes)
             yield from self._split(self._paragraphs(source, stream, notes), notes)

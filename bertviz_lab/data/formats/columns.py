@@ -316,7 +316,7 @@ def text_columns(
 
 
 def _is_second(profile: Profile, longest: Profile) -> bool:
-    """A second text beside the longest: several words, rarely the same, and not much shorter."""
+    """A second text next to the longest: several words, rarely the same, and not much shorter."""
     return (
         profile.words >= 3
         and profile.spaced > 0.8

@@ -121,7 +121,7 @@ def _unwrapped(cell: str) -> str:
 
 
 def names_beside(paths: Iterable[object]) -> tuple[str, ...]:
-    """The label names in `labels.txt` beside the first of these files; none where there is no such file."""
+    """The label names in `labels.txt` next to the first of these files; none where there is no such file."""
     for path in paths:
         if isinstance(path, (str, Path)):
             file = Path(path).parent / NAMES_FILE

@@ -1,7 +1,7 @@
 """Files in, task data out: format, columns and task are inferred, and each can be given.
 
 Nothing is dropped silently: a row that gives no example is counted with its reason and location, a repair is noted, and
-data that cannot be learnt from is an `InputError` that names the file, the row and the column.
+data that cannot be learned from is an `InputError` that names the file, the row and the column.
 
     paths -> `load_files` -> `tables`, `records`, `conll` or `squad` (raw rows, sentences or questions)
           -> `columns`, `labels` (their meaning, decided over all files but a test set's) -> examples
@@ -78,7 +78,7 @@ def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
         options: fields of `ReadOptions`.
 
     Raises:
-        InputError: a file cannot be read, holds no examples, or has labels that cannot be learnt.
+        InputError: a file cannot be read, holds no examples, or has labels that cannot be learned.
     """
     return _read([paths], ReadOptions(task, **options), 1)[0]
 
@@ -86,7 +86,7 @@ def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
 def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
     """The examples of some files, to score a model with these labels on; arguments as for `read_task`.
 
-    A class of the files is that of the model with its name, or of the same number. That it could not be learnt from
+    A class of the files is that of the model with its name, or of the same number. That it could not be learned from
     them, as from a single example, does not matter.
     """
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
-from bertviz_lab.data.corpora.encodings import recognise
+from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
@@ -94,12 +94,12 @@ class TextFile:
 def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
     """The file as text. Raises `InputError` for one that is not text."""
     if not options.encoding:
-        return TextFile(source, recognise(source), meter)
+        return TextFile(source, recognize(source), meter)
     with source.open() as stream:
         kind = binary_kind(stream.read(4096))
     if kind:
         raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-    # A byte-order mark is not part of the first cell, whoever named the encoding.
+    # A byte-order mark is not part of the first cell, even where the encoding is given.
     is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)
 

@@ -1,4 +1,4 @@
-"""From tables of examples to padded batches of tensors, masked afresh at every visit."""
+"""From tables of examples to padded batches of tensors, masked again at every visit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 from bertviz_lab.tokenization import Tokenizer
 
 #: In the causal-LM warm-up one batch in so many is masked all the same: the MLM and NSP curves are there from the first
-#: second, at no cost to what is learnt.
+#: second, at no cost to what is learned.
 MASKED_EVERY = 8
 
 
@@ -39,7 +39,7 @@ class PretrainingData:
     """How a part of a corpus becomes batches; each depends on `seed`, its epoch and its number alone.
 
     With `repeat_after` the passes repeat after that many, examples and masks alike: static masking, as in Google's
-    code, which writes ten versions of the corpus to disk (`dupe_factor`). None masks afresh in every pass.
+    code, which writes ten versions of the corpus to disk (`dupe_factor`). None masks again in every pass.
     """
 
     documents: CorpusView

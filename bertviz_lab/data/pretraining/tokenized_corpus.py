@@ -56,7 +56,7 @@ def sample_sentences(path: Path, characters: int) -> Iterator[str]:
         yield from islice((line.rstrip("\n") for line in file if line != "\n"), 0, None, every)
 
 
-#: Characters of different words that are remembered; then it starts anew, so that memory stays flat.
+#: Characters of different words that are remembered; then it starts again, so that memory stays flat.
 _REMEMBERED = 4_000_000
 #: In writings with blanks, a blank comes at least this often, in characters. (Chinese has none to split at.)
 _MOST_BETWEEN_BLANKS = 20

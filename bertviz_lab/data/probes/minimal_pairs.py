@@ -52,7 +52,7 @@ KINDS = {
 
 
 def words(text: str) -> list[str]:
-    """Words and punctuation marks, as BERT's pre-tokeniser separates them in these texts."""
+    """Words and punctuation marks, as BERT's pre-tokenizer separates them in these texts."""
     return _WORD.findall(text)
 
 

@@ -86,7 +86,7 @@ def make_windows(
     """The windows of each question in turn, at least one; the target is the first of its answers.
 
     Windows are as long as `max_length` allows until one reaches the end of the passage. In training a question is left
-    out if no window contains its whole answer: it would be learnt as unanswerable.
+    out if no window contains its whole answer: it would be learned as unanswerable.
 
     Args:
         questions: with their passages.
@@ -270,7 +270,7 @@ def extract_answers(
 
     Candidates are all spans of at most `max_answer_length` tokens that begin where their window shows most context; of
     spans with the same text the best counts. This follows google-research/bert, run_squad.py, which considers only the
-    `n_best` starts and ends, and normalises probabilities over the `n_best` answers.
+    `n_best` starts and ends, and normalizes probabilities over the `n_best` answers.
 
     Args:
         questions: those that the windows are of.

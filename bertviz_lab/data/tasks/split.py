@@ -29,15 +29,15 @@ _Group = list[int]  # positions of examples that stay on one side
 
 def text_keys(examples: Iterable[Example]) -> list[Key]:
     """For each example what makes it equal to another as an input: its texts, in lower case with single spaces."""
-    normalised: dict[str, str] = {}  # a passage is that of many questions
+    normalized: dict[str, str] = {}  # a passage is that of many questions
 
-    def normalise(text: str) -> str:
-        if text not in normalised:
-            normalised[text] = " ".join(text.lower().split())
-        return normalised[text]
+    def normalize(text: str) -> str:
+        if text not in normalized:
+            normalized[text] = " ".join(text.lower().split())
+        return normalized[text]
 
     texts = (e.words if isinstance(e, LabelledWords) else filter(None, texts_of_example(e)) for e in examples)
-    return [tuple(map(normalise, each)) for each in texts]
+    return [tuple(map(normalize, each)) for each in texts]
 
 
 def split_examples(

@@ -86,7 +86,7 @@ def read_inputs(
     for example in read:
         task_input = _input_for(task, example)
         if task_input is None:
-            report.drop("there is no text, or no passage beside the question", Path(path).name, "row", example.row)
+            report.drop("there is no text, or no passage with the question", Path(path).name, "row", example.row)
         elif sum(len(text or "") for text in texts_of_example(task_input)) > max_characters:
             raise InputError(f"Row {example.row:,} has more than {max_characters:,} characters: shorten it.")
         else:

@@ -25,7 +25,7 @@ from bertviz_lab.data.documents import split_sentences
 #: With at least this share of one-sentence blocks, blank lines separate sentences, not documents.
 _MANY_SINGLE = 0.5
 _NEARLY_ALL_SINGLE = 0.9
-#: Share of full lines in wrapped text. Measured: 0.55 to 1.0 in licence texts and books, 0.05 to 0.12 with a sentence
+#: Share of full lines in wrapped text. Measured: 0.55 to 1.0 in license texts and books, 0.05 to 0.12 with a sentence
 #: per line.
 _FULL_LINES = 0.4
 #: End of a sentence, with closing quotes. In wrapped text few lines match, in a list of sentences most.
