@@ -11,9 +11,8 @@ from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.tokenization import Tokenizer, explain
 from bertviz_lab.ui.components.standalone import standalone_page
-from tests.browser import eventually
 from tests.little import little_text, little_tokenizer
-from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
+from tests.ui.components.harness import HOSTILE, SENTENCE, encoding, hostile_encoding, masked
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
@@ -46,7 +45,7 @@ def test_pieces_of_a_word_are_joined(visit: Visit):
     assert not any(left or right for index, (left, right) in enumerate(joined) if index not in (5, 6, 7))
 
 
-def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit, desk: Desk):
+def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit):
     page = visit()
     readout = page.locator("#tokens .readout")
     page.locator("#tokens .token button", has_text="[SEP]").first.hover()
@@ -60,7 +59,6 @@ def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit, desk: Des
     page.keyboard.press("Home")
     expect(readout).to_contain_text("[CLS] classification token at the start of every input")
     expect(page.locator("#tokens .token button").first).to_be_focused()
-    eventually(page, lambda: desk.told("token_select") == [{"position": 6}])
 
 
 def test_one_tab_stop_leads_into_the_strip(visit: Visit):

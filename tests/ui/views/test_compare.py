@@ -105,14 +105,6 @@ def test_a_run_that_vanished_meanwhile_is_a_sentence(session: AppState) -> None:
     assert "removed meanwhile" in ask(session, "comparison", names=[run_id])["message"]
 
 
-def test_a_run_is_followed_from_where_its_log_was_left(session: AppState) -> None:
-    run_id = finished(session, WHOLE, 0.8)
-    everything = ask(session, "follow", run=run_id, start=0)
-    assert [row["event"] for row in everything["rows"]] == ["EvalDone"]
-    assert ask(session, "follow", run=run_id, start=everything["next"])["rows"] == []
-    assert ask(session, "follow", run="gone", start=0) is None
-
-
 def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState) -> None:
     folder = session.settings.checkpoints / "little"
     (folder / "training.jsonl").write_text(json.dumps({"event": "RunStarted", "objective": "mlm+nsp"}) + "\n")

@@ -189,7 +189,6 @@ export default function attentionGrid(root, first, { label, events = {}, server,
     overview.mark(layer, head);
     readWeights();
     drawHead();
-    events.head_select?.({ layer, head });
     report();
   }
 

@@ -63,7 +63,5 @@ export default function dataPreview(root, first, { label, events = {} } = {}) {
         h('span', { class: 'tag' }, tag)), ' ']));
   }
 
-  events.opened?.(); // its form has come into sight for the first time: what it is about is read now
-
   return view.start(first);
 }

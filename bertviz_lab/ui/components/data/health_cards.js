@@ -3,7 +3,7 @@
 import { h, payloadView } from 'lab/client/dom.js';
 import { percent } from 'lab/client/format.js';
 
-export default function healthCards(root, first, { label, events = {} } = {}) {
+export default function healthCards(root, first, { label } = {}) {
   const view = payloadView(root, label,
     'Choose a corpus above: its statistics are reported here before anything is trained.', show);
   const verdict = h('p', { class: 'verdict' });
@@ -28,8 +28,6 @@ export default function healthCards(root, first, { label, events = {} } = {}) {
       ` ${percent(share)}`)));
     reading.replaceChildren(...body.reading.map((text) => h('li', { class: 'quiet' }, text)));
   }
-
-  events.opened?.(); // its form has come into sight for the first time: what it is about is read now
 
   return view.start(first);
 }

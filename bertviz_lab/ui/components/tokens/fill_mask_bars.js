@@ -131,7 +131,6 @@ export default function fillMaskBars(root, first, { label, events = {}, selectio
     }
     drawSentence();
     said.textContent = again ? 'The word is masked again.' : `The sentence now reads: ${sentence.textContent}`;
-    events.candidate_select?.({ position: mask.position, token: candidate.token, id: candidate.id, chosen: !again });
   }
 
   return view.start(first);

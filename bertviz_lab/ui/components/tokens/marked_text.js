@@ -4,7 +4,7 @@ import { barRow, h, nextByArrow, payloadView, setText } from 'lab/client/dom.js'
 import { percent, plural, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/picture.js';
 
-export default function markedText(root, first, { label, events = {}, savePage } = {}) {
+export default function markedText(root, first, { label, savePage } = {}) {
   const ANSWER = 'answer'; // the type of its mark
   const view = payloadView(root, label, 'Nothing has been marked yet.', show);
   const heading = h('p', { class: 'heading' });
@@ -134,7 +134,6 @@ export default function markedText(root, first, { label, events = {}, savePage }
       // the page itself stays where it is
       running.scrollTo({ top: node.offsetTop - running.offsetTop - running.clientHeight / 3 });
     }
-    events.alternative_select?.({ index: place });
   }
 
   return view.start(first);

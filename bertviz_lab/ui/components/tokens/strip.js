@@ -39,15 +39,15 @@ function breakLines(columns, widths, room) {
 }
 
 /**
- * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position), paint(column,
- * position)}, the last one the style of a cell; the first row is made of buttons that arrow keys walk through.
- * `describe(position)` returns the nodes of the read-out under the strip.
+ * A strip in `host`: `show(columns, rows)`. Rows are {label, title, text(column, position), kind(column, position),
+ * paint(column, position)}, the last one the style of a cell; the first row is made of buttons that arrow keys walk
+ * through. `describe(position)` returns the nodes of the read-out under the strip.
  */
-export function makeStrip(host, rows, describe, selection, onSelect) {
+export function makeStrip(host, describe, selection) {
   const lines = h('div', { class: 'lines' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
   host.replaceChildren(lines, readout);
-  let columns = [];
+  let [columns, rows] = [[], []];
   let selected = null; // the token that is selected in all panels
   let drawn = '';
   let buttons = [];
@@ -122,7 +122,6 @@ export function makeStrip(host, rows, describe, selection, onSelect) {
     if (position === null) return;
     walk.moveTo(position, true);
     selection.choose(position);
-    onSelect?.(position);
   });
   new ResizeObserver(() => draw(false)).observe(host);
   selection.follow((position) => {
@@ -140,7 +139,7 @@ export function makeStrip(host, rows, describe, selection, onSelect) {
 
   return {
     lines,
-    show(newColumns, newRows = rows) {
+    show(newColumns, newRows) {
       [columns, rows] = [newColumns, newRows];
       hint();
       draw(true);

@@ -5,7 +5,7 @@ import { NO_SELECTION, emphasised, h, makeTable, payloadView, setText } from 'la
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { makeStrip } from 'lab/components/tokens/strip.js';
 
-export default function tokenStrip(root, first, { label, events = {}, selection = NO_SELECTION, savePage } = {}) {
+export default function tokenStrip(root, first, { label, selection = NO_SELECTION, savePage } = {}) {
   const view = payloadView(root, label, 'Type a text to see its tokens.', show);
   const heading = h('p', { class: 'heading' });
   const sentence = h('p', { class: 'quiet' });
@@ -17,7 +17,7 @@ export default function tokenStrip(root, first, { label, events = {}, selection 
   const picture = h('div');
   let payload = null;
 
-  const strip = makeStrip(stripHost, [], describe, selection, (position) => events.token_select?.({ position }));
+  const strip = makeStrip(stripHost, describe, selection);
   const buttons = saveDrawing('the tokens and their rows', () => payload.file, {
     picture: () => pictureOf(picture),
     rows: () => [['position', 'token', ...payload.rows.map((row) => row.label), 'text'],

@@ -16,6 +16,7 @@ from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload, settings_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import RunIds
 
 MOST = 6
 #: Until somebody has trained: the models that ship and have a log of their pretraining.
@@ -66,7 +67,7 @@ def visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str
     return known
 
 
-def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload:
+def comparison(state: AppState, visitor: Visitor, names: RunIds) -> Payload:
     """Return the settings and curves of the named runs, or a sentence in their place. Raises as `visible`."""
     views = [_view(state, name) for name in visible(state, visitor, names)]
     if any(view is None for view in views):
@@ -74,7 +75,7 @@ def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Paylo
     return runs_payload([view for view in views if view], label=_label)
 
 
-def probes(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload | None:
+def probes(state: AppState, visitor: Visitor, names: RunIds) -> Payload | None:
     """Return the newest probes of the named runs; None where none was asked any. Raises as `visible`."""
     logs = []
     for name in visible(state, visitor, names):

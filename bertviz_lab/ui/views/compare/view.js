@@ -14,7 +14,7 @@ export function mount(panel) {
     { id: 'compare-add' });
   const bringProbes = () => panel.showAny(probes, 'probes', { names: chosen() });
   const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
-    server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) },
+    server: { poll: (run_id, start) => panel.ask('follow', { run_id, start }, `follow ${run_id}`) },
       events: { probes_done: bringProbes } });
   const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
   const chosen = () => names ?? first;

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
@@ -12,14 +10,11 @@ from bertviz_lab.figures.interpret.predictions import comparison_payload, follow
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Text, View, Word, question
+from bertviz_lab.ui.view import RunIds, Text, View, question
 from bertviz_lab.ui.views.compare import runs as comparable
+from bertviz_lab.ui.views.run.view import follow
 
 _LONGEST = 64  # tokens of a text whose heads are shown for every model
-
-#: The chosen runs and shipped models, and a place in a log, in bytes.
-Names = Annotated[list[Word], Field(max_length=50)]
-Place = Annotated[int, Field(ge=0)]
 
 
 def runs(state: AppState, visitor: Visitor) -> dict[str, Any]:
@@ -31,22 +26,7 @@ def runs(state: AppState, visitor: Visitor) -> dict[str, Any]:
     }
 
 
-def comparison(state: AppState, visitor: Visitor, names: Names) -> Payload:
-    """Return the settings that differ, and the curves."""
-    return comparable.comparison(state, visitor, names)
-
-
-def probes(state: AppState, visitor: Visitor, names: Names) -> Payload | None:
-    """Return the minimal-pair probes of the runs, as bars."""
-    return comparable.probes(state, visitor, names)
-
-
-def follow(state: AppState, visitor: Visitor, run: Word, start: Place) -> dict[str, Any] | None:
-    """Return a run's events after the first `start` bytes of its log; None for a run that is gone."""
-    return state.follow(run, start, visitor)
-
-
-def example(state: AppState, visitor: Visitor, names: Names) -> str:
+def example(state: AppState, visitor: Visitor, names: RunIds) -> str:
     """Return a text with a masked token that the first of the models can be asked; "" where it has none."""
     try:
         return state.examples(names[0], visitor).masked[0]
@@ -54,7 +34,7 @@ def example(state: AppState, visitor: Visitor, names: Names) -> str:
         return ""
 
 
-def predictions(state: AppState, visitor: Visitor, names: Names, text_a: Text) -> Payload:
+def predictions(state: AppState, visitor: Visitor, names: RunIds, text_a: Text) -> Payload:
     """Return the predictions of each model for the same masked tokens."""
     from bertviz_lab.interpret import compare_fill_mask
 
@@ -62,7 +42,7 @@ def predictions(state: AppState, visitor: Visitor, names: Names, text_a: Text) -
     return comparison_payload(replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
 
 
-def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
+def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
     """Return whether B follows A, by each model that has an NSP head."""
     from bertviz_lab.interpret import next_sentence
 
@@ -78,7 +58,7 @@ def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: T
     return follows_payload(labels, shares)
 
 
-def attention(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
+def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
     """Return all heads of each model."""
     from bertviz_lab.interpret import trace_text
 
@@ -108,8 +88,8 @@ COMPARE = View(
     "runs",
     {
         "runs": question(runs),
-        "comparison": question(comparison),
-        "probes": question(probes),
+        "comparison": question(comparable.comparison),
+        "probes": question(comparable.probes),
         "follow": question(follow),
         "example": question(example),
         "predictions": question(predictions, slow=True),

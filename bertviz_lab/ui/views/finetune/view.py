@@ -19,6 +19,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import refuse_large
 from bertviz_lab.ui.state.models import RANDOM
 from bertviz_lab.ui.view import Uploads, View, Word, question
+from bertviz_lab.ui.views.pretrain.view import starts
 
 _COLUMNS = ("text_a", "text_b", "label")
 
@@ -41,11 +42,6 @@ def form_of(state: AppState, visitor: Visitor) -> dict[str, Any]:
         "limits": limits_sentence(limits, f"{limits.run_examples:,} examples over all epochs"),
         "training": limits.training,
     }
-
-
-def starts(state: AppState, visitor: Visitor) -> list[list[str]]:
-    """Return the models to start from as [value, label]; each run may add one."""
-    return [[value, label] for label, value in state.models.starts(visitor)]
 
 
 def advise(state: AppState, source: Word, start: Word) -> dict[str, Any]:
