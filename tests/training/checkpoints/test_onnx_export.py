@@ -3,6 +3,8 @@
 import errno
 import os
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +15,40 @@ import torch
 from bertviz_lab import (
     BertForPreTraining,
     BertForQuestionAnswering,
-    BertForSequenceClassification,
     InputError,
 )
 from bertviz_lab.cli.main import main
 from bertviz_lab.training.checkpoints import onnx_export
-from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint, export_onnx
+from bertviz_lab.training.checkpoints.onnx_export import OnnxReport, export_checkpoint, export_onnx
 from tests.little import little_checkpoint, little_folder
 
 TORCH_RUN = onnx_export._torch_run
 HEADS = {
     BertForPreTraining: ("prediction_logits", "seq_relationship_logits"),
-    BertForSequenceClassification: ("logits",),
     BertForQuestionAnswering: ("start_logits", "end_logits"),
 }
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[type], OnnxReport]:
+    """The little model of each head, exported when it is first asked for."""
+    return cache(lambda head: export_onnx(little_checkpoint(kind=head), tmp_path_factory.mktemp("graph")))
+
+
+@pytest.fixture
+def _copied_graph(exported, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of another export, the graph that is there."""
+
+    def copy(model: object, batch: object, path: Path, positions: int) -> tuple[str, ...]:
+        shutil.copy(exported(BertForPreTraining).path / "model.onnx", path)
+        return HEADS[BertForPreTraining]
+
+    monkeypatch.setattr(onnx_export, "_export", copy)
+
+
 @pytest.mark.parametrize("head", HEADS, ids=lambda head: head.__name__)
-def test_the_graph_gives_the_outputs_of_the_model_at_every_length_and_with_padding(head, tmp_path):
-    checkpoint = little_checkpoint(kind=head)
-    report = export_onnx(checkpoint, tmp_path)
+def test_the_graph_gives_the_outputs_of_the_model_at_every_length_and_with_padding(head, exported):
+    checkpoint, report = little_checkpoint(kind=head), exported(head)
     assert report.difference < 1e-4
     session = onnxruntime.InferenceSession(report.path / "model.onnx")
     assert [output.name for output in session.get_outputs()] == list(HEADS[head])
@@ -47,6 +63,7 @@ def test_the_graph_gives_the_outputs_of_the_model_at_every_length_and_with_paddi
             np.testing.assert_allclose(graph, getattr(out, name).numpy(), atol=1e-4)
 
 
+@pytest.mark.usefixtures("_copied_graph")
 def test_export_writes_a_folder_with_both_graphs_and_their_figures_in_the_card(tmp_path, capsys):
     model = little_folder(tmp_path / "model")
     assert main(["export", "--model", str(model), "--out", str(tmp_path / "out"), "--onnx"]) == 0
@@ -65,6 +82,7 @@ def test_without_the_library_one_sentence_says_what_to_install(tmp_path, monkeyp
         export_onnx(little_checkpoint(), tmp_path)
 
 
+@pytest.mark.usefixtures("_copied_graph")
 def test_a_graph_that_computes_something_else_is_refused(tmp_path, monkeypatch):
     checkpoint, other = little_checkpoint(), little_checkpoint(seed=1)
     monkeypatch.setattr(onnx_export, "_torch_run", lambda model, outputs: TORCH_RUN(other.model, outputs))

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.interpret import fill_mask
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
-from bertviz_lab.training.checkpoints.pickled_weights import convert_pickle
+from bertviz_lab.training.checkpoints.pickled_weights import convert_pickle, write_tensors_of
 from tests.little import little_folder
 
 _LEGACY = b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {}))
@@ -33,7 +33,7 @@ def as_pickle(folder: Path, *, legacy: bool = False, shards: int = 1) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("options", [{}, {"legacy": True}, {"shards": 2}], ids=["zip", "legacy", "shards"])
+@pytest.mark.parametrize("options", [{"legacy": True}, {"shards": 2}], ids=["legacy", "shards"])
 def test_a_pickled_checkpoint_is_the_same_model(options, tmp_path):
     folder = little_folder(tmp_path / "model")
     expected = fill_mask(load_checkpoint(folder), "the [MASK] cat")
@@ -115,7 +115,7 @@ def test_a_file_that_inflates_is_refused(inflate, tmp_path):
     ("content", "reason"),
     [
         (b"", "damaged"),
-        (b"\x80\x04", "damaged"),
+        (b"\x80\x02", "damaged"),
         ([torch.zeros(2)], "does not hold named tensors"),
         ({"a": {"b": torch.zeros(2)}}, "other things than plain tensors"),
     ],
@@ -125,13 +125,13 @@ def test_a_file_that_is_no_set_of_tensors_is_refused(content, reason, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
     with pytest.raises(InputError, match=reason):
-        convert_pickle(path, tmp_path / "model.safetensors")
+        write_tensors_of(path, tmp_path / "model.safetensors", 1 << 20)
 
 
 def test_tied_and_half_precision_tensors_arrive_apart(tmp_path):
     tied = torch.arange(6.0).reshape(2, 3)
     torch.save({"a": tied, "b": tied, "c": tied.half(), "d": tied.T}, tmp_path / "pytorch_model.bin")
-    convert_pickle(tmp_path / "pytorch_model.bin", tmp_path / "model.safetensors")
+    write_tensors_of(tmp_path / "pytorch_model.bin", tmp_path / "model.safetensors", 1 << 20)
     state = load_file(tmp_path / "model.safetensors")
     assert torch.equal(state["c"], tied.half())
     assert torch.equal(state["a"], tied)
