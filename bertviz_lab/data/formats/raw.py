@@ -64,7 +64,7 @@ class ReadOptions:
             try:
                 codecs.lookup(self.encoding)
                 "".encode(self.encoding)  # refuses codecs that do not encode text
-                rb"\ud800+2AA-".decode(self.encoding, "replace").encode()  # and those that decode to no text
+                rb"\ud800+2AA-".decode(self.encoding, "replace").encode()  # and bytes that decode to no text
             except (LookupError, ValueError):
                 raise InputError(
                     f"There is no encoding {quoted(self.encoding)}; give one such as utf-8 or cp1252, or none."

@@ -273,7 +273,7 @@ def extract_answers(
     `n_best` starts and ends, and normalizes probabilities over the `n_best` answers.
 
     Args:
-        questions: those that the windows are of.
+        questions: the questions that the windows were cut from.
         windows: from `make_windows`; windows of a question are adjacent.
         start_logits: for each window (tokens,), or longer with padding.
         end_logits: likewise.

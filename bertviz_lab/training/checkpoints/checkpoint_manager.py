@@ -129,7 +129,7 @@ def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _sort_by_score(checkpoints: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-    """Return those that have a score, the lowest first; among equals the newest first."""
+    """Return the checkpoints with a score, the lowest first; among equals the newest first."""
     scored = []
     for step, path in checkpoints:
         with contextlib.suppress(InputError, ValueError, OSError):

@@ -148,7 +148,7 @@ def shallow_share(config: PretrainConfig) -> float:
 
 
 def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
-    """Return the phases of a run that trains a model of so many layers."""
+    """Return the phases of a run, from the number of layers of its model."""
     causal, shallow = causal_share(config), shallow_share(config)
     borders = sorted({0.0, causal, shallow / 2, shallow, 1.0})
     return tuple(

@@ -133,7 +133,7 @@ def _prepare_stream(
 def _tokenizer(
     config: PretrainConfig, sentences: Callable[[int], Iterable[str]], available: float, progress: "_Progress"
 ) -> Tokenizer:
-    """Return the tokenizer that the run is given, or one trained on the first `sentences`, of so many characters."""
+    """Return the tokenizer of the settings, or train one on the first `characters` of `sentences`."""
     if given := corpus_cache.given_tokenizer(config):
         return given
     characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)

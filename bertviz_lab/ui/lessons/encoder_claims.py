@@ -163,12 +163,12 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
 
     def log_probabilities(text: str, cut: bool) -> list[float]:
         ids = list(tokenizer.encode(text).ids)
-        found = []
+        logs = []
         for place in range(1, len(ids) - 1):
             after = ids[-1:] if cut else ids[place + 1 :]
             asked = torch.tensor([[*ids[:place], tokenizer.mask_id, *after]])
-            found.append(float(_mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
-        return found
+            logs.append(float(_mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
+        return logs
 
     texts = [written(start) for start in CASES["starts"]]
     held = [sum(not token.strip("#").isalnum() for token in tokens) > _WRITTEN / 2 for tokens in texts]
