@@ -3,7 +3,7 @@
 Progressive stacking: a run trains a quarter of the layers first, then half, then all (after Gong et al. 2019).
 
 Shallow steps are faster, and a shallow model's heads find their tokens sooner. The model has all its layers from the
-start, so that it can be saved, scored and inspected at any time: the output projections of the layers that have not joined
+start, so that it can be saved, scored and inspected at any time: the output projections of layers that have not joined
 are zero. Such a layer adds nothing, and in training only its LayerNorms are computed. Unlike Gong et al., who copy the
 layers below, a layer that joins begins there, so that the model goes on as it was (Chen et al. 2016, Net2Net).
 """
