@@ -37,8 +37,9 @@ SAMPLES = {
         Sample(
             "tiny-town",
             "Tiny Town",
-            "4,000 short stories with about 400 words, written by this program. A small model learns them within "
-            "minutes, and because the program knows what is true in each story, it can test what was learned.",
+            "4,000 short stories with a vocabulary of about 400 words, written by this program. A small model learns "
+            "them within minutes, and because the program knows what is true in each story, it can test what was "
+            "learned.",
             tiny_town.stories,
             # Short examples first: references are learned sooner among few words. A causal-LM warm-up gains nothing
             # on so few words in so few orders, and a single layer does not resolve references.
