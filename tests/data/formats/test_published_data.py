@@ -81,7 +81,7 @@ def test_held_out_messages_keep_the_share_of_spam(shared_data):
     assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_large_file_is_read_in_a_few_times_what_csv_and_json_take(shared_data):
     path = shared_data / "sst2_glue/train.tsv"
 

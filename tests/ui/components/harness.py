@@ -390,7 +390,11 @@ def serve(desk: Desk) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(application(desk), host="127.0.0.1", port=port, log_level="critical"))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(desk), host="127.0.0.1", port=port, log_level="critical", timeout_graceful_shutdown=1
+        )
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
