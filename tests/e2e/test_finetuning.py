@@ -181,25 +181,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     assert theirs["score"] == pytest.approx(first.score, abs=1e-4)
 
 
-def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
-    address, session = served
-    page.goto(address)
-    folder = shared_data / "mrpc"
-    upload(page, folder / "msr_paraphrase_train.txt", folder / "msr_paraphrase_test.txt")
-    fact(page, "Training examples", "4,076")
-    fact(page, "Held-out examples", "1,725")
-    preview = page.locator("#examples-preview")
-    for column, role in (("Quality", "label"), ("#1 String", "text A"), ("#2 String", "text B")):
-        expect(preview.locator("th", has_text=column)).to_contain_text(role)
-    page.get_by_text("Parsing options", exact=True).click()
-    set_number(page, "max_train_examples", "300")
-    fact(page, "Training examples", "300")
-    set_number(page, "epochs", "1")
-    run_id = tune(page, session)
-    assert report_of(session, run_id)["labels"] == ["0", "1"]
-    expect(page.locator("#finetune-list [role=option]").first).to_contain_text("predicted")
-
-
+@pytest.mark.thorough
 def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
     address, session = served
     page.goto(address)
@@ -226,6 +208,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], share
         expect(marked).to_contain_text(entity.type)
 
 
+@pytest.mark.thorough
 def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
     address, session = served
     page.goto(address)

@@ -132,29 +132,6 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     assert waiting.value.suggested_filename.endswith(".zip")
 
 
-def test_a_run_is_stopped_and_goes_on(
-    page: Page, page_log: PageLog, served: tuple[str, AppState], tmp_path: Path
-) -> None:
-    address, session = served
-    page.goto(address)
-    upload(page, write_little(tmp_path / "little.txt", 200))
-    stage = train(page, "10m")
-    expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
-    page.locator("#pretrain-stop").click()
-    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    reload(page, page_log)
-    page.locator("#pretrain-progress").scroll_into_view_if_needed()
-    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    page.locator("#pretrain-resume").click()
-    expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
-    page.locator("#pretrain-stop").click()
-    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    run_id = session.runs.ids()[0]
-    started = [row["step"] for row in session.runs.events(run_id)[0] if row["event"] == "RunStarted"]
-    assert len(started) == 2
-    assert started[1] > 0
-
-
 def test_a_training_goes_on_with_a_model_that_is_there(
     page: Page, served: tuple[str, AppState], tmp_path: Path
 ) -> None:
