@@ -202,12 +202,6 @@ def test_a_link_restores_lines_of_several_tokens(page: Page, served: tuple[str, 
     expect(page.locator("#attention-difference")).to_contain_text("Causal minus bidirectional")
 
 
-def test_settings_that_make_no_sense_are_passed_over(page: Page, served: tuple[str, AppState]) -> None:
-    settings = {"layer": "99", "head": "x", "rows": "x,1", "scale": "<b>", "form": "constructor", "of": "__proto__"}
-    visit(page, served[0], "attention", **{f"attention.{name}": value for name, value in settings.items()})
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 1 of 2")
-
-
 # ---- attribution
 
 

@@ -384,17 +384,6 @@ def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppS
     assert complaints(page, "panel-dynamics") == []
 
 
-def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, AppState]) -> None:
-    at(page, served[0])
-    hostile = "<img src=x onerror=window.hacked=1> [MASK]"
-    view = ask(page, hostile)
-    for summary in view.locator("details.fold > summary").all():
-        summary.click()
-    page.wait_for_timeout(300)
-    assert page.evaluate("() => window.hacked") is None
-    assert view.locator("img").count() == 0
-
-
 KITES = {"ben": "black", "sara": "white", "mia": "red", "leo": "green", "ravi": "blue", "amara": "yellow"}
 KITE = "The kite of Ben is [MASK]."
 

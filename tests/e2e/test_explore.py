@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from tests.browser import PageLog, at_rest, eventually, fill_in
 from tests.ui.pages import event_loops, serve
@@ -152,17 +151,6 @@ def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_and_b_are_swapped_and_a_random_b_is_drawn(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a="Leo has a bike.", text_b="It is fast.")
-    page.get_by_role("button", name="Swap A and B").click()
-    expect(page.locator("#text-a")).to_have_value("It is fast.")
-    expect(page.locator("#text-b")).to_have_value("Leo has a bike.")
-    page.get_by_role("button", name="Random B").click()
-    expect(page.locator("#text-b")).not_to_have_value("Leo has a bike.")
-    expect(page.locator("#text-a")).to_have_value("It is fast.")
-    assert page.locator("#text-b").input_value() != ""
-
-
 def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(
     page: Page, served: tuple[str, AppState]
 ) -> None:
@@ -202,19 +190,6 @@ def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, se
     expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
 
 
-def test_a_model_beside_the_first_is_compared_with_it(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    expect(page.locator("#fill-comparison")).to_be_hidden()
-    page.locator("#other-picker").select_option("wiki-mini")
-    expect(page.locator("#fill-comparison")).to_contain_text("wiki-mini")
-    expect(page.locator("#fill-comparison")).to_contain_text("blue")
-    page.locator("#other-picker").select_option("before")
-    expect(page.locator("#fill-comparison")).not_to_contain_text("wiki-mini")
-    eventually(page, lambda: said(page).get("other") == "before")
-    page.locator("#other-picker").select_option("")
-    expect(page.locator("#fill-comparison")).to_be_hidden()
-
-
 def test_a_model_that_is_not_there_is_told_in_a_sentence(
     page: Page, served: tuple[str, AppState], page_log: PageLog
 ) -> None:
@@ -245,31 +220,6 @@ def test_a_token_is_selected_in_every_panel_by_mouse(page: Page, served: tuple[s
     tokens.nth(6).click()  # pressed again: none
     expect(page.locator("#tokens-strip [aria-selected=true]")).to_have_count(0)
     expect(page.locator("#fill-bars .selected")).to_have_count(0)
-
-
-def test_a_token_is_selected_by_keys(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    tokens = page.locator("#tokens-strip .token")
-    tokens.first.focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    expect(tokens.nth(3)).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(tokens.nth(3)).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#fill-bars [data-position='3']")).to_have_class(re.compile(r"\bselected\b"))
-    page.keyboard.press("End")
-    expect(tokens.last).to_be_focused()
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Tab")
-    expect(tokens.last).to_be_focused()  # one stop of the Tab key
-
-
-def test_another_text_has_no_selected_token(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    page.locator("#tokens-strip .token").nth(2).click()
-    page.locator("#text-a").fill("Mia has a red [MASK].")
-    expect(page.locator("#tokens-strip .token")).to_have_count(8)
-    expect(page.locator("#tokens-strip [aria-selected=true]")).to_have_count(0)
 
 
 # ---- the address
@@ -346,7 +296,7 @@ def test_the_link_that_is_copied_is_the_address(page: Page, served: tuple[str, A
 @pytest.mark.parametrize(
     "query",
     [
-        {"attention.layer": "99", "attention.rows": "x,<b>", "attention.scale": "<b>"},
+        {"attention.layer": "99", "attention.head": "x", "attention.rows": "x,<b>", "attention.form": "constructor"},
         {"explore.open": "no such view,predictions", "predictions.top_k": "many"},
         {"space": "nowhere", "other": "<script>"},
     ],
@@ -356,14 +306,6 @@ def test_a_broken_link_opens_the_page_all_the_same(
 ) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE, **query)
     expect(first_candidate(page)).to_contain_text("blue")
-
-
-def test_a_workspace_stands_in_the_address(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    for name in ("Train", "Learn", "Explore"):
-        page.locator("#spaces").get_by_role("tab", name=name, exact=True).click()
-        eventually(page, lambda name=name: said(page).get("space") == name.lower())
-    expect(page.locator("#text-a")).to_have_value(BIKE)
 
 
 def test_the_address_names_the_workspace_where_modules_come_late(page: Page, served: tuple[str, AppState]) -> None:
@@ -440,21 +382,6 @@ def test_what_has_the_focus_is_not_covered_by_the_line_of_links(page: Page, serv
 
 
 # ---- everywhere
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_is_wider_than_a_phone(page: Page, served: tuple[str, AppState], theme: str) -> None:
-    page.set_viewport_size({"width": 400, "height": 900})
-    views = [view.id for view in VIEWS if view.workspace == "explore"]
-    visit(page, served[0], __theme=theme, model="tiny-town", text_a=BIKE, text_b="It is fast.")
-    for view in views:
-        head = page.locator(f"#panel-{view} .panel-head")
-        if head.get_attribute("aria-expanded") == "false":
-            head.click()
-        head.scroll_into_view_if_needed()
-        expect(page.locator(f"#{view}-body .drawing").locator("visible=true").first).to_be_attached()
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -338,10 +338,8 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("empty.csv", b"", "is empty"),
         ("one.csv", b"text,label\ngood day,yes\nbad day,yes\nno day,yes\n", "one class cannot"),
         ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG"),
-        ("ids.csv", b"text,label\n" + b"".join(b"a text,%d-x\n" % n for n in range(6000)), "6,000 different"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(

@@ -13,8 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES, MinimalPair
-from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
@@ -180,33 +179,7 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
 
 
-def test_files_that_are_removed_are_not_evaluated_any_more(
-    page: Page, served: tuple[str, AppState], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    going, parts = threading.Event(), []
-
-    def score_slowly(checkpoint: Checkpoint, pairs: Sequence[MinimalPair], threads: int) -> MinimalPairReport:
-        parts.append(len(pairs))
-        assert len(parts) == 1 or going.wait(60)
-        return score_minimal_pairs(checkpoint, pairs, threads=threads)
-
-    monkeypatch.setattr("bertviz_lab.interpret.score_minimal_pairs", score_slowly)
-    monkeypatch.setattr("bertviz_lab.ui.views.evaluate.view._AT_ONCE", 1)
-    file = write_pairs(tmp_path / "pairs.jsonl", ENGLISH[:3])
-    page.goto(f"{served[0]}?space=runs&run.id={RUN}")
-    page.locator("#evaluate-part > summary").click()
-    scores = page.locator("#evaluate-scores")
-    page.locator("#evaluate-files input[type=file]").set_input_files(file)
-    eventually(page, lambda: parts == [1, 1], 60)
-    with page.expect_response(lambda response: '"cancel"' in (response.request.post_data or "")):
-        page.get_by_role("button", name="Remove pairs.jsonl").click()
-    expect(scores).to_contain_text("is asked which sentence of each is likelier")
-    going.set()
-    page.wait_for_timeout(1500)  # the scores of the others would have come
-    expect(scores).to_contain_text("is asked which sentence of each is likelier")
-    assert parts == [1, 1]
-
-
+@pytest.mark.thorough
 def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(
     page: Page, served: tuple[str, AppState], tmp_path: Path
 ) -> None:

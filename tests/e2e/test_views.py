@@ -430,24 +430,12 @@ def test_the_address_restores_input_settings_and_folds(page: Page, served: Serve
     expect(page.locator("#model-picker")).to_have_value("other")
 
 
-def test_settings_of_the_other_views_are_in_the_address_too(page: Page, served: Served) -> None:
-    query = {"embeddings.word": "red", "embeddings.neighbours": "open", "layers.norms": "feed_forward"}
-    visit(page, served, "embeddings", "layers", **query, **{"layers.token_norms": "open"})
-    page.locator("#panel-embeddings").scroll_into_view_if_needed()
-    expect(page.locator("#neighbours .heading")).to_have_text("Nearest neighbors of red")
-    expect(page.locator("#neighbours-word")).to_have_value("red")
-    page.locator("#layers-token_norms").scroll_into_view_if_needed()
-    expect(page.locator("#norms-of-tokens .heading")).to_contain_text("feed-forward output")
-
-
 @pytest.mark.parametrize(
     ("view", "drawing"),
     [
         ("predictions", "#fill-bars"),
         ("tokens", "#token-strip"),
-        ("tokens", "#masking-strip"),
         ("embeddings", "#similarity"),
-        ("layers", "#norms-by-layer"),
     ],
 )
 def test_every_drawing_is_exported(page: Page, served: Served, tmp_path: Path, view: str, drawing: str) -> None:
