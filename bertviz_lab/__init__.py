@@ -29,52 +29,32 @@ if TYPE_CHECKING:
     from bertviz_lab.training.finetuning.predict import evaluate
     from bertviz_lab.training.pretraining.pretrain import pretrain
 
-__all__ = [
-    "BertConfig",
-    "BertForMaskedLM",
-    "BertForNextSentencePrediction",
-    "BertForPreTraining",
-    "BertForQuestionAnswering",
-    "BertForSequenceClassification",
-    "BertForTokenClassification",
-    "BertModel",
-    "Checkpoint",
-    "FinetuneConfig",
-    "InputError",
-    "PretrainConfig",
-    "Tokenizer",
-    "classification_batches",
-    "evaluate",
-    "finetune",
-    "interpret",
-    "load_checkpoint",
-    "mlm_batches",
-    "pretrain",
-    "save_checkpoint",
-    "show",
-]
-
 # Names are looked up when they are first used: torch takes seconds to import, and neither the page nor
 # `--help` should wait for it.
 _HOMES = {
     "config": ("BertConfig", "FinetuneConfig", "PretrainConfig"),
     "data.loaders": ("classification_batches", "mlm_batches"),
     "errors": ("InputError",),
+    "model": (
+        *("BertForMaskedLM", "BertForNextSentencePrediction", "BertForPreTraining", "BertForQuestionAnswering"),
+        *("BertForSequenceClassification", "BertForTokenClassification", "BertModel"),
+    ),
     "tokenization": ("Tokenizer",),
-    "training.finetuning.predict": ("evaluate",),
-    "training.finetuning.finetune": ("finetune",),
-    "training.pretraining.pretrain": ("pretrain",),
     "training.checkpoints.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
+    "training.finetuning.finetune": ("finetune",),
+    "training.finetuning.predict": ("evaluate",),
+    "training.pretraining.pretrain": ("pretrain",),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["interpret", "show", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:
     if name in ("interpret", "show"):
         return import_module(f"bertviz_lab.{name}")
-    if name not in __all__:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'bertviz_lab' has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names), "model")
-    return getattr(import_module(f"bertviz_lab.{home}"), name)
+    return getattr(import_module(f"bertviz_lab.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

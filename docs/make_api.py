@@ -32,7 +32,7 @@ def members(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
     for name in sorted(names, key=str.lower):
         value = getattr(module, name)
-        own = hasattr(module, "__all__") or getattr(value, "__module__", "") == module.__name__
+        own = hasattr(module, "__path__") or getattr(value, "__module__", "") == module.__name__
         if own and (inspect.isclass(value) or inspect.isfunction(value)):
             yield name, value
 

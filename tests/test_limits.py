@@ -11,12 +11,12 @@ from bertviz_lab.config.limits import (
     GIGABYTE,
     MEGABYTE,
     Limits,
-    flag_of,
     limit_fields,
     read_limits_file,
     variable_of,
     words_of,
 )
+from bertviz_lab.config.options import flag_of
 from bertviz_lab.errors import InputError
 
 

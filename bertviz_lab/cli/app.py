@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from bertviz_lab.cli.options import AddCommand
 from bertviz_lab.cli.result import notice
-from bertviz_lab.config.limits import flag_of, limit_fields, read_limits_file
+from bertviz_lab.config.limits import limit_fields, read_limits_file
+from bertviz_lab.config.options import flag_of
 
 
 def add_commands(command: AddCommand) -> None:

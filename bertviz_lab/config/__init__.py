@@ -19,23 +19,3 @@ RunConfig = PretrainConfig | FinetuneConfig
 def run_config(body: dict) -> RunConfig:
     """The settings in a run's `config.json`. Raises `InputError` where a value is out of range."""
     return FinetuneConfig.from_dict(body) if body.get("kind") == "finetune" else PretrainConfig.from_dict(body)
-
-
-__all__ = [
-    "ABLATIONS",
-    "ACTIVATIONS",
-    "IGNORE_INDEX",
-    "PRESETS",
-    "RECIPES",
-    "SHIPPED",
-    "SHORTEST_SEQUENCE",
-    "Ablation",
-    "BertConfig",
-    "FinetuneConfig",
-    "PretrainConfig",
-    "RunConfig",
-    "ablated",
-    "ablation_of",
-    "parse_duration",
-    "run_config",
-]

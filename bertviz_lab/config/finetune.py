@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from bertviz_lab.config.model import PRESETS, SIZES
 from bertviz_lab.config.options import (
     COMMAND,
-    OPTIMIZATION,
     RECIPE,
-    REPORTING,
     SHORTEST_SEQUENCE,
     TrainingConfig,
+    flag_of,
+    optimization,
     option,
+    reporting,
 )
 from bertviz_lab.errors import InputError
 
@@ -44,8 +46,9 @@ GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
 
 #: What those grids set.
 GRID_SETTINGS = ("learning_rate", "batch_size", "epochs")
-DATA, MAIN, PARSING = "Data", "Model and training", "Parsing options"
-LENGTH, RANDOM_INIT = "Sequence length", "Random initialization"
+data, main = partial(option, group="Data"), partial(option, group="Model and training")
+parsing, length = partial(option, group="Parsing options"), partial(option, group="Sequence length")
+random_init = partial(option, group="Random initialization")
 
 
 def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
@@ -54,8 +57,8 @@ def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
     for name in GRID_SETTINGS if grid in GRIDS else ():
         if name in given:
             raise InputError(
-                f"--grid {grid} has learning rates, batch sizes and epochs of its own: leave "
-                f"--{name.replace('_', '-')} out, or use --grid rates."
+                f"--grid {grid} has learning rates, batch sizes and epochs of its own: leave {flag_of(name)} out, or "
+                "use --grid rates."
             )
 
 
@@ -70,227 +73,146 @@ class FinetuneConfig(TrainingConfig):
         "gradient_checkpointing threads checkpoint_every keep_checkpoints tracker".split()
     )
 
-    train: tuple[str, ...] = option(
+    train: tuple[str, ...] = data(
         (),
         "Training files",
         "Labeled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME",
-        group=DATA,
         by=COMMAND,
     )
-    eval: tuple[str, ...] = option(
-        (),
-        "Validation files",
-        "Labeled validation files; without any, part of --train is held out",
-        group=DATA,
-        by=COMMAND,
+    eval: tuple[str, ...] = data(
+        (), "Validation files", "Labeled validation files; without any, part of --train is held out", by=COMMAND
     )
-    test: tuple[str, ...] = option(
+    test: tuple[str, ...] = data(
         (),
         "Test files",
         "Labeled files of a test set: scored once at the end by the selected model, never used for any choice",
-        group=DATA,
         by=COMMAND,
     )
-    model: str = option(
+    model: str = main(
         "wiki-tiny",
         "Start from",
         "Pretrained encoder that gets a new task head: a folder, a shipped model, a hub id, or random",
-        group=MAIN,
     )
-    epochs: int = option(4, "Epochs", "Passes over the training examples", group=MAIN, low=1, high=1000)
-    seeds: int = option(
-        1, "Random seeds", "Number of random seeds to train with, to see the variance", group=MAIN, low=1, high=100
-    )
-    random_baseline: bool = option(
+    epochs: int = main(4, "Epochs", "Passes over the training examples", between=(1, 1000))
+    seeds: int = main(1, "Random seeds", "Number of random seeds to train with, to see the variance", between=(1, 100))
+    random_baseline: bool = main(
         False,
         "Random-weights baseline",
         "Also train the same model from random weights, to see what pretraining is worth",
-        group=MAIN,
     )
 
-    task: str = option(
-        "auto", "Task", "Task to train; auto infers it from the data", group=PARSING, choices=("auto", *TASKS)
+    task: str = parsing("auto", "Task", "Task to train; auto infers it from the data", choices=("auto", *TASKS))
+    text_a: str = parsing("", "Text column", "Column of the text; inferred if empty")
+    text_b: str = parsing(
+        "", "Second text column", "Column of the second text of a pair; inferred if empty, none for single texts"
     )
-    text_a: str = option("", "Text column", "Column of the text; inferred if empty", group=PARSING)
-    text_b: str = option(
-        "",
-        "Second text column",
-        "Column of the second text of a pair; inferred if empty, none for single texts",
-        group=PARSING,
-    )
-    label: str = option("", "Label column", "Column of the label; inferred if empty", group=PARSING)
-    delimiter: str = option(
-        "", "Delimiter", "Delimiter of the table, such as a comma or tab; inferred if empty", group=PARSING
-    )
-    quoting: str = option(
+    label: str = parsing("", "Label column", "Column of the label; inferred if empty")
+    delimiter: str = parsing("", "Delimiter", "Delimiter of the table, such as a comma or tab; inferred if empty")
+    quoting: str = parsing(
         "auto",
         "Quoted cells",
         "Whether cells are quoted; choose no if quotation marks are part of the texts",
-        group=PARSING,
         choices=("auto", "yes", "no"),
     )
-    header: str = option(
-        "auto",
-        "Header row",
-        "Whether the first row holds column names; auto infers it",
-        group=PARSING,
-        choices=("auto", "yes", "no"),
+    header: str = parsing(
+        "auto", "Header row", "Whether the first row holds column names; auto infers it", choices=("auto", "yes", "no")
     )
-    encoding: str = option(
-        "", "Encoding", "Encoding of the files, such as utf-8 or cp1252; detected if empty", group=PARSING
+    encoding: str = parsing("", "Encoding", "Encoding of the files, such as utf-8 or cp1252; detected if empty")
+    eval_share: float = parsing(
+        0.1, "Validation split", "Fraction of the examples held out if there is no validation file", between=(0.01, 0.5)
     )
-    eval_share: float = option(
-        0.1,
-        "Validation split",
-        "Fraction of the examples held out if there is no validation file",
-        group=PARSING,
-        low=0.01,
-        high=0.5,
-    )
-    max_train_examples: int | None = option(
-        None,
-        "Max training examples",
-        "Train on a random subset of this size; all if empty",
-        group=PARSING,
-        low=2,
-        high=100_000_000,
+    max_train_examples: int | None = parsing(
+        None, "Max training examples", "Train on a random subset of this size; all if empty", between=(2, 100_000_000)
     )
 
-    batch_size: int = option(32, "Batch size", "Examples per optimizer step", group=OPTIMIZATION, low=1, high=4096)
-    warmup: float = option(
+    batch_size: int = optimization(32, "Batch size", "Examples per optimizer step", between=(1, 4096))
+    warmup: float = optimization(
         0.1,
         "LR warm-up (fraction)",
         "Fraction of the run over which the learning rate rises to its peak",
-        group=OPTIMIZATION,
-        low=0.0,
-        high=0.9,
+        between=(0.0, 0.9),
     )
-    dropout: float = option(
-        0.1, "Dropout", "Fraction of activations zeroed at random", group=OPTIMIZATION, low=0.0, high=0.9
-    )
-    class_weights: str = option(
+    dropout: float = optimization(0.1, "Dropout", "Fraction of activations zeroed at random", between=(0.0, 0.9))
+    class_weights: str = optimization(
         "none",
         "Class weights",
         "Class weights in the loss; balanced upweights rare classes",
-        group=OPTIMIZATION,
         choices=("none", "balanced"),
     )
-    freeze_layers: int = option(
+    freeze_layers: int = optimization(
         0,
         "Frozen layers",
         "Number of lowest layers, with the embeddings, that are not trained; 0 trains all",
-        group=OPTIMIZATION,
-        low=0,
-        high=48,
+        between=(0, 48),
     )
-    lora: int = option(
+    lora: int = optimization(
         0,
         "LoRA rank",
         "Rank of LoRA adapters that are trained in place of the backbone (needs PEFT); 0 trains all of it",
-        group=OPTIMIZATION,
-        low=0,
-        high=256,
+        between=(0, 256),
     )
-    layerwise_lr_decay: float = option(
+    layerwise_lr_decay: float = optimization(
         1.0,
         "Layer-wise LR decay",
         "Learning rate of each layer as a fraction of the layer above; 1 is off",
-        group=OPTIMIZATION,
-        low=0.1,
-        high=1.0,
+        between=(0.1, 1.0),
     )
-    max_length: int | None = option(
+    max_length: int | None = length(
         None,
         "Max sequence length",
         "In tokens; if empty 128, or 384 for question answering, but at most the model's trained length",
-        group=LENGTH,
-        low=SHORTEST_SEQUENCE,
-        high=512,
+        between=(SHORTEST_SEQUENCE, 512),
     )
-    stride: int = option(
-        128,
-        "Stride (overlap)",
-        "Tokens that consecutive windows of a long passage share",
-        group=LENGTH,
-        low=0,
-        high=500,
+    stride: int = length(
+        128, "Stride (overlap)", "Tokens that consecutive windows of a long passage share", between=(0, 500)
     )
-    max_question_length: int = option(
+    max_question_length: int = length(
         64,
         "Max question length",
         "Max question length in tokens; longer questions are truncated",
-        group=LENGTH,
-        low=4,
-        high=400,
+        between=(4, 400),
         by=COMMAND,
     )
-    metric: str = option(
-        "auto",
-        "Model selection metric",
-        "Keep the checkpoint with the best score by this metric",
-        group=REPORTING,
-        choices=METRIC_NAMES,
+    metric: str = reporting(
+        "auto", "Model selection metric", "Keep the checkpoint with the best score by this metric", choices=METRIC_NAMES
     )
-    evals_per_epoch: int = option(
-        2,
-        "Evaluations per epoch",
-        "How often the held-out set is evaluated in an epoch",
-        group=REPORTING,
-        low=1,
-        high=1000,
+    evals_per_epoch: int = reporting(
+        2, "Evaluations per epoch", "How often the held-out set is evaluated in an epoch", between=(1, 1000)
     )
-    patience: int = option(
-        0,
-        "Early-stopping patience",
-        "Evaluations without improvement before stopping; 0 is off",
-        group=REPORTING,
-        low=0,
-        high=1000,
+    patience: int = reporting(
+        0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off", between=(0, 1000)
     )
-    grid: str = option(
+    grid: str = reporting(
         "none",
         "Hyperparameter search",
         "Train every setting of a grid and keep the best: 3 learning rates (rates), or 6 (small) or 18 (paper) "
         "settings of learning rate, batch size and epochs",
-        group=REPORTING,
         choices=("none", "rates", *GRIDS),
     )
-    thresholds: str = option(
+    thresholds: str = reporting(
         "one",
         "Decision thresholds",
         "Decision threshold of several labels, chosen on the validation set: one for all, or one per label",
-        group=REPORTING,
         choices=("one", "per-label"),
     )
-    keep_checkpoints: int = option(
-        1, "Checkpoints kept", "Number of latest checkpoints to keep", group=REPORTING, low=1, high=1000, by=RECIPE
+    keep_checkpoints: int = reporting(
+        1, "Checkpoints kept", "Number of latest checkpoints to keep", between=(1, 1000), by=RECIPE
     )
-    snapshot_room: int = option(
+    snapshot_room: int = reporting(
         100,
         "Room for snapshots",
         "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
-        group=REPORTING,
-        low=0,
-        high=1_000_000,
+        between=(0, 1_000_000),
         by=COMMAND,
     )
-    preset: str = option(
-        "tiny",
-        "Model size",
-        "Layers x hidden size, for random initialization",
-        group=RANDOM_INIT,
-        choices=tuple(PRESETS),
-        titles=SIZES,
+    preset: str = random_init(
+        "tiny", "Model size", "Layers x hidden size, for random initialization", choices=tuple(PRESETS), titles=SIZES
     )
-    vocab_size: int = option(
-        8192, "Vocabulary size", "Vocabulary size for random initialization", group=RANDOM_INIT, low=64, high=100_000
+    vocab_size: int = random_init(
+        8192, "Vocabulary size", "Vocabulary size for random initialization", between=(64, 100_000)
     )
-    like: str = option(
-        "",
-        "Like",
-        "Random initialization with the architecture and tokenizer of this model",
-        group=RANDOM_INIT,
-        by=COMMAND,
+    like: str = random_init(
+        "", "Like", "Random initialization with the architecture and tokenizer of this model", by=COMMAND
     )
 
     def __post_init__(self) -> None:

@@ -86,11 +86,6 @@ class Limits:
         return 8 if self.shared else 64
 
     @property
-    def waiting_in_all(self) -> int:
-        """Return the questions of all visitors that may wait."""
-        return self.visitors
-
-    @property
     def question(self) -> QuestionLimits:
         """Return what one question about a model may take; the memory is that of its attention."""
         return QuestionLimits(512 if self.shared else 2048, self.worker_bytes / 2, 1e9 * self.question_gflops)
@@ -104,11 +99,6 @@ class Limits:
     def labelled_bytes(self) -> int:
         """Return the text in a visitor's labeled files, unpacked."""
         return 2 * self.upload_bytes
-
-    @property
-    def results_bytes(self) -> int:
-        """Return the predictions of a run that are read to be shown."""
-        return self.upload_bytes
 
     @property
     def open_model_bytes(self) -> int:
@@ -169,11 +159,6 @@ def limit_fields() -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(Limits) if field.metadata]
 
 
-def flag_of(name: str) -> str:
-    """Return the option of `bertviz-lab app` that sets a common limit."""
-    return "--" + name.replace("_", "-")
-
-
 def variable_of(name: str) -> str:
     """Return the environment variable that sets a limit."""
     return "BERTVIZ_LAB_" + name.upper()
@@ -198,23 +183,25 @@ def hub_names(hub: str) -> list[str]:
     return [name for name in re.split(r"[\s,]+", hub) if name]
 
 
+_WORDS: dict[Kind, tuple[tuple[str, float], ...]] = {
+    "bytes": (("GB", GIGABYTE), ("MB", MEGABYTE), ("kB", KILOBYTE)),
+    "seconds": (("days", DAY), ("h", HOUR), ("min", 60.0)),
+}
+
+
 def words_of(kind: Kind, value: Any) -> str:
     """Return a limit as people read it: "50 MB", "1 h", "20,000"."""
-    if kind == "bytes":
-        for unit, size in (("GB", GIGABYTE), ("MB", MEGABYTE), ("kB", KILOBYTE)):
-            if value >= size:
-                return f"{value / size:,.10g} {unit}"
-        return f"{value} bytes"
+    for unit, size in _WORDS.get(kind, ()):
+        if value >= size:
+            return f"{value / size:,.10g} {unit}"
     if kind == "seconds":
-        for unit, seconds in (("days", DAY), ("h", HOUR), ("min", 60.0)):
-            if value >= seconds:
-                return f"{value / seconds:,.10g} {unit}"
         return f"{value:.3g} s"
-    return f"{value:,}" if kind == "count" else str(value)
+    return f"{value} bytes" if kind == "bytes" else f"{value:,}" if kind == "count" else str(value)
 
 
 _HUB_NAME = re.compile(r"[\w.*-]+(/[\w.*-]+)?")
-_SIZE = re.compile(r"([\d.]+)\s*(k|m|g)?b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmg]?)b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": KILOBYTE, "m": MEGABYTE, "g": GIGABYTE}
 
 
 def _read(name: str, kind: Kind, text: str) -> Any:
@@ -228,14 +215,10 @@ def _read(name: str, kind: Kind, text: str) -> Any:
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
     if kind == "bytes":
-        match = _SIZE.fullmatch(stripped)
-        if not match:
-            raise InputError(f"{name} must be a size such as 50MB or 2GB, not {text!r}.")
-        unit = {"k": KILOBYTE, "m": MEGABYTE, "g": GIGABYTE}.get((match[2] or "").lower(), 1)
-        try:
-            return int(float(match[1]) * unit)
-        except ValueError:
-            raise InputError(f"{name} must be a size such as 50MB or 2GB, not {text!r}.") from None
-    if not stripped.replace("_", "").replace(",", "").isdecimal():
+        if match := _SIZE.fullmatch(stripped):
+            return int(float(match[1]) * _UNITS[match[2].lower()])
+        raise InputError(f"{name} must be a size such as 50MB or 2GB, not {text!r}.")
+    digits = stripped.replace("_", "").replace(",", "")
+    if not digits.isdecimal():
         raise InputError(f"{name} must be a whole number, not {text!r}.")
-    return int(stripped.replace("_", "").replace(",", ""))
+    return int(digits)

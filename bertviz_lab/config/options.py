@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bertviz_lab.errors import InputError
@@ -29,11 +30,10 @@ def option(
     choices: tuple[str, ...] = (),
     titles: Mapping[str, str] | None = None,
     examples: tuple[str, ...] = (),
-    low: float | None = None,
-    high: float | None = None,
+    between: tuple[float | None, float | None] = (None, None),
     by: SetBy = "page",
 ) -> Any:
-    """Declare a config field.
+    """Declare a config field; the options of a group are declared by a `partial` of this.
 
     Args:
         default: its value where none is given.
@@ -43,24 +43,18 @@ def option(
         choices: the values that are allowed, if they are few.
         titles: what a choice is called on the page, where its name does not explain it.
         examples: values that the page suggests.
-        low: the smallest number that is allowed.
-        high: the largest number that is allowed.
+        between: the smallest and the largest number that are allowed.
         by: who may set it.
     """
+    words = {"label": label, "help": help, "group": group, "titles": titles or {}, "examples": examples}
     return field(
-        default=default,
-        metadata={
-            "label": label,
-            "help": help,
-            "group": group,
-            "choices": choices,
-            "titles": titles or {},
-            "examples": examples,
-            "low": low,
-            "high": high,
-            "by": by,
-        },
+        default=default, metadata={**words, "choices": choices, "low": between[0], "high": between[1], "by": by}
     )
+
+
+def flag_of(name: str) -> str:
+    """Return the option of the command line that sets a field."""
+    return "--" + name.replace("_", "-")
 
 
 def plain(value: Any) -> Any:
@@ -87,18 +81,17 @@ def check_options(config: Any) -> None:
     store_plain(config)
     for f in dataclasses.fields(config):
         value, meta = getattr(config, f.name), f.metadata
-        flag = "--" + f.name.replace("_", "-")
+        flag = flag_of(f.name)
         if meta["choices"] and value not in meta["choices"]:
             matches = difflib.get_close_matches(str(value), meta["choices"], n=1)
             hint = f"; did you mean {matches[0]}?" if matches else "."
             raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
-        if isinstance(f.default, tuple) and isinstance(value, str):
-            value = (value,)
+        if isinstance(f.default, tuple):
+            value = (value,) if isinstance(value, str) else value
+            if not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
+                raise InputError(f"{flag} takes a list of files.")
             object.__setattr__(config, f.name, value)
-        if isinstance(f.default, tuple) and not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
-            raise InputError(f"{flag} takes a list of files.")
-        is_default = value is None and f.default is None
-        if meta["low"] is not None and not is_default:
+        if meta["low"] is not None and not value is f.default is None:
             if not is_number(value) or not meta["low"] <= value <= meta["high"]:
                 raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
             if isinstance(meta["low"], int) and not isinstance(value, int):
@@ -160,7 +153,7 @@ def from_form(config: type["DataclassInstance"], values: Mapping[str, Any]) -> d
 def in_page_words(config: type["DataclassInstance"], message: str) -> str:
     """Replace the flags of the command line in a message by the labels of the page."""
     for f in sorted(dataclasses.fields(config), key=lambda f: -len(f.name)):
-        message = message.replace("--" + f.name.replace("_", "-"), f'"{f.metadata["label"]}"')
+        message = message.replace(flag_of(f.name), f'"{f.metadata["label"]}"')
     return message.replace("--resume", '"Resume training"')
 
 
@@ -188,8 +181,8 @@ def parse_duration(text: str) -> float:
 
 #: The smallest max sequence length: the special tokens, and a word or two of each text.
 SHORTEST_SEQUENCE = 8
-#: Headings of options that pretraining and fine-tuning share.
-OPTIMIZATION, REPORTING = "Optimization", "Evaluation and checkpoints"
+#: Options of the groups that pretraining and fine-tuning share.
+optimization, reporting = partial(option, group="Optimization"), partial(option, group="Evaluation and checkpoints")
 COMMAND: SetBy = "command line"
 RECIPE: SetBy = "recipe"
 
@@ -202,72 +195,42 @@ class TrainingConfig:
     adjustable: ClassVar[frozenset[str]]
 
     batch_size: int
-    learning_rate: float | None = option(
+    learning_rate: float | None = optimization(
         None,
         "Peak learning rate",
         "Highest learning rate of the run; if empty, one suited to the model size",
-        group=OPTIMIZATION,
-        low=1e-7,
-        high=1.0,
+        between=(1e-7, 1.0),
     )
-    weight_decay: float = option(
-        0.01,
-        "Weight decay",
-        "Decoupled weight decay of AdamW, on all but biases and LayerNorm",
-        group=OPTIMIZATION,
-        low=0.0,
-        high=1.0,
+    weight_decay: float = optimization(
+        0.01, "Weight decay", "Decoupled weight decay of AdamW, on all but biases and LayerNorm", between=(0.0, 1.0)
     )
-    max_grad_norm: float = option(
-        1.0,
-        "Gradient clipping (max norm)",
-        "Scale down gradients with a larger norm than this",
-        group=OPTIMIZATION,
-        low=1e-3,
-        high=1000.0,
+    max_grad_norm: float = optimization(
+        1.0, "Gradient clipping (max norm)", "Scale down gradients with a larger norm than this", between=(1e-3, 1000.0)
     )
-    gradient_accumulation_steps: int = option(
-        1,
-        "Gradient accumulation",
-        "Micro-batches of an optimizer step, which take less memory",
-        group=OPTIMIZATION,
-        low=1,
-        high=4096,
+    gradient_accumulation_steps: int = optimization(
+        1, "Gradient accumulation", "Micro-batches of an optimizer step, which take less memory", between=(1, 4096)
     )
-    gradient_checkpointing: bool = option(
+    gradient_checkpointing: bool = optimization(
         False,
         "Gradient checkpointing",
         "Keep less in memory and compute each layer twice: the same result, a third slower",
-        group=OPTIMIZATION,
     )
-    precision: str = option(
+    precision: str = optimization(
         "auto",
         "Precision",
         "Floating-point format; auto picks the fastest that the hardware supports",
-        group=OPTIMIZATION,
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    seed: int = option(
-        0,
-        "Seed",
-        "Seed of every random stream: the same seed repeats the same run",
-        group=REPORTING,
-        low=0,
-        high=2**31 - 1,
+    seed: int = reporting(
+        0, "Seed", "Seed of every random stream: the same seed repeats the same run", between=(0, 2**31 - 1)
     )
-    checkpoint_every: float = option(
-        60.0, "Checkpoint every", "Seconds between checkpoints", group=REPORTING, low=0.1, high=86_400.0, by=COMMAND
+    checkpoint_every: float = reporting(
+        60.0, "Checkpoint every", "Seconds between checkpoints", between=(0.1, 86_400.0), by=COMMAND
     )
-    tracker: str = option(
-        "",
-        "Tracker",
-        "Also log to this tracker, such as tensorboard, by its name in Accelerate",
-        group=REPORTING,
-        by=COMMAND,
+    tracker: str = reporting(
+        "", "Tracker", "Also log to this tracker, such as tensorboard, by its name in Accelerate", by=COMMAND
     )
-    threads: int = option(
-        0, "Threads", "CPU threads; 0 uses all cores", group=OPTIMIZATION, low=0, high=1024, by=COMMAND
-    )
+    threads: int = optimization(0, "Threads", "CPU threads; 0 uses all cores", between=(0, 1024), by=COMMAND)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -282,7 +245,7 @@ class TrainingConfig:
         for name, value in given.items():
             if name not in self.adjustable and plain(value) != getattr(self, name):
                 raise InputError(
-                    f"--{name.replace('_', '-')} cannot change when a run is resumed (it is {getattr(self, name)!r}); "
+                    f"{flag_of(name)} cannot change when a run is resumed (it is {getattr(self, name)!r}); "
                     "use another --out to start a new run."
                 )
         return dataclasses.replace(self, **given)

@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.model import PRESETS, SIZES, BertConfig
 from bertviz_lab.config.options import (
     COMMAND,
-    OPTIMIZATION,
     RECIPE,
-    REPORTING,
     SHORTEST_SEQUENCE,
     TrainingConfig,
+    optimization,
     option,
     parse_duration,
+    reporting,
 )
 from bertviz_lab.errors import InputError
 
+#: Of the lab's own defaults what the published recipes do without, and their masking.
+_AS_PUBLISHED = {"causal_share": 0.0, "shallow_share": 0.0, "unigram_bias": False, "mask_probability": 0.15}
 #: name -> what it sets other than the defaults below, which are the lab's own.
 RECIPES: dict[str, dict[str, Any]] = {
     # For minutes on small machines, by the comparisons in benchmarks/README.md. That more than 15% may be masked is of
@@ -25,17 +28,14 @@ RECIPES: dict[str, dict[str, Any]] = {
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {
+        **_AS_PUBLISHED,
         "optimizer": "adamw",
-        "causal_share": 0.0,
-        "shallow_share": 0.0,
-        "unigram_bias": False,
         "seq_len": 512,
         "short_seq_len": 128,
         "short_share": 0.9,
         "batch_size": 256,
         "gradient_accumulation_steps": 8,
         "masking": "static",
-        "mask_probability": 0.15,
         "dropout": 0.1,
         "learning_rate": 1e-4,
         "warmup": 0.01,
@@ -43,41 +43,25 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     # Liu et al. 2019, with the paper's batch: theirs of 8,192 is batch_size 8192, gradient_accumulation_steps 256.
     "roberta": {
+        **_AS_PUBLISHED,
         "objective": "mlm",
         "algorithm": "bpe",
         "lowercase": False,
         "optimizer": "adamw",
-        "causal_share": 0.0,
-        "shallow_share": 0.0,
-        "unigram_bias": False,
         "seq_len": 512,
         "short_seq_len": 0,
         "batch_size": 256,
         "gradient_accumulation_steps": 8,
         "short_seq_probability": 0.0,
-        "mask_probability": 0.15,
         "dropout": 0.1,
         "learning_rate": 6e-4,
         "warmup": 0.048,
         "adam_beta2": 0.98,
     },
     # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
-    "distil": {
-        "objective": "mlm",
-        "causal_share": 0.0,
-        "shallow_share": 0.0,
-        "unigram_bias": False,
-        "mask_probability": 0.15,
-    },
+    "distil": {**_AS_PUBLISHED, "objective": "mlm"},
     # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
-    "electra": {
-        "family": "electra",
-        "objective": "rtd",
-        "causal_share": 0.0,
-        "shallow_share": 0.0,
-        "unigram_bias": False,
-        "mask_probability": 0.15,
-    },
+    "electra": {**_AS_PUBLISHED, "family": "electra", "objective": "rtd"},
 }
 
 
@@ -89,8 +73,9 @@ RECIPE_TITLES = {
     "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
     "electra": "ELECTRA (2020): a small generator fills masked tokens, the model detects which tokens were replaced.",
 }
-MAIN, CORPUS, SEQUENCES = "Model and training", "Corpus and objective", "Sequences and masking"
-ARCHITECTURE, DISTILLATION = "Architecture", "Distillation"
+main, corpora = partial(option, group="Model and training"), partial(option, group="Corpus and objective")
+sequences = partial(option, group="Sequences and masking")
+architecture, teaching = partial(option, group="Architecture"), partial(option, group="Distillation")
 
 
 @dataclass(frozen=True)
@@ -106,358 +91,252 @@ class PretrainConfig(TrainingConfig):
         "threads eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
     )
 
-    corpus: tuple[str, ...] = option(
+    corpus: tuple[str, ...] = main(
         (),
         "Corpus",
         "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, sample:docstrings, or "
         "dataset:NAME from the hub",
-        group=MAIN,
         by=COMMAND,
     )
-    preset: str = option(
+    preset: str = main(
         "mini",
         "Model size",
         "Layers x hidden size; a larger model learns more and trains more slowly",
-        group=MAIN,
         choices=tuple(PRESETS),
         titles=SIZES,
     )
-    recipe: str = option(
+    recipe: str = main(
         "lab",
         "Recipe",
         "Defaults of the other options, which can still be changed",
-        group=MAIN,
         choices=tuple(RECIPES),
         titles=RECIPE_TITLES,
     )
-    init_from: str = option(
-        "",
-        "Start from",
-        "Continue pretraining this model, with its tokenizer, instead of starting from random weights",
-        group=MAIN,
+    init_from: str = main(
+        "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
     )
-    time_budget: str = option(
+    time_budget: str = main(
         "2m",
         "Time budget",
         "How long to train, such as 90s, 10m or 2h; ignored with --steps",
-        group=MAIN,
         examples=("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h"),
     )
 
-    objective: str = option(
+    objective: str = corpora(
         "mlm+nsp",
         "Pretraining objective",
         "Masked language modeling (MLM), alone or with next-sentence (NSP) or sentence-order prediction (SOP), or "
         "ELECTRA's replaced-token detection (RTD)",
-        group=CORPUS,
         choices=("mlm+nsp", "mlm", "mlm+sop", "rtd"),
     )
-    documents: str = option(
+    documents: str = corpora(
         "auto",
         "Document boundary",
         "What ends a document: a blank line or the end of a file; auto infers it",
-        group=CORPUS,
         choices=("auto", "blank-line", "file"),
     )
-    text_field: str = option(
-        "",
-        "Text column",
-        "Column or field of a table, such as .csv or .jsonl, that holds the text; inferred if empty",
-        group=CORPUS,
+    text_field: str = corpora(
+        "", "Text column", "Column or field of a table, such as .csv or .jsonl, that holds the text; inferred if empty"
     )
-    streaming: bool = option(
+    streaming: bool = corpora(
         False,
         "Streaming",
         "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order",
-        group=CORPUS,
         by=COMMAND,
     )
-    held_out_documents: int = option(
+    held_out_documents: int = corpora(
         1000,
         "Held-out documents",
         "With --streaming: how many of the first documents are held out",
-        group=CORPUS,
-        low=2,
-        high=100_000,
+        between=(2, 100_000),
         by=COMMAND,
     )
-    algorithm: Literal["wordpiece", "bpe"] = option(
+    algorithm: Literal["wordpiece", "bpe"] = corpora(
         "wordpiece",
         "Tokenizer algorithm",
         "WordPiece as in BERT, or byte-level BPE as in RoBERTa",
-        group=CORPUS,
         choices=("wordpiece", "bpe"),
     )
-    vocab_size: int = option(
+    vocab_size: int = corpora(
         8192,
         "Vocabulary size",
         "Number of tokens (words and subwords) that the tokenizer learns from the corpus",
-        group=CORPUS,
-        low=64,
-        high=100_000,
+        between=(64, 100_000),
     )
-    lowercase: bool = option(
-        True,
-        "Lowercase and strip accents",
-        "Train an uncased model, which has fewer distinct words to learn",
-        group=CORPUS,
+    lowercase: bool = corpora(
+        True, "Lowercase and strip accents", "Train an uncased model, which has fewer distinct words to learn"
     )
-    tokenizer: str = option(
-        "",
-        "Tokenizer",
-        "Folder of an existing tokenizer, instead of training one",
-        group=CORPUS,
-        by=COMMAND,
-    )
+    tokenizer: str = corpora("", "Tokenizer", "Folder of an existing tokenizer, instead of training one", by=COMMAND)
 
-    causal_share: float = option(
+    causal_share: float = sequences(
         0.2,
         "Causal-LM warm-up (fraction)",
         "Fraction of the run, at its start, that trains next-token prediction; 0 trains MLM from the first step",
-        group=SEQUENCES,
-        low=0.0,
-        high=0.9,
+        between=(0.0, 0.9),
     )
-    mask_probability: float = option(
+    mask_probability: float = sequences(
         0.3,
         "Masking probability",
         "Fraction of the tokens selected for prediction (the paper: 0.15)",
-        group=SEQUENCES,
-        low=0.01,
-        high=0.9,
+        between=(0.01, 0.9),
     )
-    masking: str = option(
+    masking: str = sequences(
         "dynamic",
         "Static or dynamic masking",
         "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
-        group=SEQUENCES,
         choices=("dynamic", "static"),
     )
-    mask_split: str = option(
+    mask_split: str = sequences(
         "80/10/10",
         "Mask / random / unchanged",
         "Percent of the selected tokens that become [MASK], a random token, or stay (the paper: 80/10/10)",
-        group=SEQUENCES,
         choices=("80/10/10", "100/0/0"),
     )
-    whole_word: bool = option(False, "Whole-word masking", "Mask all subwords of a word together", group=SEQUENCES)
-    span_masking: bool = option(
-        False, "Span masking", "Mask spans of up to ten adjacent words, as in SpanBERT", group=SEQUENCES
-    )
-    seq_len: int = option(
+    whole_word: bool = sequences(False, "Whole-word masking", "Mask all subwords of a word together")
+    span_masking: bool = sequences(False, "Span masking", "Mask spans of up to ten adjacent words, as in SpanBERT")
+    seq_len: int = sequences(
         128,
         "Max sequence length",
         "In tokens; longer sequences have more context and take more time",
-        group=SEQUENCES,
-        low=SHORTEST_SEQUENCE,
-        high=512,
+        between=(SHORTEST_SEQUENCE, 512),
     )
-    short_seq_len: int = option(
+    short_seq_len: int = sequences(
         32,
         "Initial sequence length",
         "In tokens; shorter sequences train faster at first, and 0 uses --seq-len throughout",
-        group=SEQUENCES,
-        low=0,
-        high=512,
+        between=(0, 512),
     )
-    short_share: float = option(
-        0.45,
-        "Short-sequence phase (fraction)",
-        "Fraction of the run that uses --short-seq-len",
-        group=SEQUENCES,
-        low=0.0,
-        high=1.0,
+    short_share: float = sequences(
+        0.45, "Short-sequence phase (fraction)", "Fraction of the run that uses --short-seq-len", between=(0.0, 1.0)
     )
-    short_seq_probability: float = option(
+    short_seq_probability: float = sequences(
         0.1,
         "Short-sequence probability",
         "Fraction of examples shortened at random, so that the model is trained on short inputs too",
-        group=SEQUENCES,
-        low=0.0,
-        high=1.0,
+        between=(0.0, 1.0),
         by=COMMAND,
     )
 
-    batch_size: int = option(
-        16,
-        "Batch size",
-        "Sequences per optimizer step; larger batches are less noisy and slower",
-        group=OPTIMIZATION,
-        low=1,
-        high=65_536,
+    batch_size: int = optimization(
+        16, "Batch size", "Sequences per optimizer step; larger batches are less noisy and slower", between=(1, 65_536)
     )
-    optimizer: str = option(
+    optimizer: str = optimization(
         "muon",
         "Optimizer",
         "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest",
-        group=OPTIMIZATION,
         choices=("adamw", "muon"),
     )
-    shallow_share: float = option(
+    shallow_share: float = optimization(
         0.75,
         "Progressive stacking (fraction)",
         "Fraction of the run that trains a quarter, then half of the layers, in faster steps",
-        group=OPTIMIZATION,
-        low=0.0,
-        high=0.95,
+        between=(0.0, 0.95),
     )
-    warmup: float = option(
+    warmup: float = optimization(
         0.06,
         "LR warm-up (fraction)",
         "Fraction of the run over which the learning rate rises to its peak",
-        group=OPTIMIZATION,
-        low=0.0,
-        high=0.9,
+        between=(0.0, 0.9),
     )
-    dropout: float = option(
-        0.0,
-        "Dropout",
-        "Fraction of activations zeroed at random (the paper: 0.1)",
-        group=OPTIMIZATION,
-        low=0.0,
-        high=0.9,
+    dropout: float = optimization(
+        0.0, "Dropout", "Fraction of activations zeroed at random (the paper: 0.1)", between=(0.0, 0.9)
     )
-    adam_beta2: float = option(
+    adam_beta2: float = optimization(
         0.98,
         "Adam beta2",
         "Decay rate of AdamW's second-moment estimate (the paper: 0.999)",
-        group=OPTIMIZATION,
-        low=0.5,
-        high=0.99999,
+        between=(0.5, 0.99999),
         by=RECIPE,
     )
-    unigram_bias: bool = option(
+    unigram_bias: bool = optimization(
         True,
         "Unigram bias",
         "Start the bias of the MLM head at the log frequencies of the tokens, instead of zero",
-        group=OPTIMIZATION,
         by=COMMAND,
     )
-    compile: bool = option(
+    compile: bool = optimization(
         False,
         "Compile",
         "Compile the layers with torch.compile: a minute before the first steps, and faster ones on a GPU",
-        group=OPTIMIZATION,
         by=COMMAND,
     )
 
-    family: str = option(
+    family: str = architecture(
         "bert",
         "Model family",
         "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it (docs/families.md)",
-        group=ARCHITECTURE,
         choices=FROM_SCRATCH,
     )
-    layers: int | None = option(
-        None, "Layers", "Number of layers; if empty, those of --preset", group=ARCHITECTURE, low=1, high=48
-    )
-    heads: int | None = option(
+    layers: int | None = architecture(None, "Layers", "Number of layers; if empty, those of --preset", between=(1, 48))
+    heads: int | None = architecture(
         None,
         "Attention heads per layer",
         "Number of heads that split the hidden size equally; if empty, those of --preset",
-        group=ARCHITECTURE,
-        low=1,
-        high=64,
+        between=(1, 64),
     )
-    share_layers: bool = option(
+    share_layers: bool = architecture(
         False,
         "Parameter sharing across layers",
         "Use the same weights in all layers, as in ALBERT: fewer parameters, the same compute",
-        group=ARCHITECTURE,
     )
-    segment_embeddings: bool = option(
-        True,
-        "Segment embeddings",
-        "Distinguish sentence A from sentence B by segment (token type) embeddings",
-        group=ARCHITECTURE,
+    segment_embeddings: bool = architecture(
+        True, "Segment embeddings", "Distinguish sentence A from sentence B by segment (token type) embeddings"
     )
-    position_embeddings: bool = option(
-        True, "Position embeddings", "Mark the order of the tokens by position embeddings", group=ARCHITECTURE
+    position_embeddings: bool = architecture(
+        True, "Position embeddings", "Mark the order of the tokens by position embeddings"
     )
-    bidirectional: bool = option(
-        True,
-        "Bidirectional attention",
-        "Let each token attend to both sides; off uses a causal mask, as in GPT",
-        group=ARCHITECTURE,
+    bidirectional: bool = architecture(
+        True, "Bidirectional attention", "Let each token attend to both sides; off uses a causal mask, as in GPT"
     )
-    width_factor: int = option(
+    width_factor: int = architecture(
         1,
         "Width factor",
         "Make the model of --init-from this many times as wide first; its predictions stay the same",
-        group=ARCHITECTURE,
-        low=1,
-        high=8,
+        between=(1, 8),
         by=COMMAND,
     )
-    generator_size: float = option(
+    generator_size: float = architecture(
         0.25,
         "Generator size",
         "Width of the generator of replaced-token detection as a fraction of the model's",
-        group=ARCHITECTURE,
-        low=0.05,
-        high=1.0,
+        between=(0.05, 1.0),
         by=COMMAND,
     )
 
-    teacher: str = option(
-        "",
-        "Teacher",
-        "Model to learn from, whose tokenizer is used (shipped, folder, hub id)",
-        group=DISTILLATION,
-        by=COMMAND,
+    teacher: str = teaching(
+        "", "Teacher", "Model to learn from, whose tokenizer is used (shipped, folder, hub id)", by=COMMAND
     )
-    distillation: str = option(
+    distillation: str = teaching(
         "soft-targets",
         "Distillation",
         "What the student learns from: soft MLM targets and hidden states (DistilBERT), or attention and value "
         "relations of the last layer (MiniLM)",
-        group=DISTILLATION,
         choices=("soft-targets", "relations"),
         by=COMMAND,
     )
-    temperature: float = option(
-        2.0, "Temperature", "Temperature of the soft targets", group=DISTILLATION, low=0.1, high=100.0, by=RECIPE
+    temperature: float = teaching(
+        2.0, "Temperature", "Temperature of the soft targets", between=(0.1, 100.0), by=RECIPE
     )
 
-    steps: int | None = option(
-        None,
-        "Steps",
-        "Optimizer steps; if empty, --time-budget decides",
-        group=REPORTING,
-        low=1,
-        high=10_000_000,
+    steps: int | None = reporting(
+        None, "Steps", "Optimizer steps; if empty, --time-budget decides", between=(1, 10_000_000)
     )
-    eval_every: float = option(
-        15.0,
-        "Evaluate every",
-        "Seconds between evaluations on the held-out set",
-        group=REPORTING,
-        low=0.1,
-        high=86_400.0,
-        by=COMMAND,
+    eval_every: float = reporting(
+        15.0, "Evaluate every", "Seconds between evaluations on the held-out set", between=(0.1, 86_400.0), by=COMMAND
     )
-    probes: bool = option(
+    probes: bool = reporting(
         True,
         "Minimal-pair probes",
         "Test during training whether the model prefers the correct sentence of each minimal pair",
-        group=REPORTING,
     )
-    keep_checkpoints: int = option(
-        2,
-        "Checkpoints kept",
-        "Number of latest checkpoints to keep, besides the best",
-        group=REPORTING,
-        low=1,
-        high=1000,
-        by=RECIPE,
+    keep_checkpoints: int = reporting(
+        2, "Checkpoints kept", "Number of latest checkpoints to keep, besides the best", between=(1, 1000), by=RECIPE
     )
-    snapshot_room: int = option(
+    snapshot_room: int = reporting(
         200,
         "Room for snapshots",
         "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
-        group=REPORTING,
-        low=0,
-        high=1_000_000,
+        between=(0, 1_000_000),
         by=COMMAND,
     )
 

@@ -5,5 +5,3 @@ copied) and `worker` (the process that works).
 """
 
 from bertviz_lab.confined.run import Confinement, MemoryLimitError, TimeLimitError, Workers, run_confined
-
-__all__ = ["Confinement", "MemoryLimitError", "TimeLimitError", "Workers", "run_confined"]

@@ -28,16 +28,3 @@ from bertviz_lab.model.heads import (
     BertForTokenClassification,
 )
 from bertviz_lab.model.trace import LayerTrace
-
-__all__ = [
-    "BertForMaskedLM",
-    "BertForNextSentencePrediction",
-    "BertForPreTraining",
-    "BertForQuestionAnswering",
-    "BertForReplacedTokenDetection",
-    "BertForSequenceClassification",
-    "BertForTokenClassification",
-    "BertModel",
-    "BertModelOutput",
-    "LayerTrace",
-]

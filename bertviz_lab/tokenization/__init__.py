@@ -21,22 +21,3 @@ from bertviz_lab.tokenization.explain import (
 )
 from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
-
-__all__ = [
-    "Algorithm",
-    "Encoding",
-    "MergeStep",
-    "PathStep",
-    "PieceScore",
-    "SpecialTokens",
-    "SplitStep",
-    "Tokenizer",
-    "WordSplit",
-    "check_mask_spelling",
-    "check_several",
-    "explain",
-    "ids_named",
-    "token_name",
-    "token_text",
-    "truncated_lengths",
-]

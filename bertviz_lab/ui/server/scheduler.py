@@ -45,7 +45,7 @@ class VisitorScheduler(Scheduler):
             kind: Capacity(places, places // 2 if limits.shared else places, _SECONDS[kind])
             for kind, places in _PLACES.items()
         }
-        super().__init__(kinds, limits.questions_waiting, limits.waiting_in_all)
+        super().__init__(kinds, limits.questions_waiting, limits.visitors)
         self._tickets: dict[str, Job] = {}
         # Threads of its own: computing takes none from Gradio.
         self._threads = CapacityLimiter(_PLACES["quick"] + _PLACES["slow"])

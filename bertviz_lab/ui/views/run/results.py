@@ -27,7 +27,7 @@ def results_of(state: AppState, run_id: str) -> Any:
     # Once read they take ten times as much.
     files = [folder / "predictions.jsonl", folder / "examples" / "held_out.jsonl"]
     size = sum(path.stat().st_size for path in files if path.is_file())
-    if size > state.settings.limits.results_bytes:
+    if size > state.settings.limits.upload_bytes:
         raise InputError(
             f"The predictions of this run are {words_of('bytes', size)}, more than this page shows; download its model "
             "and look at them on a machine of your own."
