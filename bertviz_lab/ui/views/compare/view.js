@@ -78,7 +78,8 @@ export function mount(panel) {
         name === 'predictions' ? alone : question)));
     };
     host.append(h('form', { class: 'fields', onsubmit: (event) => { event.preventDefault(); asked.redraw(); } },
-      fields.text_a.node, fields.text_b.node, h('button', { class: 'action', id: 'compare-predict' }, 'Predict')),
+      fields.text_a.node, fields.text_b.node,
+      h('button', { type: 'submit', class: 'action', id: 'compare-predict' }, 'Predict')),
     ...Object.values(answers).map(({ host: place }) => place));
     return predict;
   });

@@ -7,47 +7,50 @@ import { duration, whole } from 'lab/client/format.js';
 import { saveButtons } from 'lab/client/picture.js';
 import { saveJson } from 'lab/client/saving.js';
 import { makeAttention } from 'lab/views/dynamics/attention.js';
-import { makeHeads, makeLens, makeLosses, makeMap } from 'lab/views/dynamics/charts.js';
-import { makeFrames, readPlane } from 'lab/views/dynamics/frames.js';
+import { makeHeads, makeLens, makeLosses, makeMap, readPlane } from 'lab/views/dynamics/charts.js';
+import { makeFrames } from 'lab/views/dynamics/frames.js';
 import { makePredictions } from 'lab/views/dynamics/predictions.js';
 import { makeTimeline } from 'lab/views/dynamics/timeline.js';
 
 export default function scrubber(root, first, { label, events = {}, server, savePage } = {}) {
   const view = payloadView(root, label, 'Choose a training run and press Show.', show);
   const current = { index: 0, playing: 0, follow: true }; // the place of the slider
-  const scene = { opening: null, plane: null, current, root, server, drawFold, shown: () => shown() };
+  const shown = () => scene.frames.nearest(current.index);
+  const scene = { opening: null, plane: null, current, root, server, drawFold, shown, jump };
   let [follower, drawWanted, linesWanted] = [0, false, 0];
 
   // ---- furniture
   const title = h('p', { class: 'heading' });
-  const lossLines = makeTimeline(scene, jump);
+  const lossLines = makeTimeline(scene);
   const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Training step',
     'data-noexport': '' });
-  const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play', onclick: () =>
-    toggle() });
+  const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play',
+    onclick: toggle });
   const where = h('p', { class: 'where' });
   const state = h('p', { class: 'quiet state', role: 'status' });
   const spoken = h('p', { class: 'hush', 'aria-live': 'polite' });
-  const frames = makeFrames(scene, () => current.index, arrived);
-  const predictions = makePredictions(scene, jump);
+  const frames = makeFrames(scene, arrived);
+  const predictions = makePredictions(scene);
   const attention = makeAttention(scene, ({ layer, head }) => {
     events.look?.({ layer, head });
     drawFold('heads');
   });
   Object.assign(scene, { frames, predictions, attention });
-  const parts = { heads: makeHeads(scene, jump), lens: makeLens(scene, jump), map: makeMap(scene),
-    losses: makeLosses(scene, jump) };
-  const folds = Object.fromEntries([['heads', 'Head metrics over training'], ['lens', 'Logit lens'],
-    ['map', 'Embedding map'],
-    ['losses', 'MLM loss per token']].map(([name, words]) => [name,
-      h('details', { class: 'fold', 'data-part': name, ontoggle: () => drawFold(name) },
-    h('summary', {}, words), parts[name].node)]));
+  const fold = (name, words, part) => [name, { ...part, name, node: h('details', { class: 'fold', 'data-part': name,
+    ontoggle: () => drawFold(name) }, h('summary', {}, words), part.node) }];
+  const folds = Object.fromEntries([
+    fold('heads', 'Head metrics over training', makeHeads(scene)),
+    fold('lens', 'Logit lens', makeLens(scene)),
+    fold('map', 'Embedding map', makeMap(scene)),
+    fold('losses', 'MLM loss per token', makeLosses(scene)),
+  ]);
+  const openFolds = () => Object.values(folds).filter(({ node }) => node.open && !node.hidden);
   const everything = saveButtons('all snapshots', { JSON: () => saveJson('training-dynamics.json', entire()) },
     savePage && (() => savePage('training-dynamics', entire())));
 
-  view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node, h('div', { class: 'scrub line' },
-    play, slider), where, state, spoken,
-    predictions.node, attention.node, ...Object.values(folds));
+  view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node,
+    h('div', { class: 'scrub line' }, play, slider), where, state, spoken, predictions.node, attention.node,
+    ...Object.values(folds).map(({ node }) => node));
 
   /** All frames that are here, in one: what a page of its own shows. */
   function entire() {
@@ -55,75 +58,66 @@ export default function scrubber(root, first, { label, events = {}, server, save
       .map(({ data, points, plane: own, ...frame }) => [frame.step, frame])) };
   }
 
-  const shown = () => frames.nearest(current.index);
-
   // ---- a history, and its frames as they come
 
   function show(payload) {
-    stop();
+    setPlaying(0);
     follower += 1;
     const before = scene.opening;
-    scene.opening = payload;
-    scene.plane = readPlane(payload.plane);
-    const linked = restore(payload.look);
-    const last = payload.steps.length - 1;
-    const same = before && before.question.run === payload.question.run;
-    current.index = linked ?? (same ? Math.max(0, payload.steps.indexOf(before.steps[current.index])) : last);
-    if (same && linked === null && current.follow) current.index = last;
-    current.follow = current.index === last;
+    const { steps, look = {}, question } = payload; // `look` is what a link says: {step, layer, head}
+    [scene.opening, scene.plane] = [payload, readPlane(payload.plane)];
+    for (const name of ['layer', 'head']) {
+      if (Number.isInteger(look[name]) && look[name] >= 0) attention.state[name] = look[name];
+    }
+    const linked = steps.indexOf(look.step);
+    const same = before && before.question.run === question.run;
+    if (linked >= 0) current.index = linked;
+    else if (!same || current.follow) current.index = steps.length - 1;
+    else current.index = Math.max(0, steps.indexOf(before.steps[current.index]));
+    current.follow = current.index === steps.length - 1;
     frames.begin();
-    const first = shown();
-    if (!first) return; // a page of its own without frames
-    for (const part of [predictions, parts.heads, parts.losses]) part.begin();
-    attention.begin(frames.nearest(last), Number.isInteger(payload.look?.layer));
-    folds.lens.hidden = !first.masked_tokens.length;
-    folds.map.hidden = !scene.plane;
-    folds.losses.hidden = !first.losses;
+    const frame = shown();
+    if (!frame) return; // a page of its own without frames
+    for (const part of [predictions, folds.heads, folds.losses]) part.begin();
+    attention.begin(frames.nearest(steps.length - 1), Number.isInteger(look.layer));
+    folds.lens.node.hidden = !frame.masked_tokens.length;
+    folds.map.node.hidden = !scene.plane;
+    folds.losses.node.hidden = !frame.losses;
     title.textContent = `Training dynamics of ${payload.title}`;
     measure();
     draw();
     if (payload.live && server?.news) follow(follower);
   }
 
-  /** Take over what a link says: {step, layer, head}, each where it is known. The index of the step, or null. */
-  function restore(linked = {}) {
-    for (const name of ['layer', 'head']) if (Number.isInteger(linked[name])
-      && linked[name] >= 0) attention.state[name] = linked[name];
-    const index = scene.opening.steps.indexOf(linked.step);
-    return index < 0 ? null : index;
-  }
-
   /** The axis is as long as what is known; the slider reaches as far as the snapshots do. */
   function measure() {
-    slider.max = String(scene.opening.steps.length - 1);
-    slider.value = String(current.index);
-    slider.disabled = scene.opening.steps.length < 2;
-    view.content.style.setProperty('--end', String(scene.opening.axis.range[1]));
-    slider.style.setProperty('--part',
-      String(Math.max(0.02, (scene.opening.steps.length - 1) / scene.opening.axis.range[1])));
-    lossLines.node.hidden = !scene.opening.loss.figure.data.length;
-    lossLines.show(scene.opening.loss);
+    const { steps, axis, loss } = scene.opening;
+    const last = steps.length - 1;
+    Object.assign(slider, { max: last, value: current.index, disabled: !last });
+    view.content.style.setProperty('--end', axis.range[1]);
+    slider.style.setProperty('--part', Math.max(0.02, last / axis.range[1]));
+    lossLines.node.hidden = !loss.figure.data.length;
+    lossLines.show(loss);
     drawLines();
   }
 
   function drawLines() {
+    clearTimeout(linesWanted);
+    linesWanted = 0;
     if (!shown()) return;
     predictions.drawLines();
-    Object.keys(folds).forEach(drawFold);
+    for (const part of openFolds()) part.draw(shown());
   }
 
   /** All of a part that is open: it may have been folded while frames came. */
   function drawFold(name) {
-    if (scene.opening && folds[name].open && !folds[name].hidden) parts[name].draw(shown());
+    if (scene.opening && openFolds().includes(folds[name])) folds[name].draw(shown());
   }
 
   /** A frame has come. Lines are drawn again a few times a second, the views at once where they wait for it. */
   function arrived(step) {
-    if (!frames.missing().length) {
-      clearTimeout(linesWanted);
-      linesWanted = 0;
-      drawLines();
-    } else linesWanted ||= setTimeout(() => { linesWanted = 0; drawLines(); }, 250);
+    if (frames.missing().length) linesWanted ||= setTimeout(drawLines, 250);
+    else drawLines();
     if (scene.opening.steps[current.index] === step) want();
     else tellState();
   }
@@ -136,85 +130,80 @@ export default function scrubber(root, first, { label, events = {}, server, save
     if (!frame) return;
     const began = performance.now();
     attention.draw(frame); // asks how much room it has, which is quick only as long as nothing else has changed
-    view.content.style.setProperty('--at', String(current.index)); // all cursors
-    lossLines.moveTo(current.index);
+    view.content.style.setProperty('--at', current.index); // all cursors
+    lossLines.move();
     predictions.move(frame);
-    for (const [name, { open, hidden }] of Object.entries(folds)) if (open && !hidden) parts[name].move(frame);
-    tellStep(scene.opening.steps[current.index]);
+    for (const part of openFolds()) part.move(frame);
+    tellStep(frame);
     tellState();
-    view.content.dataset.step = String(frame.step);
+    view.content.dataset.step = frame.step;
     view.content.dataset.took = (performance.now() - began).toFixed(1);
   }
 
   function want() {
-    if (drawWanted) return;
+    if (!drawWanted) requestAnimationFrame(() => {
+      drawWanted = false;
+      draw();
+    });
     drawWanted = true;
-    requestAnimationFrame(() => { drawWanted = false; draw(); });
   }
 
-  function tellStep(step) {
+  function tellStep(frame) {
+    const step = scene.opening.steps[current.index];
     const row = scene.opening.loss.table.rows.findLast(([curve, done]) => curve === 'training' && done <= step);
-    const facts = step === 0 ? ['random initialization'] : row ? [`${compactly(row[4])} tokens seen`, duration(row[3])]
-      : [];
-    where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...facts.flatMap((fact) => [' · ', fact]));
-    const words = `Step ${whole(step)}. ${predictions.words(shown())}`;
+    const seen = row && (row[4] >= 1e6 ? `${(row[4] / 1e6).toFixed(1)} million` : whole(row[4]));
+    const facts = row ? [`${seen} tokens seen`, duration(row[3])] : [];
+    where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...(step === 0 ? ['random initialization'] : facts)
+      .flatMap((fact) => [' · ', fact]));
+    const words = `Step ${whole(step)}. ${predictions.words(frame)}`;
     slider.setAttribute('aria-valuetext', words);
     // the slider says it itself
     if (!current.playing) spoken.textContent = document.activeElement === slider ? '' : words;
   }
 
-  const compactly = (count) => (count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
-
   function tellState() {
     const missing = frames.missing().length;
-    const { steps } = scene.opening;
-    const away = shown()?.step !== steps[current.index]
-      ? `Showing step ${whole(shown()?.step ?? 0)}, the nearest available. ` : '';
-    const trouble = frames.trouble();
-    state.textContent = missing && server
-      ? `${away}${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
-      : away + trouble + (scene.opening.live ? 'Training is in progress: new snapshots are added to the slider.' : '');
-    state.classList.toggle('still', !state.textContent);
+    const { steps, live } = scene.opening;
+    const nearest = shown()?.step;
+    const away = nearest === steps[current.index] ? ''
+      : `Showing step ${whole(nearest ?? 0)}, the nearest available. `;
+    state.textContent = away + (missing && server
+      ? `${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
+      : frames.trouble() + (live ? 'Training is in progress: new snapshots are added to the slider.' : ''));
   }
 
   function jump(index) {
-    stop();
+    setPlaying(0);
     go(index);
   }
 
   function go(index) {
-    current.index = Math.min(Math.max(0, index), scene.opening.steps.length - 1);
-    current.follow = current.index === scene.opening.steps.length - 1;
-    slider.value = String(current.index);
-    events.look?.({ step: current.follow ? null : scene.opening.steps[current.index] });
+    const { steps } = scene.opening;
+    current.index = Math.min(Math.max(0, index), steps.length - 1);
+    current.follow = current.index === steps.length - 1;
+    slider.value = current.index;
+    events.look?.({ step: current.follow ? null : steps[current.index] });
     want();
   }
 
   // ---- play, keys, and a training under way
 
-  function toggle() {
-    if (current.playing) {
-      stop();
-      return;
-    }
-    if (current.index === scene.opening.steps.length - 1) go(0);
-    current.playing = setInterval(() => {
-      if (!root.isConnected || current.index >= scene.opening.steps.length - 1) stop();
-      else if (frames.at(scene.opening.steps[current.index + 1]) || !frames.missing().length) go(current.index + 1);
-    }, 600);
-    markPlay();
-  }
-
-  function stop() {
+  function setPlaying(timer) {
     clearInterval(current.playing);
-    current.playing = 0;
-    markPlay();
+    current.playing = timer;
+    play.classList.toggle('on', Boolean(timer));
+    play.ariaLabel = timer ? 'Pause' : 'Play';
+    play.title = `${play.ariaLabel} (space)`;
   }
 
-  function markPlay() {
-    play.classList.toggle('on', Boolean(current.playing));
-    play.setAttribute('aria-label', current.playing ? 'Pause' : 'Play');
-    play.title = `${current.playing ? 'Pause' : 'Play'} (space)`;
+  function toggle() {
+    if (current.playing) return setPlaying(0);
+    if (current.index === scene.opening.steps.length - 1) go(0);
+    return setPlaying(setInterval(() => {
+      const next = scene.opening.steps[current.index + 1];
+      if (!root.isConnected || next === undefined) setPlaying(0);
+      else if (frames.at(next) || !frames.missing().length) go(current.index + 1);
+    }, 600));
   }
 
   slider.addEventListener('input', () => jump(Number(slider.value)));
@@ -236,17 +225,14 @@ export default function scrubber(root, first, { label, events = {}, server, save
     }, () => mine === follower && root.isConnected && scene.opening.live, { node: root });
   }
 
-  function take({ plane: newPlane, ...progress }) {
+  function take(progress) {
     const step = scene.opening.steps[current.index];
     const grown = String(progress.steps) !== String(scene.opening.steps);
     Object.assign(scene.opening, progress);
-    if (newPlane) {
-      scene.opening.plane = newPlane;
-      scene.plane = readPlane(newPlane);
-    }
+    if (progress.plane) scene.plane = readPlane(progress.plane);
     if (grown) {
-      current.index = current.follow && !current.playing ? scene.opening.steps.length - 1
-        : Math.max(0, scene.opening.steps.findLastIndex((other) => other <= step));
+      current.index = current.follow && !current.playing ? progress.steps.length - 1
+        : Math.max(0, progress.steps.findLastIndex((other) => other <= step));
       frames.renew();
     }
     measure();

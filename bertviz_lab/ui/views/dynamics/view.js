@@ -27,7 +27,8 @@ export function mount(panel) {
       texts.words.node));
   const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
     h('div', { class: 'fields question' }, picker.node, texts.text_a.node,
-      h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
+      h('button', { type: 'submit', class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')),
+    examples, more);
 
   let known = []; // examples of the run on show: [text A, text B, words]
   let run = panel.kept('run'); // the run on show; of the page's own choice until a person has chosen
@@ -60,24 +61,24 @@ export function mount(panel) {
   async function bring() {
     if (!restore) LOOK.forEach((name) => panel.keep(name, ''));
     const shown = known;
-    try {
-      const list = run ? await panel.ask('examples', { run }) : [];
-      if (!list) return;
-      known = list;
-    } catch (error) {
+    const list = run ? await panel.ask('examples', { run }).catch((error) => {
       known = [];
       scrubber.say(error.message);
-      return;
-    }
+    }) : [];
+    if (!list) return;
+    known = list;
     examples.hidden = !known.length;
-    examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map((example) =>
-      h('button', { type: 'button', class: 'chip cut', onclick: () => { fill(example); show(); } }, example.slice(0, 2)
-        .filter(Boolean).join('  |  '))));
-    const current = Object.values(texts).map(({ value }) => value);
-    const isOne = (list) => list.some((example) => example.join('\n') === current.join('\n'));
-    if (known.length && !isOne(known) && (isOne(shown) || !current.some((text) => text.trim()))) fill(known[0]);
+    const button = (example) => h('button', { type: 'button', class: 'chip cut', onclick: () => {
+      fill(example);
+      show();
+    } }, example.slice(0, 2).filter(Boolean).join('  |  '));
+    examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map(button));
+    const isOneOf = (some) => some.some((example) => example.join('\n') === typed());
+    if (known.length && !isOneOf(known) && (isOneOf(shown) || !typed().trim())) fill(known[0]);
     await show();
   }
+
+  const typed = () => Object.values(texts).map(({ value }) => value).join('\n');
 
   function fill(example) {
     Object.values(texts).forEach((field, place) => field.set(example[place]));
@@ -86,17 +87,13 @@ export function mount(panel) {
   /** Ask about the text of the fields. */
   async function show() {
     const question = Object.fromEntries(Object.entries(texts).map(([name, { value }]) => [name, value]));
-    const byDefault = known.length && known[0].join('\n') === Object.values(question).join('\n');
+    const byDefault = known[0]?.join('\n') === typed();
     for (const [name, value] of Object.entries(question)) panel.keep(name, byDefault ? '' : value);
-    try {
-      const payload = await panel.ask('opening', { run, ...question });
-      if (!payload) return;
-      const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '')
-        .map((name) => [name, Number(panel.kept(name))]));
-      restore = false;
-      scrubber.show({ ...payload, look });
-    } catch (error) {
-      scrubber.say(error.message);
-    }
+    const payload = await panel.ask('opening', { run, ...question }).catch((error) => scrubber.say(error.message));
+    if (!payload) return;
+    const look = Object.fromEntries(LOOK.filter((name) => restore && panel.kept(name) !== '')
+      .map((name) => [name, Number(panel.kept(name))]));
+    restore = false;
+    scrubber.show({ ...payload, look });
   }
 }

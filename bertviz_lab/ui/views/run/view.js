@@ -25,22 +25,25 @@ export function mount(panel) {
   const said = h('p', { class: 'said small', role: 'status', id: id('message') });
   const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick,
     hidden: true }, words);
-  const show = (view) =>
-    page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
+  const show = (view, setting) => page.open({ space: 'runs', settings: { [setting]: run.id }, show: view });
   const stop = button('stop', 'plain', 'Stop', () => change('stop'));
   const resume = button('resume', 'action', 'Resume training', () => change('resume'));
   const explore = button('explore', 'action', 'Open in Explore',
     () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
-  const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
-  const compare = button('compare', 'plain', 'Compare', () => show('compare'));
+  const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics', 'dynamics.run'));
+  const compare = button('compare', 'plain', 'Compare', () => show('compare', 'compare.runs'));
   const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
   const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () =>
     page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
   const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume,
     explore, dynamics, compare, download, all));
   const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
-  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll },
-    events: { run_changed: statusChanged, probes_done: bringProbes } });
+  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'),
+    events: { run_changed: statusChanged, probes_done: bringProbes },
+    server: { async poll(run_id, start) {
+      await panel.whenSeen(); // nothing is asked while nobody can see the curves
+      return panel.ask('follow', { run_id, start }).catch(() => undefined);
+    } } });
   const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
   probes.host.hidden = true;
   const NO_RUN = {
@@ -52,11 +55,8 @@ export function mount(panel) {
 
   async function draw() {
     const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
-    if (chosen === undefined) return;
-    if (!chosen) {
-      chart.say(NO_RUN);
-      return;
-    }
+    if (chosen === undefined) return undefined;
+    if (!chosen) return chart.say(NO_RUN);
     const now = await panel.ask('about', { run_id: chosen }).catch(leave);
     if (!now) return;
     main.say('');
@@ -69,23 +69,21 @@ export function mount(panel) {
       bringProbes();
     }
     results.node.hidden = !run.results;
-    folds.forEach(({ node, needs }) => { node.hidden = !needs(); });
+    for (const fold of folds) fold.node.hidden = !fold.needs();
     if (drawnResults === `${run.id} ${run.results}`) return;
     drawnResults = `${run.id} ${run.results}`;
     if (run.results) results.redraw();
-    folds.forEach(({ part }) => part.redraw());
+    for (const fold of folds) fold.redraw();
   }
 
   /** The run is gone. */
   function leave(error) {
     run = null;
-    [drawnCurves, drawnResults] = ['', ''];
+    drawnCurves = drawnResults = '';
     chart.say(error.message);
-    probes.host.hidden = true;
-    for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node),
-      note]) node.hidden = true;
-    [name.textContent, status.textContent, said.textContent] = ['', '', ''];
-    tags.replaceChildren();
+    for (const node of [...head.querySelectorAll('.buttons > *'), probes.host, results.node, note,
+      ...folds.map((fold) => fold.node)]) node.hidden = true;
+    for (const node of [name, status, said, tags]) node.textContent = '';
   }
 
   function showHead() {
@@ -95,14 +93,10 @@ export function mount(panel) {
     status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
     tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
     setText(note, run.note);
-    stop.hidden = !run.can_stop;
-    resume.hidden = !run.can_resume;
-    if (!run.can_stop) stopping = '';
-    [stop.ariaDisabled, stop.textContent] = stopping === run.id ? ['true', 'Stopping …'] : ['false', 'Stop'];
-    explore.hidden = !run.saved;
-    download.hidden = !(run.saved && (run.mine || run.shipped));
-    dynamics.hidden = !run.snapshots;
-    compare.hidden = !run.pretraining;
+    markStopping(run.can_stop ? stopping : '');
+    for (const [node, can] of [[stop, run.can_stop], [resume, run.can_resume], [explore, run.saved],
+      [dynamics, run.snapshots], [compare, run.pretraining],
+      [download, run.saved && (run.mine || run.shipped)]]) node.hidden = !can;
     if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
     const place = run.path ? ` It is in ${run.path}.` : '';
@@ -113,26 +107,27 @@ export function mount(panel) {
         : `The model of ${run.name} can be opened in Explore.${place}`;
   }
 
+  function markStopping(which) {
+    stopping = which;
+    const isThis = stopping === run?.id;
+    stop.ariaDisabled = String(isThis);
+    stop.textContent = isThis ? 'Stopping …' : 'Stop';
+  }
+
   async function change(action) {
-    if (action === 'stop') [stopping, stop.ariaDisabled, stop.textContent] = [run.id, 'true', 'Stopping …'];
+    if (action === 'stop') markStopping(run.id);
     try {
       said.textContent = await page.changeRun({ action, run_id: run.id });
       if (action === 'stop') return;
       drawnCurves = '';
       main.redraw();
     } catch (error) {
-      [stopping, stop.ariaDisabled, stop.textContent] = ['', 'false', 'Stop'];
+      markStopping('');
       said.textContent = error.message;
     }
   }
 
   // ---- curves
-
-  /** More of the log of the run that the curves follow; nothing is asked while nobody can see them. */
-  async function poll(runId, start) {
-    await panel.whenSeen();
-    return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
-  }
 
   function statusChanged({ status: to, first }) {
     curvesStatus = to;
@@ -189,28 +184,27 @@ export function mount(panel) {
     tokens.host.scrollIntoView({ block: 'nearest' });
   }
 
-  /** A fold with one drawing of the run, shown where `needs()` is met. */
-  const folds = [];
-  const fold = (key, title, drawing, needs = () => Boolean(run?.results && run.charts.includes(key))) =>
-    add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
-
+  const folds = []; // parts that are shown where their `needs()` is met
   function add(part, needs) {
     part.node.hidden = true;
-    folds.push({ part, node: part.node, needs });
+    folds.push(Object.assign(part, { needs }));
   }
+
+  /** A fold with one drawing of the run. */
+  const fold = (key, title, label, kind = 'chart', needs = () => run.results && run.charts.includes(key)) =>
+    add(panel.foldOf(key, title, [kind, label, { id: id(`${key}-${kind}`) }], key, { more: ofRun }), needs);
 
   const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
   const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
     host.append(difference.host);
-    return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference,
-      'attention', ofRun({ example })));
+    return () => (example === null ? difference.say('Choose an example above first.')
+      : panel.show(difference, 'attention', ofRun({ example })));
   });
-  add(attention, () => Boolean(run?.results && run.mine));
-  fold('labels', 'Per-label metrics', ['chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }]);
-  fold('calibration', 'Calibration', ['chart', 'Reliability diagram', { id: id('calibration-chart') }]);
-  fold('slices', 'Slice analysis', ['chart', 'Metrics by length and label', { id: id('slices-chart') }]);
-  fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }],
-    () => Boolean(run && !run.shipped));
+  add(attention, () => run.results && run.mine);
+  fold('labels', 'Per-label metrics', 'Precision, recall and F1 per label');
+  fold('calibration', 'Calibration', 'Reliability diagram');
+  fold('slices', 'Slice analysis', 'Metrics by length and label');
+  fold('settings', 'Settings', 'Settings of the run', 'facts', () => !run.shipped);
 
   // ---- to the hub: first the files that would be sent, then a press
 
@@ -236,5 +230,5 @@ export function mount(panel) {
     host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
   });
-  add(hub, () => Boolean(run?.can_push));
+  add(hub, () => run.can_push);
 }

@@ -8,21 +8,21 @@ export function mount(panel) {
   const { page } = panel;
   const [LIVE, IDLE] = [2000, 10000]; // milliseconds between two looks while something trains, and otherwise
   const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
-  // Heading, what a column is sorted by, and its words; numbers begin with the largest.
+  // Heading, the value that a column is sorted by, and how it is written; numbers begin with the largest.
   const COLUMNS = {
     name: ['Name', (row) => row.name.toLowerCase()],
     status: ['State', (row) => row.status, stateWords],
-    task: ['Task', (row) => row.task, (row) => row.task || '–'],
+    task: ['Task', (row) => row.task, ({ task }) => task || '–'],
     score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
-    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters)
-      : '–')],
-    started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? dateTime(row.started) : '–')],
+    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, ({ parameters: n }) => (n ? size(n) : '–')],
+    started: ['Started', (row) => row.started ?? -Infinity, ({ started: at }) => (at ? dateTime(at) : '–')],
   };
+  const [, ...CELLS] = Object.entries(COLUMNS);
   const DOWNWARDS = ['score', 'parameters', 'started'];
 
   let list = [];
   let [sorted, order] = panel.kept('sort', 'started.down').split('.');
-  const nodes = new Map(); // id of a run -> its row, {node, fill}
+  const rows = new Map(); // id of a run -> {node, fill(row)}
   let opened = null; // the row with a form below some row
 
   const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
@@ -36,6 +36,7 @@ export function mount(panel) {
     h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing],
     draw);
   filter.input.addEventListener('input', show);
+  page.on('open', show); // which one is chosen
 
   let looks = 0;
 
@@ -51,10 +52,10 @@ export function mount(panel) {
   }
 
   function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
-    const steps = step && status !== 'finished'
-      ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-    return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}`
-      : ''}`;
+    const most = total && status === 'training' ? ` of ${whole(total)}` : '';
+    const steps = step && status !== 'finished' ? `, step ${whole(step)}${most}` : '';
+    const kept = end ? `, kept until ${dateTime(end)}` : '';
+    return `${STATUS[status] ?? status}${steps}${kept}${queue ? `. ${queue}` : ''}`;
   }
 
   function sortBy(key) {
@@ -72,57 +73,53 @@ export function mount(panel) {
     const compare = (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
     const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags]
       .join(' ').toLowerCase().includes(words)).sort(compare);
-    for (const head of heads) {
-      const is = head.dataset.column === sorted;
-      head.setAttribute('aria-sort', is ? (order === 'down' ? 'descending' : 'ascending') : 'none');
-    }
-    for (const [id, { node }] of nodes) {
+    const direction = order === 'down' ? 'descending' : 'ascending';
+    for (const head of heads) head.setAttribute('aria-sort', head.dataset.column === sorted ? direction : 'none');
+    for (const [id, { node }] of rows) {
       if (shown.some((row) => row.id === id)) continue;
       if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name')
         ?? filter.input).focus();
       node.remove();
-      nodes.delete(id);
+      rows.delete(id);
       if (opened?.id === id) close();
     }
-    let before = null;
-    for (const row of shown.reverse()) {
-      if (!nodes.has(row.id)) nodes.set(row.id, makeRow());
-      const { node, fill } = nodes.get(row.id);
+    const nodes = shown.flatMap((row) => {
+      if (!rows.has(row.id)) rows.set(row.id, makeRow());
+      const { node, fill } = rows.get(row.id);
       fill(row);
-      const next = opened?.id === row.id ? opened.node : before;
-      if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node,
-        before);
-      if (!node.isConnected || node.nextSibling !== next) tbody.insertBefore(node, next);
-      before = node;
-    }
+      return opened?.id === row.id ? [node, opened.node] : [node];
+    });
+    nodes.forEach((node, at) => {
+      if (tbody.children[at] !== node) tbody.insertBefore(node, tbody.children[at]);
+    });
     nothing.hidden = shown.length > 0;
   }
 
   function makeRow() {
     let row = null;
-    const name = h('button', { type: 'button', class: 'name', onclick: () =>
-      page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
+    const button = (words, act, style = 'plain') => h('button', { type: 'button', class: style, onclick: act }, words);
+    const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }), 'name');
     const tags = h('span', { class: 'tags' });
     const note = h('p', { class: 'quiet small note', hidden: true });
-    const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
-    const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
-    const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
-    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit,
-      remove));
-    const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
+    const cells = CELLS.map(([key]) => h('td', { class: key }));
+    const edit = button('Edit', () => open(row, editForm));
+    const remove = button('Delete', () => open(row, deleteForm));
+    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells,
+      h('td', { class: 'actions' }, edit, remove));
+    const say = (where, text) => { if (where.textContent !== text) setText(where, text); };
     function fill(now) {
       row = now;
       node.dataset.run = row.id;
       node.dataset.status = row.active ? 'active' : row.status;
       node.classList.toggle('chosen', page.kept('run.id') === row.id);
       say(name, row.name);
-      if (note.textContent !== row.note) setText(note, row.note);
+      say(note, row.note);
       if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags
         .map((tag) => h('span', { class: 'tag card small' }, tag)));
-      Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
+      CELLS.forEach(([, [, , words]], place) => say(cells[place], words(row)));
       edit.hidden = remove.hidden = !row.mine;
-      edit.setAttribute('aria-label', `Edit ${row.name}`);
-      remove.setAttribute('aria-label', `Delete ${row.name}`);
+      edit.ariaLabel = `Edit ${row.name}`;
+      remove.ariaLabel = `Delete ${row.name}`;
       remove.disabled = row.active;
       remove.title = row.active ? 'Stop it first' : '';
     }
@@ -158,31 +155,28 @@ export function mount(panel) {
     const last = opened;
     opened = null;
     last?.node.remove();
-    if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector(
+    if (last && !document.activeElement?.closest('.lab')) rows.get(last.id)?.node.querySelector(
       '.actions button')?.focus();
   }
 
   function editForm(row) {
     const name = panel.field('text', 'Name', row.given_name, () => {}, { placeholder: row.name, id: 'runs-name' });
     const tags = panel.field('text', 'Tags, separated by commas', row.tags.join(', '), () => {}, { id: 'runs-tags' });
-    const note = h('textarea', { rows: 2, id: 'runs-note', maxlength: 2000 });
-    note.value = row.note;
+    const note = panel.field('textarea', 'Note', row.note, () => {}, { rows: 2, id: 'runs-note' });
+    note.node.classList.add('wide');
+    Object.assign(note.input, { maxLength: 2000, spellcheck: true });
     name.input.maxLength = 60;
     return {
-      fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' },
-        'Note'), note)],
+      fields: [name.node, tags.node, note.node],
       words: 'Save',
       change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
     };
   }
 
-  function deleteForm(row) {
-    return {
-      fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
-      words: 'Delete for good',
-      change: () => ({ action: 'delete' }),
-      danger: true,
-    };
-  }
-  page.on('open', show); // which one is chosen
+  const deleteForm = (row) => ({
+    fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
+    words: 'Delete for good',
+    change: () => ({ action: 'delete' }),
+    danger: true,
+  });
 }
