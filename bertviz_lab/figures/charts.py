@@ -5,7 +5,6 @@ their labels, for the table's cells. `csv` has the rows of that download where t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -22,6 +21,7 @@ from bertviz_lab.figures.plots import (
     named_rows,
     row_height,
     short_name,
+    tooltips,
 )
 
 if TYPE_CHECKING:
@@ -43,75 +43,58 @@ class Captions(TypedDict, total=False):
     file: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Matrix:
-    """A table of numbers drawn as a heat map.
+def matrix_payload(
+    values: NDArray[np.floating | np.integer],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    row_name: str = "",
+    column_name: str = "",
+    unit: str = "",
+    words: Sequence[Sequence[str]] | None = None,
+    texts: Sequence[Sequence[str]] | None = None,
+    details: Sequence[Sequence[str]] | None = None,
+    shades: NDArray[np.floating] | None = None,
+    peak: float | None = None,
+    picks: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    axis: str = "",
+    **captions: Unpack[Captions],
+) -> Payload:
+    """Return a heat map of numbers, (rows, columns); NaN is left white.
 
-    Attributes:
-        values: the numbers, (rows, columns); NaN is left white.
-        row_name, column_name: what a row and a column are, for tooltips; `unit` is that of the numbers.
-        words: what cells show in place of the numbers, and before them in the table.
-        texts: what cells show, where it is neither the numbers nor `words`.
-        details: tooltips.
-        shades: what the colors show, by default `values`; 0 is white and `peak`, by default the largest, full color.
-        picks: for each row and for each column what a click on a cell sends; without it no cell can be selected.
-        axis: the title of the column axis; only some of its many columns are then named.
+    `row_name` and `column_name` are what a row and a column are, for tooltips; `unit` is that of the numbers, and
+    `details` replace the tooltips. Cells show `texts`, or `words`, which are before the numbers in the table too, or
+    their numbers. The colors show `shades`, by default `values`; 0 is white and `peak`, by default the largest, full
+    color. `picks` are for each row and for each column what a click on a cell sends; without them no cell can be
+    selected. `axis` is the title of the column axis; only some of its many columns are then named. Raise `ValueError`
+    if the shapes do not agree.
     """
-
-    values: NDArray[np.floating | np.integer]
-    rows: Sequence[str]
-    columns: Sequence[str]
-    row_name: str = ""
-    column_name: str = ""
-    unit: str = ""
-    words: Sequence[Sequence[str]] | None = None
-    texts: Sequence[Sequence[str]] | None = None
-    details: Sequence[Sequence[str]] | None = None
-    shades: NDArray[np.floating] | None = None
-    peak: float | None = None
-    picks: tuple[Sequence[int], Sequence[int]] | None = None
-    axis: str = ""
-
-
-def matrix_payload(matrix: Matrix, *, title: str, **captions: Unpack[Captions]) -> Payload:
-    """Return the heat map of a matrix. Raise `ValueError` if the shapes do not agree."""
-    shades = matrix.values if matrix.shades is None else matrix.shades
-    if not shades.shape == matrix.values.shape == (len(matrix.rows), len(matrix.columns)):
-        raise ValueError(
-            f"{len(matrix.rows)} rows and {len(matrix.columns)} columns for values of shape {matrix.values.shape}."
-        )
-    cells = [[value if np.isfinite(value) else None for value in row] for row in matrix.values.tolist()]
-    numbers = [[_three_digits(value) for value in row] for row in cells]
-    details = matrix.details or [
+    shown = values if shades is None else shades
+    if not shown.shape == values.shape == (len(rows), len(columns)):
+        raise ValueError(f"{len(rows)} rows and {len(columns)} columns for values of shape {values.shape}.")
+    cells = [[value if np.isfinite(value) else None for value in row] for row in values.tolist()]
+    numbers = [["" if value is None else f"{value:.3g}" for value in row] for row in cells]
+    in_words = words or [[""] * len(columns)] * len(rows)
+    details = details or [
         [
-            _cell_words((matrix.row_name, name, matrix.column_name, column, word), value, matrix.unit)
-            for column, word, value in zip(matrix.columns, words, values, strict=True)
+            _cell_words((row_name, name, column_name, column, word), value, unit)
+            for column, word, value in zip(columns, line, line_values, strict=True)
         ]
-        for name, words, values in zip(
-            matrix.rows, matrix.words or [[""] * len(matrix.columns)] * len(cells), cells, strict=True
-        )
+        for name, line, line_values in zip(rows, in_words, cells, strict=True)
     ]
-    finite = np.abs(shades[np.isfinite(shades)])
-    peak = matrix.peak if matrix.peak is not None else float(finite.max(initial=0))
-    figure = heatmap_figure(
-        shades,
-        matrix.rows,
-        matrix.columns,
-        matrix.texts or matrix.words or numbers,
-        details,
-        peak,
-        most_names=8 if matrix.axis else 400,
-        axis=matrix.axis,
-    )
-    rows: list[list[Any]] = [[name, *map(_rounded, line)] for name, line in zip(matrix.rows, cells, strict=True)]
-    if matrix.words:
-        rows = [
-            [name, *(f"{word} {number}".strip() for word, number in zip(words, line, strict=True))]
-            for name, words, line in zip(matrix.rows, matrix.words, numbers, strict=True)
-        ]
-    down, across = matrix.picks or ((), ())
+    if peak is None:
+        peak = float(np.abs(shown[np.isfinite(shown)]).max(initial=0))
+    names = 8 if axis else 400
+    figure = heatmap_figure(shown, rows, columns, texts or words or numbers, details, peak, most_names=names, axis=axis)
+    entries: list[list[Any]] = [
+        [f"{word} {number}".strip() for word, number in zip(line, line_numbers, strict=True)]
+        for line, line_numbers in zip(in_words, numbers, strict=True)
+    ]
+    table = [[name, *line] for name, line in zip(rows, entries if words else cells, strict=True)]
+    down, across = picks
     body = {"kind": "matrix", "picks": [[{"row": row, "column": column} for column in across] for row in down]}
-    return _chart(body, title, [matrix.row_name, *matrix.columns], rows, captions, figure)
+    return _chart(body, title, [row_name, *columns], table, captions, figure)
 
 
 def bars_payload(
@@ -142,7 +125,7 @@ def bars_payload(
     sizes = [abs(v) for _, values in series for v in values if v is not None]
     if peak is None:
         peak = 1.0 if number_format.endswith("%") else max(sizes, default=0.0)
-    table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
+    table = [[group, *(values[at] for _, values in series)] for at, group in enumerate(groups)]
     body = {"kind": "bars", "texts": labels}
     if ranked and len(groups) > MOST_LABELS:
         hint = f"The {MOST_LABELS} {ranked} of {len(groups):,} are drawn; the CSV has all."
@@ -159,11 +142,9 @@ def bars_payload(
             text=[escaped(text) for text in written],
             textposition="outside",
             cliponaxis=False,
-            customdata=[
-                escaped(f"{group}{f', {name}' if name else ''}: {text}")
-                for group, text in zip(groups, written, strict=True)
-            ],
-            hovertemplate="%{customdata}<extra></extra>",
+            **tooltips(
+                f"{group}{f', {name}' if name else ''}: {text}" for group, text in zip(groups, written, strict=True)
+            ),
             marker={"color": colors[place % len(colors)], "opacity": 0.8},
         )
         for place, ((name, values), written) in enumerate(zip(series, drawn, strict=True))
@@ -205,14 +186,13 @@ def columns_payload(
 
     numbers = [float(v) for v in values]
     body = {"keys": [[name, color] for name, color in zip(mark_names, COLORS, strict=False)]}
-    table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
-    flags = [bool(flag) for flag in marked] or [False] * len(numbers)
+    table = [list(row) for row in zip(names, numbers, details, strict=True)]
+    flags = marked or [False] * len(numbers)
     colors = [COLORS[1 if flag or value < 0 else 0] for value, flag in zip(numbers, flags, strict=True)]
     trace = go.Bar(
         x=list(range(len(numbers))),
         y=numbers,
-        customdata=[escaped(text) for text in details],
-        hovertemplate="%{customdata}<extra></extra>",
+        **tooltips(details),
         marker={"color": colors, "opacity": [0.45 if flag else 0.8 for flag in flags]},
     )
     figure = blank_figure([trace], 210)
@@ -235,9 +215,9 @@ def plane_payload(
     """Return a scatter plot of named points, (n, 2); `paths` are lists of points to join, in their group's color."""
     import plotly.graph_objects as go
 
-    kinds = list(groups) if groups is not None else [0] * len(names)
-    tooltips = details or names
-    table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
+    kinds = [0] * len(names) if groups is None else groups
+    details = details or names
+    table = [[name, *point] for name, point in zip(names, points.tolist(), strict=True)]
     traces: list[Any] = [
         go.Scatter(
             x=points[list(path), 0].tolist(),
@@ -259,8 +239,7 @@ def plane_payload(
                 name=escaped(group_names[group]) if group < len(group_names) else "",
                 text=[escaped(short_name(names[place])) for place in mine],
                 textposition="top center",
-                customdata=[escaped(tooltips[place]) for place in mine],
-                hovertemplate="%{customdata}<extra></extra>",
+                **tooltips(details[place] for place in mine),
                 marker={"color": COLORS[group % 4], "size": 9},
             )
         )
@@ -292,9 +271,12 @@ def lines_payload(
     import plotly.graph_objects as go
 
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
-    table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
-    tooltips = details or [
-        [f"{place_name} {place}, {name}: {_three_digits(v)}" for place, v in zip(places, values, strict=True)]
+    table = [[place, *(values[at] for _, values in plain)] for at, place in enumerate(places)]
+    details = details or [
+        [
+            f"{place_name} {place}, {name}: {'' if value is None else f'{value:.3g}'}"
+            for place, value in zip(places, values, strict=True)
+        ]
         for name, values in plain
     ]
     traces = [
@@ -303,8 +285,7 @@ def lines_payload(
             y=list(values),
             mode="lines+markers",
             name=escaped(name),
-            customdata=[escaped(text) for text in tooltips[place]],
-            hovertemplate="%{customdata}<extra></extra>",
+            **tooltips(details[place]),
             line={"color": COLORS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
             marker={"size": 6},
         )
@@ -332,7 +313,7 @@ def _chart(
 ) -> Payload:
     table = {
         "header": [*header, *(name for name, _ in extra_columns)],
-        "rows": [[*row, *(entries[at] for _, entries in extra_columns)] for at, row in enumerate(rows)],
+        "rows": [[*map(_rounded, row), *(entries[at] for _, entries in extra_columns)] for at, row in enumerate(rows)],
     }
     defaults = {"title": title, "sentence": "", "note": "", "file": "chart"}
     return to_json(defaults | captions | body | {"table": table, "figure": figure.to_dict()})
@@ -344,9 +325,5 @@ def _cell_words(names: Sequence[str], value: float | None, unit: str) -> str:
     return " ".join(name for name in names if name) + number
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
-
-
-def _three_digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+def _rounded(cell: Any) -> Any:
+    return round(cell, _DIGITS) if isinstance(cell, (float, np.floating)) else cell

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from plotly.colors import sample_colorscale
 
+from bertviz_lab.figures.plots import escaped
+
 _HEAD_PIXELS = 160  # minimum side of a head in a picture
 _GAP = 12
 _MARGIN = 48
@@ -33,7 +35,7 @@ def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], titl
 
     `attentions` is (layers, heads, tokens, tokens). Tokens are escaped.
     """
-    labels = [_as_text(token) for token in tokens]
+    labels = [escaped(token) for token in tokens]
     heads = [(layer, head) for layer in range(attentions.shape[0]) for head in range(attentions.shape[1])]
     figure = go.Figure()
     for layer, head in heads:
@@ -57,7 +59,7 @@ def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], titl
     ticks = {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels}
     figure.update_layout(
         template="none",
-        title=_as_text(title),
+        title=escaped(title),
         updatemenus=[{"buttons": buttons, "x": 0, "y": 1.12, "xanchor": "left"}],
         xaxis={**ticks, "title": "attended to", "tickangle": -45},
         yaxis={**ticks, "title": "looking", "autorange": "reversed", "scaleanchor": "x"},
@@ -74,7 +76,8 @@ def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
     picture = Image.new("RGB", (_MARGIN + heads * (side + _GAP), _MARGIN + layers * (side + _GAP)), "white")
     draw = ImageDraw.Draw(picture)
     draw.text((_MARGIN, 4), title.encode("latin-1", "replace").decode("latin-1"), fill="black")
-    palette = _viridis()
+    colors = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
+    palette = np.rint(255 * np.array(colors)).astype(np.uint8)  # (256, 3)
     for layer in range(layers):
         top = _MARGIN + layer * (side + _GAP)
         draw.text((4, top + side // 2), f"layer {layer + 1}", fill="black")
@@ -88,14 +91,3 @@ def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()
-
-
-def _viridis() -> NDArray[np.uint8]:
-    """Return the color of each of 256 brightnesses, (256, 3)."""
-    colors = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
-    return np.rint(255 * np.array(colors)).astype(np.uint8)
-
-
-def _as_text(token: str) -> str:
-    """Escape a token: Plotly interprets labels as HTML."""
-    return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -9,7 +9,7 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,10 +74,16 @@ def escaped(text: str) -> str:
     return html.escape(_CONTROL.sub(" ", str(text)), quote=False)
 
 
+def tooltips(texts: Iterable[str]) -> dict[str, Any]:
+    """Return what shows a text at each mark of a trace."""
+    return {"customdata": [escaped(text) for text in texts], "hovertemplate": "%{customdata}<extra></extra>"}
+
+
 def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
     """Return traces on a transparent background, `height` pixels high, without dragging."""
     import plotly.graph_objects as go
 
+    axis = {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True}
     return go.Figure(
         traces,
         {
@@ -92,8 +98,8 @@ def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go
             "hoverlabel": {"align": "left"},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": TEXT},
             "dragmode": False,
-            "xaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},
-            "yaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},
+            "xaxis": axis,
+            "yaxis": axis,
         },
     )
 

@@ -86,15 +86,8 @@ class ScoreRow:
         sign = "+" if self.plus else ""
         texts = list(self.texts) or ["" if v is None else f"{v:{sign}.{self.digits}f}" for v in values]
         peak = self.peak if self.peak is not None else max((abs(v) for v in values if v is not None), default=0.0)
-        return {
-            "label": self.label,
-            "says": self.description,
-            "values": values,
-            "texts": texts,
-            "scale": self.scale,
-            "peak": peak,
-            "kinds": list(self.kinds) or None,
-        }
+        body = {"label": self.label, "says": self.description, "values": values, "texts": texts}
+        return {**body, "scale": self.scale, "peak": peak, "kinds": list(self.kinds) or None}
 
 
 def words_row(label: str, description: str, texts: Sequence[str], kinds: Sequence[str] = ()) -> ScoreRow:
@@ -154,24 +147,15 @@ def marked_payload(
     Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.
     """
     ordered = sorted(spans, key=lambda span: span.start)
-    offsets = [(span.start, span.end) for span in ordered]
-    for start, end in [*offsets, *((answer.start, answer.end) for answer in alternatives if answer.text)]:
-        if not 0 <= start < end <= len(text):
-            raise ValueError(f"The span {start} to {end} is not in a text of {len(text)} characters.")
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(offsets)):
+    marked: list[Span | SpanAnswer] = [*ordered, *(answer for answer in alternatives if answer.text)]
+    for span in marked:
+        if not 0 <= span.start < span.end <= len(text):
+            raise ValueError(f"The span {span.start} to {span.end} is not in a text of {len(text)} characters.")
+    if any(one.end > other.start for one, other in itertools.pairwise(ordered)):
         raise ValueError("Two spans overlap.")
     answers = [
         {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
         for answer in alternatives
     ]
-    return to_json(
-        {
-            "title": title,
-            "sentence": sentence,
-            "text": text,
-            "spans": [asdict(span) for span in ordered],
-            "alternatives": answers,
-            "chosen": chosen if answers else None,
-            "file": file,
-        }
-    )
+    body = {"title": title, "sentence": sentence, "file": file, "text": text, "alternatives": answers}
+    return to_json({**body, "spans": [asdict(s) for s in ordered], "chosen": chosen if answers else None})

@@ -4,11 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertviz_lab.figures.charts import (
-    Matrix,
-    bars_payload,
-    matrix_payload,
-)
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.interpret.attribution import _times, attribution_payload, head_ablation_payload
 from bertviz_lab.figures.interpret.predictions import comparison_payload
 from bertviz_lab.figures.plots import heatmap_figure
@@ -19,9 +15,7 @@ from tests.ui.components.harness import SENTENCE, encoding
 
 
 def matrix(values: object, rows: str, columns: str, **options: object) -> dict[str, Any]:
-    return shown(
-        matrix_payload(Matrix(values=np.array(values), rows=list(rows), columns=list(columns), **options), title="T")
-    )
+    return shown(matrix_payload(np.array(values), list(rows), list(columns), title="T", **options))
 
 
 def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:

@@ -136,8 +136,7 @@ def difference_body(
 
 
 def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
-    fitting = max(1, WHOLE_MODEL_BYTES // (values.size // len(values)))
-    sent = list(range(len(values)))[-fitting:]
+    sent = list(range(len(values)))[-max(1, WHOLE_MODEL_BYTES // values[0].size) :]
     bits = 16 if 2 * values[sent].size <= PRECISE_BYTES else 8
     return {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(values[sent], bits)}
 
@@ -173,10 +172,9 @@ def _frame(
             name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
             for name, (description, values) in metrics.items()
         }
-    windows = frame.get("windows", ())
-    if any(windows):
-        body["windows"] = list(windows)
-        if max(filter(None, windows)) // 2 < length - 1:
+    if windows := [*filter(None, frame.get("windows", ()))]:
+        body["windows"] = list(frame["windows"])
+        if max(windows) // 2 < length - 1:
             body["guide"] += " Grey cells are outside the window."
     return body | ({"special": [bool(flag) for flag in frame["special"]]} if "special" in frame else {})
 
@@ -194,7 +192,10 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
     ]
     largest = details[int(np.abs(pair.products).argmax())]
     added = {SCORE_TITLES[name]: value for name, value in pair.added.items()}
-    terms = f"{pair.products.sum():.2f}; with {_listed(added)} the score is {pair.score:.2f}" if added else ""
+    terms = " and ".join(f"{value:+.2f} for the {name}" for name, value in added.items())
+    score = f"a score of {pair.score:.2f}"
+    if added:
+        score = f"{pair.products.sum():.2f}; with {terms} the score is {pair.score:.2f}"
     weight = (
         "the key is masked, so the weight is 0"
         if pair.is_masked
@@ -206,14 +207,10 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
         [*details, *(f"{name}: {value:.3f}" for name, value in added.items())],
         marked=[False] * size + [True] * len(added),
         title="Query times key",
-        sentence=f"The {size} products sum to {terms or f'a score of {pair.score:.2f}'}; {weight}. Largest: {largest}.",
+        sentence=f"The {size} products sum to {score}; {weight}. Largest: {largest}.",
         note=f"{'The paler columns are what relative positions add. ' * bool(added)}{note}",
         file="query-key",
     )
-
-
-def _listed(added: Mapping[str, float]) -> str:
-    return " and ".join(f"{value:+.2f} for the {name}" for name, value in added.items())
 
 
 def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
@@ -33,11 +33,11 @@ def attribution_payload(
     attributions: Sequence["Attribution"], attention: NDArray[np.floating] | None = None, *, title: str = ""
 ) -> Payload:
     """Return the score strip; `attention` (tokens,) is shown next to the methods for contrast."""
-    first = attributions[0]
+    first, target = attributions[0], attributions[0].target
     rows = [
         ScoreRow(
             a.method,
-            _DESCRIPTIONS[a.method].format(quantity=_with_unit(a.target)),
+            _DESCRIPTIONS[a.method].format(quantity=target.quantity + ", in nats" * (not target.is_regression)),
             a.scores,
             plus=True,
             digits=2 if np.abs(a.scores).max(initial=0) >= 1 else 3,
@@ -46,12 +46,12 @@ def attribution_payload(
     ]
     if attention is not None:
         rows.append(ScoreRow("attention", _DESCRIPTIONS["attention"], attention, "bar", digits=3))
-    contrast = f", against {first.target.against.name}," if first.target.against else ""
-    if first.target.is_regression:
-        notes = [f"With this text the {first.target.name} is {first.change:+.2f} compared with every token masked."]
+    contrast = f", against {target.against.name}," if target.against else ""
+    if target.is_regression:
+        notes = [f"With this text the {target.name} is {first.change:+.2f} compared with every token masked."]
     else:
         notes = [
-            f"With this text {first.target.name}{contrast} is {_times(first.change)} as with every token masked: the "
+            f"With this text {target.name}{contrast} is {_times(first.change)} as with every token masked: the "
             f"logarithm of that is {first.change:+.2f}."
         ]
     for a in attributions:
@@ -60,15 +60,11 @@ def attribution_payload(
     return scores_payload(
         first.encoding,
         rows,
-        title=title or f"Attribution for {first.target.title}",
+        title=title or f"Attribution for {target.title}",
         sentence="Blue supports the prediction, brown opposes it.",
         note=" ".join([*notes, NOT_AN_EXPLANATION] if attention is not None else notes),
         file="attribution",
     )
-
-
-def _with_unit(target: "Target") -> str:
-    return target.quantity if target.is_regression else f"{target.quantity}, in nats"
 
 
 def _times(change: float) -> str:
@@ -99,18 +95,15 @@ def head_ablation_payload(
     texts = [[f"{value:.3g}" for value in row] for row in values]
     for layer, head in np.argwhere(np.asarray(off)) if off is not None else ():
         texts[layer][head] = "off"
-    matrix = Matrix(
-        values=values,
-        rows=[f"layer {layer + 1}" for layer in range(layers)],
-        columns=[*(f"{head + 1}" for head in range(heads)), "all"],
+    return matrix_payload(
+        values,
+        [f"layer {layer + 1}" for layer in range(layers)],
+        [*(f"{head + 1}" for head in range(heads)), "all"],
         column_name="head",
         texts=texts,
         peak=float(np.abs(effects).max(initial=0.0)) or 1.0,
         unit="" if target.is_regression else "nats",
-        picks=None if off is None else (range(layers), range(heads + 1)),
-    )
-    return matrix_payload(
-        matrix,
+        picks=((), ()) if off is None else (range(layers), range(heads + 1)),
         title=f"Effect of each head on {target.title}",
         sentence="Ablated one at a time: blue heads support the prediction, brown ones oppose it; the last "
         f"column ablates all heads of a layer.{' Click a head to ablate it.' if off is not None else ''}",

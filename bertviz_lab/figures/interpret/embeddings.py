@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import Matrix, bars_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
@@ -19,18 +19,12 @@ _ALL_SIMILAR = 0.3  # a cosine; that of unrelated sentences is about 0 where a m
 def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
     """Return the norm of each summand and its cosine with the sum; `note` says what a family lacks."""
     parts = [name for name, part in embeddings.parts().items() if part.any()]
-    norms, cosines = embeddings.norms(), embeddings.cosines()
-    norms = {name: norms[name] for name in (*parts, *(["sum"] if len(parts) > 1 else []))}
+    all_norms = embeddings.norms()
+    norms = {name: all_norms[name] for name in [*parts, *["sum"] * (len(parts) > 1)]}
     count = {1: "the token embedding alone", 2: "the sum of two learned vectors"}
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
-        ScoreRow(
-            f"norm {name}",
-            "Norm of the sum" if name == "sum" else f"Norm of the {name} embedding",
-            norm,
-            "bar",
-            peak=peak,
-        )
+        ScoreRow(f"norm {name}", f"Norm of the {name}{' embedding' * (name != 'sum')}", norm, "bar", peak=peak)
         for name, norm in norms.items()
     ]
     rows += [
@@ -41,7 +35,7 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
             peak=1.0,
             plus=True,
         )
-        for name, values in cosines.items()
+        for name, values in embeddings.cosines().items()
         if name in parts and len(parts) > 1
     ]
     return scores_payload(
@@ -60,9 +54,12 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
     names = [_name(text, index) for index, text in enumerate(texts)]
     off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
     least = float(off_diagonal.min()) if off_diagonal.size else 0.0
-    columns = [str(index + 1) for index in range(len(texts))]
     return matrix_payload(
-        Matrix(values=cosines, rows=names, columns=columns, column_name="and", peak=1.0),
+        cosines,
+        names,
+        [str(index + 1) for index in range(len(texts))],
+        column_name="and",
+        peak=1.0,
         title="Cosine similarity of the sentences",
         file="similarity",
         sentence="Cosine between the sentence embeddings: 1 is the same direction.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import Matrix, lines_payload, matrix_payload
+from bertviz_lab.figures.charts import lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload, words_row
 from bertviz_lab.tokenization import Encoding
@@ -27,17 +27,19 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_preno
     names = ["embeddings", *(f"layer {prediction.layer}" for prediction in lens.layers[1:])]
     values = np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers])
     words = [[c.token for c in prediction.candidates] for prediction in lens.layers]
-    last = lens.layers[-1]
     ranks = [prediction.rank for prediction in lens.layers]
     first = ranks.index(1) if 1 in ranks else len(ranks)
-    stays_first = 1 in ranks and all(rank == 1 for rank in ranks[first:])
-    stability = f" It ranks first from {names[first]} on." if stays_first else ""
+    stability = f" It ranks first from {names[first]} on." if set(ranks[first:]) == {1} else ""
     head = "final LayerNorm and the MLM head" if is_prenorm else "MLM head"
     return matrix_payload(
-        Matrix(values=values, rows=names, columns=[f"top {rank + 1}" for rank in range(width)], words=words, peak=1.0),
+        values,
+        names,
+        [f"top {rank + 1}" for rank in range(width)],
+        words=words,
+        peak=1.0,
         title=f"Logit lens: {which}the prediction at every layer",
         sentence=f"The {head} applied to the hidden state of every layer. The last row is the model's prediction: "
-        f"{lens.target.name}, {last.probability:.1%}.{stability}",
+        f"{lens.target.name}, {lens.layers[-1].probability:.1%}.{stability}",
         file="logit-lens",
         note="The head was trained on the last layer only; on earlier layers its output is an approximation.",
     )
@@ -121,16 +123,14 @@ def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note:
 
 def token_norms_payload(norms: "NormsByLayer", kind: NormKind, norm_note: str = "") -> Payload:
     """Return the norms with a row for each layer and a column for each token; `norm_note` as in `norms_payload`."""
-    rows = getattr(norms, kind)
-    name = _NAMES[kind]
-    labels = ["embeddings"] if kind == "hidden" else []
-    labels += [f"layer {layer}" for layer in range(1, len(norms.hidden))]
+    rows, name = getattr(norms, kind), _NAMES[kind]
+    labels = ["embeddings", *(f"layer {layer}" for layer in range(1, len(norms.hidden)))]
     peak = float(np.max(rows))
     return scores_payload(
         norms.encoding,
         [
             ScoreRow(label, f"Norm of the {name}, {label}", values, peak=peak)
-            for label, values in zip(labels, rows, strict=True)
+            for label, values in zip(labels[-len(rows) :], rows, strict=True)
         ],
         title=f"Norm of the {name} at each layer",
         note=norm_note,

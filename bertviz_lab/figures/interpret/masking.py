@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload, token_columns, words_row
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 
 CHOSEN = ("mask", "random", "kept")
-OUTCOMES = ("special", "not chosen", *CHOSEN)
 #: The color of each outcome, a sign that says the same without color, its name, and what it means.
 _SHOWN = {
     "mask": ("out-mask", "■", "masked", "replaced by [MASK]; the model must predict it"),
@@ -35,12 +34,11 @@ def masking_payload(
 
     The probabilities are those of the masking rule; `counts` has the observed and the expected number of tokens. The
     number chosen is not random: the share of all positions, rounded, and at least one (google-research/bert,
-    create_pretraining_data.py); whole-word masking may choose a few less. Raises `ValueError` for an outcome that is
-    not one of `OUTCOMES`.
+    create_pretraining_data.py); whole-word masking may choose a few less. Raises `ValueError` for an unknown
+    outcome.
     """
     outcomes, given = list(masked.outcomes), list(masked.input_tokens)
-    unknown = set(outcomes) - set(OUTCOMES)
-    if unknown:
+    if unknown := set(outcomes) - set(_SHOWN):
         raise ValueError(f"Unknown masking outcomes: {', '.join(sorted(unknown))}.")
     # The label is the original token, only at positions that the model predicts.
     columns = [
@@ -111,9 +109,7 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
         for share, count in zip(expected, counts.outcomes, strict=True)
     ]
     outside = [_SHOWN[count.outcome][2] for count in counts.outcomes if not count.low <= count.observed <= count.high]
-    warning = (
-        f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
-    )
+    warning = f" Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." * bool(outside)
     return bars_payload(
         names,
         [("counted", shares), ("expected", expected)],
@@ -121,23 +117,18 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
         number_format=".2%",
         texts=[[f"{share:.2%}" for share in shares], intervals],
         file="draws",
-        sentence=f"{counts.chosen:,} tokens were selected. {warning}".strip(),
+        sentence=f"{counts.chosen:,} tokens were selected.{warning}",
     )
 
 
 def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
     """Return the masked positions, with a row for each epoch and a column for each token."""
-    symbols = {"mask": "■", "random": "↻", "kept": "="}
-    values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
-    matrix = Matrix(
-        values=values,
-        rows=[f"epoch {index + 1}" for index in range(len(epochs))],
-        columns=list(epochs[0].encoding.tokens),
-        words=[[symbols.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
-        peak=2.0,
-    )
     return matrix_payload(
-        matrix,
+        np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs]),
+        [f"epoch {index + 1}" for index in range(len(epochs))],
+        epochs[0].encoding.tokens,
+        words=[[_SHOWN[out][1] if out in CHOSEN else "" for out in epoch.outcomes] for epoch in epochs],
+        peak=2.0,
         title="Static masking" if static else "Dynamic masking",
         file="passes",
         note="■ [MASK], ↻ random token, = unchanged; the model has to predict all three.",
@@ -152,10 +143,10 @@ def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length
     predictions, probabilities = [""] * length, [""] * length
-    for position_loss in losses.positions:
-        values[position_loss.position] = position_loss.loss
-        predictions[position_loss.position] = position_loss.guess.token
-        probabilities[position_loss.position] = f"{position_loss.probability:.1%}"
+    for one in losses.positions:
+        values[one.position] = one.loss
+        predictions[one.position] = one.guess.token
+        probabilities[one.position] = f"{one.probability:.1%}"
     return scores_payload(
         masked.encoding,
         [

@@ -16,10 +16,9 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 def next_sentence_payload(is_next: float, is_random: float) -> Payload:
     """Return the NSP prediction: two probabilities that sum to 1."""
-    shares = [is_next, is_random]
     return bars_payload(
         ["B follows A", "B comes from elsewhere"],
-        [("probability", shares)],
+        [("probability", [is_next, is_random])],
         title="Prediction: is next" if is_next > 0.5 else "Prediction: not next",
         number_format=".1%",
         file="next-sentence",
@@ -31,9 +30,8 @@ def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | 
 
     With `vocab_size` the page shows over how many other tokens the remaining probability is spread.
     """
-    masks = [asdict(mask) for mask in filled.masks]
-    columns = token_columns(filled.encoding)
-    return to_json({"title": title, "columns": columns, "masks": masks, "vocab_size": vocab_size})
+    body = {"title": title, "columns": token_columns(filled.encoding), "vocab_size": vocab_size}
+    return to_json({**body, "masks": [asdict(mask) for mask in filled.masks]})
 
 
 def labels_payload(prediction: "Classification") -> Payload:
@@ -80,17 +78,15 @@ def answer_payload(answer: "PassageAnswer") -> Payload:
 def comparison_payload(comparison: "FillComparison") -> Payload:
     """Return the bars of several models side by side."""
     several = len(comparison.masks) > 1
-    groups: list[str] = []
-    values: list[list[float | None]] = [[] for _ in comparison.names]
-    for number, mask in enumerate(comparison.masks, 1):
-        for candidate in mask:
-            groups.append(f"{number}: {candidate.token}" if several else candidate.token)
-            for model, probability in enumerate(candidate.probabilities):
-                values[model].append(probability)
+    rows = [
+        (f"{number}: {candidate.token}" if several else candidate.token, candidate.probabilities)
+        for number, mask in enumerate(comparison.masks, 1)
+        for candidate in mask
+    ]
     *first, last = comparison.names
     return bars_payload(
-        groups,
-        list(zip(comparison.names, values, strict=True)),
+        [name for name, _ in rows],
+        [(name, [shares[model] for _, shares in rows]) for model, name in enumerate(comparison.names)],
         title=f"{', '.join(first)} and {last}" if first else last,
         number_format=".1%",
         missing="not in its vocabulary",
@@ -102,19 +98,14 @@ def comparison_payload(comparison: "FillComparison") -> Payload:
 
 def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
     """Return the joint fills of all masked tokens, the best first, next to the independent predictions."""
-    sequences = list(joint.joint[:limit])
-    names = [" · ".join(sequence.tokens) for sequence in sequences]
+    fills = {" · ".join(fill.tokens): math.exp(fill.log_probability) for fill in joint.joint[:limit]}
     independent = " · ".join(joint.independent.tokens)
-    scores = [math.exp(sequence.log_probability) for sequence in sequences]
-    if independent not in names:
-        names.append(f"{independent} (independently)")
-        scores.append(math.exp(joint.independent.log_probability))
-    else:
-        names[names.index(independent)] += " (also independently)"
-    order = " then ".join(f"masked token {index + 1}" for index in sequences[0].order)
+    marks = {independent: " (also independently)" if independent in fills else " (independently)"}
+    fills.setdefault(independent, math.exp(joint.independent.log_probability))
+    order = " then ".join(f"masked token {index + 1}" for index in joint.joint[0].order)
     return bars_payload(
-        names,
-        [("probability", scores)],
+        [f"{name}{marks.get(name, '')}" for name in fills],
+        [("probability", list(fills.values()))],
         title="All masked tokens jointly",
         number_format=".2%",
         file="together",

@@ -58,7 +58,7 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
             else "Segment id (token type): 0 is sentence A, 1 is sentence B",
             [c["segment"] for c in columns],
             texts=[
-                f"{'' if segments_note else c['segment']} {_letter(c)}".strip() if c["mask"] else str(c["segment"])
+                f"{c['segment']} {_letter(c)}"[2 * bool(segments_note) :] if c["mask"] else str(c["segment"])
                 for c in columns
             ],
             kinds=[f"seg-{_letter(c).lower()} strong" if c["mask"] else "number" for c in columns],
@@ -99,17 +99,10 @@ def _details(columns: Sequence[dict[str, Any]], position: int, has_segments: boo
     place = f"Position {position}, id {column['id']}, {text}."
     if token in SPECIAL_TOKENS and (column["special"] or token in (*MASKS, "[UNK]", "<unk>")):
         return ["", token, f" {SPECIAL_TOKENS[token]}. {place}"]
-    pieces = [position]
-    if word is not None:
-        first = last = position
-        while first > 0 and columns[first - 1]["word"] == word:
-            first -= 1
-        while last + 1 < len(columns) and columns[last + 1]["word"] == word:
-            last += 1
-        pieces = list(range(first, last + 1))
-    if len(pieces) == 1:
+    pieces = [at for at, other in enumerate(columns) if word is not None and other["word"] == word]
+    if len(pieces) < 2:
         return ["", token, f" is a whole word or sign. {place}"]
-    which = f" is piece {position - pieces[0] + 1} of {len(pieces)} of the word "
+    which = f" is piece {pieces.index(position) + 1} of {len(pieces)} of the word "
     return ["", token, which, "".join(columns[at]["surface"] for at in pieces), f". {place}"]
 
 

@@ -1,6 +1,6 @@
 """The ablation study: a card for each ablation, and its outcome compared with the prediction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bertviz_lab.config.ablations import ABLATIONS, MEASURES, PREDICTIONS, SAME, WHOLE
@@ -12,9 +12,8 @@ _CLEAR = 0.25
 Rows = Sequence[Mapping[str, Any]]
 
 
-def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Iterable[str] = ()) -> Payload:
+def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Collection[str] = ()) -> Payload:
     """Return the ablation cards. `runs` has the run id of each ablation that was run, and of `WHOLE`."""
-    selected = set(ticked)
     return to_json(
         {
             "set": f"{steps}/{seed}",
@@ -29,7 +28,7 @@ def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Itera
                     "about": ablation.about,
                     "asks": [[measure, MEASURES[measure]] for measure in ablation.asks],
                     "run": runs.get(name, ""),
-                    "ticked": name in selected,
+                    "ticked": name in ticked,
                 }
                 for name, ablation in ABLATIONS.items()
             ],
@@ -65,13 +64,9 @@ def outcome(
 def _measure(measure: str, full: float, ablated: float, predicted: str) -> dict[str, Any]:
     difference = ablated - full
     outcome = "same" if abs(difference) < SAME else "better" if difference > 0 else "worse"
-    difference_text = f"{abs(100 * difference):.1f} points {'more' if difference > 0 else 'fewer'}"
     comparison = f"{MEASURES[measure]}: {ablated:.1%}, {full:.1%} with the full recipe"
-    verdict = (
-        f"{difference_text}, which is within noise"
-        if outcome == "same"
-        else f"{difference_text}: {PREDICTIONS[outcome]}"
-    )
+    points = f"{abs(100 * difference):.1f} points {'more' if difference > 0 else 'fewer'}"
+    verdict = ", which is within noise" if outcome == "same" else f": {PREDICTIONS[outcome]}"
     feedback = ""
     if predicted in PREDICTIONS:
         feedback = "Your prediction was right." if predicted == outcome else f"You predicted: {PREDICTIONS[predicted]}."
@@ -81,7 +76,7 @@ def _measure(measure: str, full: float, ablated: float, predicted: str) -> dict[
         "without": ablated,
         "found": outcome,
         "right": predicted == outcome,
-        "text": f"{comparison}; {verdict}. {feedback}".strip(),
+        "text": f"{comparison}; {points}{verdict}. {feedback}".strip(),
     }
 
 
@@ -89,44 +84,31 @@ def _probe_differences(whole: Rows, ablated: Rows, titles: Mapping[str, str]) ->
     """Return the kinds of probes with clear differences, the largest first."""
     full_probes, ablated_probes = _last(whole, "ProbesDone"), _last(ablated, "ProbesDone")
     if (
-        full_probes is None
-        or ablated_probes is None
+        not full_probes
+        or not ablated_probes
         or any(full_probes.get(key) != ablated_probes.get(key) for key in ("probes", "step"))
     ):
         return []  # probes of different steps cannot be compared
-    full_right, ablated_right = full_probes["right"], ablated_probes["right"]
-    kinds = sorted(
-        (kind for kind in full_right if kind in ablated_right),
-        key=lambda kind: -abs(ablated_right[kind] - full_right[kind]),
-    )
-    clear = [kind for kind in kinds if abs(ablated_right[kind] - full_right[kind]) >= _CLEAR]
+    full, ablated = full_probes["right"], ablated_probes["right"]
+    gaps = {kind: abs(ablated[kind] - full[kind]) for kind in full if kind in ablated}
+    clear = [kind for kind in sorted(gaps, key=lambda kind: -gaps[kind]) if gaps[kind] >= _CLEAR]
     if not clear:
-        return ["On the minimal-pair probes the two differ by less than 25 points on every kind."] if kinds else []
+        return ["On the minimal-pair probes the two differ by less than 25 points on every kind."] if gaps else []
     differences = [
-        f"{titles.get(kind, kind)}: {ablated_right[kind]:.0%}, with the full recipe {full_right[kind]:.0%}"
-        for kind in clear[:3]
+        f"{titles.get(kind, kind)}: {ablated[kind]:.0%}, with the full recipe {full[kind]:.0%}" for kind in clear[:3]
     ]
     return [f"Minimal-pair probes (chance is 50%): {'; '.join(differences)}."]
 
 
 def _caution(whole: Rows, full_scores: Mapping[str, Any], ablated_scores: Mapping[str, Any]) -> str:
-    started = _last(whole, "RunStarted") or {}
-    baseline = (started.get("baselines") or {}).get("unigram_accuracy")
-    early = ""
+    words = "Each was trained once, with one seed: another seed, or longer training, may give another difference."
+    if full_scores["step"] != ablated_scores["step"]:
+        words += f" They differ in training length: {ablated_scores['step']:,} and {full_scores['step']:,} steps."
+    baseline = ((_last(whole, "RunStarted") or {}).get("baselines") or {}).get("unigram_accuracy")
     if baseline is not None and full_scores.get("mlm_accuracy", 1.0) < baseline + 0.1:
-        early = (
-            f" And it is early: the unigram baseline has {baseline:.0%}, so that the full "
-            "recipe has learned little yet. Train for more steps before drawing conclusions."
-        )
-    unequal = ""
-    if full_scores.get("step") != ablated_scores.get("step"):
-        unequal = (
-            f" They differ in training length: {ablated_scores.get('step'):,} and {full_scores.get('step'):,} steps."
-        )
-    return (
-        "Each was trained once, with one seed: another seed, or longer training, may give another difference."
-        f"{unequal}{early}"
-    )
+        words += f" And it is early: the unigram baseline has {baseline:.0%}, so that the full recipe has learned "
+        words += "little yet. Train for more steps before drawing conclusions."
+    return words
 
 
 def _last(rows: Rows, event: str) -> Mapping[str, Any] | None:

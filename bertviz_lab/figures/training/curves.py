@@ -4,32 +4,20 @@ The page, a notebook and a saved page are given the figures and the events of a 
 the log's values it draws: `ui/components/charts/curve_figure.js` fills it, and fills it again with every new row.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.plots import COLORS, EDGE, PAGE, QUIET, blank_figure, escaped
-from bertviz_lab.figures.training.panels import (
-    ACCURACY,
-    DETECTION,
-    MLM,
-    NSP,
-    OPTIMIZATION,
-    PANELS,
-    PERPLEXITY,
-    RTD,
-    TASK_SCORES,
-    Panel,
-)
+from bertviz_lab.figures.training.panels import COMPARED, OPTIMIZATION, PANELS, TASK_SCORES, Panel
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 #: Events that the curves use; the others are left out to keep the payload small.
 _KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
-_HEIGHT, _COMPARED_HEIGHT = 230, 300  # pixels
 
 #: The y-axis of each unit.
 UNITS: dict[str, dict[str, Any]] = {
@@ -110,10 +98,9 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
                     meta={"role": role, "field": series.field, "run": run, "smooth": series.smooth},
                 )
                 traces.append(trace.update(look))
-    figure = blank_figure(traces, _COMPARED_HEIGHT if runs else _HEIGHT, legend=bool(runs))
-    figure.update_layout(
-        hovermode="x unified", dragmode="zoom", hoverlabel={"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
-    )
+    figure = blank_figure(traces, 300 if runs else 230, legend=bool(runs))
+    hover = {"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
+    figure.update_layout(hovermode="x unified", dragmode="zoom", hoverlabel=hover)
     figure.update_xaxes(showgrid=False, zeroline=False, rangemode="tozero", title_standoff=6)
     figure.update_yaxes({"zeroline": False, "nticks": 5} | UNITS[panel.unit])
     return figure
@@ -123,7 +110,7 @@ def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """Return a panel for each measure of pretraining, in which runs are compared."""
     return [
         _body(replace(panel, id=series.field, title=series.label, series=(series,)), runs)
-        for panel in (ACCURACY, MLM, NSP, PERPLEXITY, RTD, DETECTION, *OPTIMIZATION)
+        for panel in COMPARED
         for series in panel.series
         if not series.field.startswith("causal")
     ]
@@ -131,22 +118,11 @@ def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
 
 def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
     """Return a panel as JSON."""
-    measures = {series.field for series in panel.series}
-    return {
-        "id": panel.id,
-        "title": panel.title,
-        "about": panel.about,
-        "unit": panel.unit,
-        "better": panel.better,
-        "held_out": panel.held_out,
-        "folded": panel.folded,
+    measures = {"", *(series.field for series in panel.series)}
+    return {name: getattr(panel, name) for name in ("id", "title", "about", "unit", "better", "held_out", "folded")} | {
         "logarithmic": panel.unit in _LOGARITHMIC,
         "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.color} for s in panel.series],
-        "baselines": [
-            {"key": line.key, "name": line.name, "field": line.field, "mark": line.mark}
-            for line in panel.baselines
-            if not line.field or line.field in measures
-        ],
+        "baselines": [asdict(line) for line in panel.baselines if line.field in measures],
         "figure": panel_figure(panel, runs).to_dict(),
     }
 
@@ -193,18 +169,13 @@ def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps:
     if len(steps) <= max_steps:
         return selected
     shown = {steps[round(index * (len(steps) - 1) / (max_steps - 1))] for index in range(max_steps)}
-    return list(_merge_left_out(selected, shown))
-
-
-def _merge_left_out(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:
-    skipped: dict[str, Any] = {}
-    for index, row in enumerate(rows):
-        if row["event"] != "StepDone":
-            if row["event"] == "TrialStarted":
-                skipped = {}
-            yield row
-        elif index in steps:
-            yield skipped | row
-            skipped = {}
-        else:
+    kept: list[dict[str, Any]] = []
+    skipped: dict[str, Any] = {}  # what a step lacks is filled in from those that were left out before it
+    for index, row in enumerate(selected):
+        if row["event"] == "StepDone" and index not in shown:
             skipped |= row
+            continue
+        kept.append(skipped | row if row["event"] == "StepDone" else row)
+        if row["event"] in ("StepDone", "TrialStarted"):
+            skipped = {}
+    return kept

@@ -1,5 +1,6 @@
 """Training data: the health of a corpus; labeled examples as a preview, in charts, and with predictions."""
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 def health_payload(report: "HealthReport", name: str) -> Payload:
     """Return the payload of the health cards; `name` is that of the text."""
     about = "about " if report.tokens_estimated else ""
-    cards: list[tuple[str, str, str]] = [
+    cards = [
         ("Documents", f"{report.documents:,}", ""),
         ("Sentences", f"{report.sentences:,}", ""),
         ("Words", f"{report.words:,}", ""),
@@ -27,23 +28,12 @@ def health_payload(report: "HealthReport", name: str) -> Payload:
         ("Sentence pairs", f"{report.pairs:,}", "adjacent sentences, for NSP"),
         ("Unigram-entropy baseline", f"{report.unigram_entropy:.2f}", "MLM loss from token frequencies alone, in nats"),
     ]
-    body: dict[str, Any] = {
-        "name": name,
-        "verdict": _verdict(report),
-        "cards": [list(card) for card in cards],
-        "warnings": list(report.warnings),
-        "frequent": [[token, share] for token, share in report.frequent],
-        "reading": list(report.reading),
-    }
-    return to_json(body)
-
-
-def _verdict(report: "HealthReport") -> str:
-    objective = "MLM and NSP" if report.nsp_possible else "MLM only"
-    if not report.warnings:
-        return f"is fit to train on. Pretraining objective: {objective}."
     count = len(report.warnings)
-    return f"can be trained on. Pretraining objective: {objective}. {count} warning{'s' if count > 1 else ''}."
+    verdict = f"{'can be trained on' if count else 'is fit to train on'}. Pretraining objective: "
+    verdict += f"MLM {'and NSP' if report.nsp_possible else 'only'}."
+    verdict += f" {count} warning{'s' * (count > 1)}." * bool(count)
+    body = {"name": name, "verdict": verdict, "cards": cards, "warnings": report.warnings}
+    return to_json({**body, "frequent": report.frequent, "reading": report.reading})
 
 
 _ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # maximum that is sent; the page truncates further
@@ -63,34 +53,23 @@ _FORMATS = {
 
 def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payload:
     """Return a preview: raw rows, or for such `examples` sentences with their labels, or questions."""
-    names = [str(name) for name in reading.columns] or [
-        str(n + 1) for n in range(max(map(len, reading.rows), default=0))
-    ]
-    columns = [{"name": name, "role": _role(reading, name)} for name in names]
-    body: dict[str, Any] = {"title": reading.name, "sentence": _how_read(reading), "columns": columns}
-    sentences = [example for example in examples[:_ROWS] if isinstance(example, LabelledWords)]
-    if sentences:
-        lines = [
-            [list(pair) for pair in zip(example.words[:_WORDS], example.labels, strict=False)] for example in sentences
-        ]
-        return to_json(body | {"kind": "words", "sentences": lines})
-    questions = [example for example in examples[:_ROWS] if isinstance(example, Question)]
-    if questions:
+    width = max(map(len, reading.rows), default=0)
+    roles = {reading.label: "label", reading.text_b: "b", reading.text_a: "a", "": ""}
+    columns = [(str(name), roles.get(str(name), "")) for name in reading.columns or range(1, width + 1)]
+    body: dict[str, Any] = {"kind": "table"}
+    if sentences := [example for example in examples[:_ROWS] if isinstance(example, LabelledWords)]:
+        lines = [list(zip(example.words[:_WORDS], example.labels, strict=False)) for example in sentences]
+        body = {"kind": "words", "sentences": lines}
+    elif questions := [example for example in examples[:_ROWS] if isinstance(example, Question)]:
+        columns = [("passage", "b"), ("question", "a"), ("answer", "label")]
         rows = [[_cut(example.passage), _cut(example.question), _answers(example)] for example in questions]
-        roles = [("passage", "b"), ("question", "a"), ("answer", "label")]
-        return to_json(
-            body | {"kind": "questions", "columns": [{"name": n, "role": role} for n, role in roles], "rows": rows}
-        )
-    if not reading.rows:
+        body = {"kind": "questions", "rows": rows}
+    elif reading.rows:
+        body["rows"] = [[_cut(str(cell)) for cell in row] for row in reading.rows[:_ROWS]]
+    else:
         return message_payload(f"{reading.name} has no rows to show.")
-    rows = [[_cut(str(cell)) for cell in row] for row in reading.rows[:_ROWS]]
-    return to_json(body | {"kind": "table", "rows": rows})
-
-
-def _role(reading: FileInfo, name: str) -> str:
-    """Return the role of a column: "a", "b", "label", or "" if unused."""
-    roles = {reading.label: "label", reading.text_b: "b", reading.text_a: "a"}
-    return roles.get(name, "") if name else ""
+    named = [{"name": name, "role": role} for name, role in columns]
+    return to_json({"title": reading.name, "sentence": _how_read(reading), "columns": named} | body)
 
 
 def _how_read(reading: FileInfo) -> str:
@@ -108,8 +87,8 @@ def _answers(question: Question) -> str:
     return "; ".join(dict.fromkeys(_cut(answer.text) for answer in question.answers)) or "(not in the passage)"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"
+def _cut(text: str, most: int = _CHARACTERS) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def data_charts(report: "TaskReport") -> dict[str, Payload]:
@@ -126,16 +105,12 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
     counts = np.asarray(histogram.counts)
     if not counts.sum():
         return message_payload("There are no texts to measure.")
-    bins = [(int(low), int(high) - 1) for low, high in zip(histogram.edges[:-1], histogram.edges[1:], strict=True)]
+    bins = [(int(low), int(high) - 1) for low, high in itertools.pairwise(histogram.edges)]
     names = [str(low) if low == high else f"{low}–{high}" for low, high in bins]
     beyond = [high > histogram.max_length for _, high in bins]
-    total = int(counts.sum())
-    cut = (
-        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than the max sequence length of "
-        f"{histogram.max_length} tokens."
-        if histogram.cut
-        else f"All of them fit into the max sequence length of {histogram.max_length} tokens."
-    )
+    cut = "All of them fit into"
+    if histogram.cut:
+        cut = f"{histogram.cut:,} of {counts.sum():,} ({histogram.cut / counts.sum():.1%}) are longer than"
     return columns_payload(
         counts,
         names,
@@ -143,7 +118,8 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
         title="Sequence lengths in tokens",
         marked=beyond,
         mark_names=("fits", f"longer than {histogram.max_length} tokens") if any(beyond) else (),
-        sentence=f"Half of them have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. {cut}",
+        sentence=f"Half of them have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. {cut} "
+        f"the max sequence length of {histogram.max_length} tokens.",
         file="lengths",
     )
 
@@ -152,27 +128,22 @@ def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
     """Return how often each label occurs in the training and in the held-out examples."""
     if len(classes) > MOST_LABELS:
         classes = sorted(classes, key=lambda c: -c.train)
-    totals = [sum(c.train for c in classes), sum(c.held_out for c in classes)]
-    counts = [[c.train for c in classes], [c.held_out for c in classes]]
-    if not sum(totals):
+    counts = {"training": [c.train for c in classes], "held out": [c.held_out for c in classes]}
+    trained, held_out = map(sum, counts.values())
+    if not trained + held_out:
         return message_payload("There are no labels to count.")
-    shown = [split for split in (0, 1) if totals[split]]
-    names = ["training", "held out"]
-    shares = [[count / max(1, totals[split]) for count in counts[split]] for split in (0, 1)]
+    shown = {name: split for name, split in counts.items() if sum(split)}
     majority = max(classes, key=lambda c: c.train)
     return bars_payload(
         [c.label for c in classes],
-        [(names[split], shares[split]) for split in shown],
+        [(name, [count / sum(split) for count in split]) for name, split in shown.items()],
         title="Labels",
         number_format=".1%",
-        texts=[
-            [f"{share:.1%} ({count:,})" for share, count in zip(shares[split], counts[split], strict=True)]
-            for split in shown
-        ],
-        extra_columns=[(f"{names[split]} (count)", counts[split]) for split in shown],
-        sentence=f"{len(classes)} labels on {totals[0]:,} training examples"
-        + (f" and {totals[1]:,} held out" if totals[1] else "")
-        + f". The most frequent is {majority.label}: {majority.train / max(1, totals[0]):.1%}.",
+        texts=[[f"{count / sum(split):.1%} ({count:,})" for count in split] for split in shown.values()],
+        extra_columns=[(f"{name} (count)", split) for name, split in shown.items()],
+        sentence=f"{len(classes)} labels on {trained:,} training examples"
+        + (f" and {held_out:,} held out" if held_out else "")
+        + f". The most frequent is {majority.label}: {majority.train / max(1, trained):.1%}.",
         note="Shares of the training and of the held-out examples.",
         ranked="most frequent labels",
         file="labels",
@@ -227,15 +198,14 @@ def answer_item(
     `score` is the F1 of its words with the closest reference, 0 to 1; `detail` is the beginning of the passage.
     """
     right, true = score >= 1.0, " / ".join(dict.fromkeys(answers))
-    facts = [["predicted", predicted or _NO_ANSWER]]
-    facts += [] if right else [["true", true or _NO_ANSWER]]
-    facts += [["F1", f"{score:.0%}"]] if 0 < score < 1 else []
+    facts = [["predicted", predicted or _NO_ANSWER], *[["true", true or _NO_ANSWER]] * (not right)]
+    facts += [["F1", f"{score:.0%}"]] * (0 < score < 1)
     row = {"predicted": predicted, "answers": true, "score": float(score), "probability": probability}
     return _item(index, question, facts=facts, right=right, probability=probability, row=row, detail=detail)
 
 
 def _item(index: int, text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> Item:
-    texts = [_shortened(text), *([_shortened(text_b)] if text_b else [])]
+    texts = [_cut(each, _MAX_CHARACTERS) for each in (text, *filter(None, [text_b]))]
     row = dict(zip(("text", "text_b"), texts, strict=False)) | row
     return {"index": index, "texts": texts, "row": row, **more}
 
@@ -245,9 +215,4 @@ def examples_payload(items: Sequence[Item], *, title: str, sentence: str = "", k
 
     Lists with the same `key` show the same examples: the selection is kept from one to the next.
     """
-    body = {"title": title, "sentence": sentence, "key": key, "file": "examples", "items": list(items)}
-    return to_json(body)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
+    return to_json({"title": title, "sentence": sentence, "key": key, "file": "examples", "items": list(items)})

@@ -21,8 +21,10 @@ _VECTOR_TOP = 32767  # scale of a number in -1..1 as 16 bits
 
 def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
     """Return one frame: attention with 8 bits per weight, other numbers as precise as the page shows them."""
-    answer = analysis.answer
-    best = answer.best[0] if answer is not None and answer.best else None
+    answer = None
+    if analysis.answer is not None:
+        text, best = analysis.answer.text, analysis.answer.best
+        answer = {"text": text, "probability": best[0].probability if best else 0.0, "none": not text}
     return to_json(
         {
             "step": step,
@@ -35,9 +37,7 @@ def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
             "loss": analysis.loss,
             "labels": [float(label.score) for label in analysis.labels],
             "words": [[word.label, _rounded(word.probability, 4)] for word in analysis.words],
-            "answer": None
-            if answer is None
-            else {"text": answer.text, "probability": best.probability if best else 0.0, "none": not answer.text},
+            "answer": answer,
             "vectors": base64_array(np.rint(np.clip(analysis.vectors, -1, 1) * _VECTOR_TOP).astype(np.int16)),
         }
     )
@@ -79,13 +79,14 @@ def opening_payload(
     """
     encoding = analysis.encoding
     layers, heads = analysis.attentions.shape[:2]
-    follows, names = _followed(analysis, tracked, labels)
+    words = [readable(token) for token in tracked]
+    follows, names = _followed(analysis, words, labels)
     charts = snapshot_charts(
         follows=follows,
         names=names,
         steps=steps,
         projected=[readable(token) for token in projected],
-        tracked=[readable(token) for token in tracked],
+        tracked=words,
         layers=layers,
         vocab_size=vocab_size,
     )
@@ -129,10 +130,10 @@ def readable(token: str) -> str:
     return token.removeprefix("##").lstrip("Ġ▁") or token
 
 
-def _followed(analysis: "SnapshotAnalysis", tracked: Sequence[str], labels: Sequence[str]) -> tuple[str, list[str]]:
+def _followed(analysis: "SnapshotAnalysis", words: list[str], labels: Sequence[str]) -> tuple[str, list[str]]:
     """Return what is tracked over the steps, and the names of its lines; see `snapshot_charts`."""
     if analysis.masked_tokens:
-        return ("words", [readable(token) for token in tracked]) if tracked else ("", [])
+        return ("words" if words else ""), words
     if analysis.labels:
         return ("labels" if len(labels) > 1 else "value"), list(labels)
     if analysis.is_next is not None:
@@ -165,21 +166,20 @@ def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) 
     `trained` are [step, loss, seconds, tokens]; `forwards` (causal-LM warm-up) and `held` (held-out text) are
     [step, loss]. Rows are averaged in bins that are equal in the logarithm of the step.
     """
-    step_rows = [row for row in rows if isinstance(row.get("step"), int)]
-    started = next((row for row in step_rows if row.get("event") == "RunStarted"), {})
-    objective = str(started.get("objective", "mlm"))
-    field, name = _LOSSES.get(objective.partition("+")[0], ("loss", "loss"))
+    events: dict[str, list[Mapping[str, Any]]] = {"RunStarted": [], "StepDone": [], "EvalDone": []}
+    for row in rows:
+        if isinstance(row.get("step"), int):
+            events.setdefault(row.get("event", ""), []).append(row)
+    started, done = next(iter(events["RunStarted"]), {}), events["StepDone"]
+    field, name = _LOSSES.get(str(started.get("objective", "mlm")).partition("+")[0], ("loss", "loss"))
     baseline, baseline_name = _BASELINES.get(field, ("", ""))
-    done = [row for row in step_rows if row.get("event") == "StepDone"]
-    held = [row for row in step_rows if row.get("event") == "EvalDone"]
-    trained = _points(done, field, max_points)
     return {
         "name": name,
         "chance": (started.get("baselines") or {}).get(baseline),
         "chance_name": baseline_name,
-        "trained": trained,
+        "trained": _points(done, field, max_points),
         "forwards": [point[:2] for point in _points(done, "causal_loss", max_points)],
-        "held": [point[:2] for point in _points(held, field, max_points)],
+        "held": [point[:2] for point in _points(events["EvalDone"], field, max_points)],
     }
 
 

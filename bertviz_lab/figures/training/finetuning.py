@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import MOST_LABELS, Matrix, bars_payload, lines_payload, matrix_payload
+from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
@@ -24,52 +24,50 @@ def confusion_payload(report: ClassificationReport) -> Payload:
     The chart's `item_select` gives {row, column}, indices into the report's labels. Of many labels those with the most
     frequent errors are drawn, and the CSV lists the cells of all that are not 0.
     """
-    counts = np.asarray(report.confusion)
+    counts, labels = np.asarray(report.confusion), report.labels
     total = int(counts.sum())
     if not total:
         return message_payload("There are no held-out examples for a confusion matrix.")
-    rows = counts.sum(axis=1, keepdims=True)
-    shares = counts / np.maximum(rows, 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     errors = counts - np.diag(np.diag(counts))
     drawn = _most_confused(counts, errors)
-    names, block = [report.labels[i] for i in drawn], np.ix_(drawn, drawn)
-    details = [
-        [_cell_text(report.labels[i], report.labels[j], counts[i, j], shares[i, j]) for j in drawn] for i in drawn
-    ]
-    true, predicted = divmod(int(errors.argmax()), len(report.labels))
+    names, block = [labels[i] for i in drawn], np.ix_(drawn, drawn)
+
+    def cell_text(i: int, j: int) -> str:
+        verdict = "correct" if i == j else f"predicted as {labels[j]}"
+        return f"{labels[i]}, {verdict}: {counts[i, j]:,} ({shares[i, j]:.1%} of all that are {labels[i]})"
+
     most_frequent = ""
     if errors.any():
-        pair = f"{report.labels[true]} predicted as {report.labels[predicted]}"
-        most_frequent = f" Most frequent error: {pair}, {_times(int(errors.max()))}."
-    if len(drawn) < len(report.labels):
+        true, predicted = divmod(int(errors.argmax()), len(labels))
+        times = "once" if errors.max() == 1 else f"{errors.max():,} times"
+        most_frequent = f" Most frequent error: {labels[true]} predicted as {labels[predicted]}, {times}."
+    if len(drawn) < len(labels):
         most_frequent += (
-            f" The {len(drawn)} of {len(report.labels):,} labels with the most frequent errors are drawn, with "
+            f" The {len(drawn)} of {len(labels):,} labels with the most frequent errors are drawn, with "
             f"{errors[block].sum():,} of all {errors.sum():,} errors; the CSV has all cells."
         )
     zero = "0" if len(drawn) <= _ZEROS_WRITTEN else ""
-    matrix = Matrix(
-        values=counts[block],
-        rows=names,
-        columns=names,
+    payload = matrix_payload(
+        counts[block],
+        names,
+        names,
         row_name="true label",
         texts=[[f"{count:,}" if count else zero for count in row] for row in counts[block].tolist()],
-        details=details,
+        details=[[cell_text(i, j) for j in drawn] for i in drawn],
         # Errors are few compared with what is correct: square roots make them visible.
         shades=np.where(np.eye(len(drawn), dtype=bool), 1, -1) * np.sqrt(shares[block]),
         peak=1.0,
         picks=(drawn, drawn),
-    )
-    payload = matrix_payload(
-        matrix,
         title="Confusion matrix",
         sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}.{most_frequent}",
         note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",
     )
-    if len(drawn) == len(report.labels):
+    if len(drawn) == len(labels):
         return payload
-    cells = [[report.labels[i], report.labels[j], int(counts[i, j])] for i, j in np.argwhere(counts)]
+    cells = [[labels[i], labels[j], int(counts[i, j])] for i, j in np.argwhere(counts)]
     return payload.having(csv=[["true label", "predicted", "examples"], *cells])
 
 
@@ -81,13 +79,13 @@ def reliability_payload(calibration: Calibration) -> Payload:
     total = sum(b.count for b in bins)
     mean_confidence = sum(b.confidence * b.count for b in bins) / total
     mean_accuracy = sum(b.accuracy * b.count for b in bins) / total
-    named = [(f"{100 * b.low:.0f}–{b.high:.0%}", b) for b in bins]
+    names = [f"{100 * b.low:.0f}–{b.high:.0%}" for b in bins]
     gap = mean_confidence - mean_accuracy
     verdict = "It is well calibrated."
     if abs(gap) >= 0.02:
         verdict = "It is overconfident." if gap > 0 else "It is underconfident."
     return lines_payload(
-        [name for name, _ in named],
+        names,
         [("accuracy", [b.accuracy for b in bins]), ("confidence", [b.confidence for b in bins])],
         title="Reliability diagram",
         place_name="confidence",
@@ -95,8 +93,11 @@ def reliability_payload(calibration: Calibration) -> Payload:
         high=1.0,
         dashed=("confidence",),
         details=[
-            [f"{name} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for name, b in named],
-            [f"{name} confidence: {b.confidence:.1%} on average over {b.count:,}" for name, b in named],
+            [f"{n} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for n, b in zip(names, bins, strict=True)],
+            [
+                f"{n} confidence: {b.confidence:.1%} on average over {b.count:,}"
+                for n, b in zip(names, bins, strict=True)
+            ],
         ],
         extra_columns=[("examples", [b.count for b in bins])],
         sentence=f"Mean confidence {mean_confidence:.1%}, accuracy {mean_accuracy:.1%}. {verdict} Expected calibration "
@@ -110,24 +111,23 @@ def reliability_payload(calibration: Calibration) -> Payload:
 def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityReport) -> Payload:
     """Return precision, recall and F1 of each label or entity type."""
     if isinstance(report, EntityReport):
-        scores = report.per_type
-        what, total = "entity type", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
-        total += f"F1 {report.f1:.1%}."
+        what, scores = "entity type", report.per_type
+        total = f"precision {report.precision:.1%}, recall {report.recall:.1%}, F1 {report.f1:.1%}."
+        total = f"All entities: {total}"
     else:
-        scores = report.per_class
-        what, total = "label", f"Macro F1 is {report.macro_f1:.1%}"
-        total += f", micro F1 {report.micro_f1:.1%}." if isinstance(report, MultiLabelReport) else "."
+        what, scores = "label", report.per_class
+        micro = f", micro F1 {report.micro_f1:.1%}" if isinstance(report, MultiLabelReport) else ""
+        total = f"Macro F1 is {report.macro_f1:.1%}{micro}."
     if not scores:
         return message_payload("There are no held-out examples to evaluate.")
     if len(scores) > MOST_LABELS:
         scores = tuple(sorted(scores, key=lambda s: -s.support))
     supported = [s for s in scores if s.support]
     worst = min(supported, key=lambda s: s.f1) if len(supported) > 1 else None
-    columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]
-    columns.append(("F1", [s.f1 for s in scores]))
+    measures = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
     return bars_payload(
         [s.label for s in scores],
-        columns,
+        [(name, [getattr(s, measure) for s in scores]) for name, measure in measures],
         title=f"Metrics per {what}",
         number_format=".1%",
         extra_columns=[("examples", [s.support for s in scores])],
@@ -150,11 +150,7 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
     groups = [f"{s.kind}: {s.name}" if len(kinds) > 1 else s.name for s in filled]
     worst, best = min(filled, key=lambda s: s.score), max(filled, key=lambda s: s.score)
     name, show = NAMES.get(measure, measure), partial(format_score, measure)
-    sentence = ""
-    if len(filled) > 1:
-        sentence = (
-            f"Best: {best.kind} {best.name}, {show(best.score)}; worst: {worst.kind} {worst.name}, {show(worst.score)}."
-        )
+    told = [f"{s.kind} {s.name}, {show(s.score)}" for s in (best, worst)]
     return bars_payload(
         groups,
         [(name, [s.score for s in filled])],
@@ -162,7 +158,7 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
         number_format=".1%",
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
         extra_columns=[("examples", [s.count for s in filled])],
-        sentence=sentence,
+        sentence=f"Best: {told[0]}; worst: {told[1]}." if len(filled) > 1 else "",
         note="Slices with few examples are unreliable.",
         ranked="largest slices",
         file="slices",
@@ -175,15 +171,6 @@ def _most_confused(counts: NDArray[np.int64], errors: NDArray[np.int64]) -> list
     cells = cells[np.argsort(-errors[tuple(cells.T)], kind="stable")]
     ranked = dict.fromkeys([*cells.ravel().tolist(), *np.argsort(-counts.sum(axis=1), kind="stable").tolist()])
     return sorted(list(ranked)[:MOST_LABELS])
-
-
-def _cell_text(true: str, predicted: str, count: int, share: float) -> str:
-    verdict = "correct" if true == predicted else f"predicted as {predicted}"
-    return f"{true}, {verdict}: {count:,} ({share:.1%} of all that are {true})"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 #: The main metrics of each task with their display names.
@@ -222,16 +209,22 @@ def trials_payload(
     """
     baseline_name = _GUESSES.get(task, "majority-class baseline")
     names = dict(MAIN_MEASURES[task])
-    pairs = [(measure, names.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
-    main_measure = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
-    if main_measure is None:
+    fields = [measure] if measure else list(names)
+    field = next((field for field in fields if any(row.get(field) is not None for row in rows)), None)
+    if field is None:
         return message_payload("No trial has ended yet.")
-    field, name = main_measure
+    name = names.get(field, field.replace("_", " "))
     show = partial(format_score, field)
     done = [row for row in rows if row.get(field) is not None]
     groups = [str(row["name"]) or "this run" for row in done]
     values = [float(row[field]) for row in done]
     texts = [show(value) for value in values]
+
+    def add(group: str, value: float, text: str) -> None:
+        groups.append(group)
+        values.append(value)
+        texts.append(text)
+
     sentences = []
     trained = [index for index, group in enumerate(groups) if group != RANDOM_WEIGHTS]
     if len(trained) > 1:
@@ -242,8 +235,7 @@ def trials_payload(
             continue
         mean, stdev = statistics.fmean(members), statistics.stdev(members)
         deviation = format_deviation(field, stdev)
-        label = f"mean, {family}" if family else f"mean of {len(members)} seeds"
-        groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {deviation}"]
+        add(f"mean, {family}" if family else f"mean of {len(members)} seeds", mean, f"{show(mean)} ± {deviation}")
         prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
         sentences.append(
             f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
@@ -251,9 +243,10 @@ def trials_payload(
         )
     baseline = (baselines or {}).get(field)
     if baseline is not None:
-        groups, values, texts = [*groups, baseline_name], [*values, float(baseline)], [*texts, show(float(baseline))]
+        add(baseline_name, float(baseline), show(float(baseline)))
         sentences.append(f"{baseline_name[:1].upper()}{baseline_name[1:]}: {show(float(baseline))}.")
-    others = sorted({key for row in done for key, value in row.items() if _is_measure(key, value)} - {field})
+    measures = {key for row in done for key, value in row.items() if isinstance(value, (int, float))}
+    others = sorted(measures - {field, "trial", "step", "best_step", "seconds", "tokens"})
     padding = [None] * (len(groups) - len(done))
     return bars_payload(
         groups,
@@ -275,7 +268,3 @@ def _families(names: Sequence[str], values: Sequence[float]) -> dict[str, list[f
         parts = [part for part in name.split(", ") if not part.startswith("seed ")]
         families.setdefault(", ".join(parts), []).append(value)
     return families
-
-
-def _is_measure(key: str, value: Any) -> bool:
-    return isinstance(value, (int, float)) and key not in ("trial", "step", "best_step", "seconds", "tokens")

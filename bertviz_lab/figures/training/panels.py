@@ -1,5 +1,6 @@
 """The panels of learning curves, declared once: titles, measures, units, baselines."""
 
+import re
 from dataclasses import dataclass, replace
 
 from bertviz_lab.figures.plots import COLORS
@@ -128,9 +129,11 @@ OPTIMIZATION = tuple(
     )
 )  # fmt: skip
 PRETRAINING = (MLM, NSP, ACCURACY, PERPLEXITY)
-_SOP_WORDS = (
-    ("NSP", "SOP"), ("next-sentence", "sentence-order"), ("whether B follows A", "the order of two sentences")
-)  # fmt: skip
+#: The panels whose measures are compared between runs, in the order of the menu.
+COMPARED = (ACCURACY, MLM, NSP, PERPLEXITY, RTD, DETECTION, *OPTIMIZATION)
+_SOP_WORDS = {
+    "NSP": "SOP", "next-sentence": "sentence-order", "whether B follows A": "the order of two sentences"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,28 +179,25 @@ TASK_SCORES = {
 
 def task_panels(task: TaskScore) -> tuple[Panel, ...]:
     """Return the loss and the scores of a fine-tuning."""
-    names = [name for _, name in task.scores]
     loss_baseline = task.baseline if task.unit == "correlation" else "class-prior baseline"
     loss = Panel("loss", "Loss", "the training objective; lower is better", "nats", (Series("loss", "loss", "Loss"),),
                  (Baseline("loss", loss_baseline),))  # fmt: skip
-    scores = tuple(
-        Series(field, name, name[:1].upper() + name[1:], COLORS[place])
-        for place, (field, name) in enumerate(task.scores)
-    )
-    baselines = tuple(
-        Baseline(field, task.baseline if len(names) == 1 else f"{name}, {task.baseline}") for field, name in task.scores
-    )
-    title = f"Score: {', '.join(names)}"
-    return (loss, Panel("score", title, task.about, task.unit, scores, baselines, better=1, joined=True))
+    title = f"Score: {', '.join(name for _, name in task.scores)}"
+    series = [
+        Series(field, name, name[:1].upper() + name[1:], color)
+        for (field, name), color in zip(task.scores, COLORS, strict=False)
+    ]
+    several = len(series) > 1
+    baselines = [Baseline(s.field, f"{s.name}, {task.baseline}" if several else task.baseline) for s in series]
+    scores = Panel("score", title, task.about, task.unit, (*series,), (*baselines,), better=1, joined=True)
+    return loss, scores
 
 
 def in_words_of_sop(panel: Panel) -> Panel:
     """Reword a panel about NSP for sentence-order prediction."""
 
     def reworded(text: str) -> str:
-        for old, new in _SOP_WORDS:
-            text = text.replace(old, new)
-        return text
+        return re.sub("|".join(_SOP_WORDS), lambda words: _SOP_WORDS[words[0]], text)
 
     series = tuple(replace(s, name=reworded(s.name), label=reworded(s.label)) for s in panel.series)
     return replace(panel, title=reworded(panel.title), about=reworded(panel.about), series=series)

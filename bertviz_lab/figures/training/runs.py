@@ -9,26 +9,17 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.charts import Matrix, bars_payload, matrix_payload
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.training.curves import FURNITURE, compared_panels, thinned
 
 #: Events that the chart uses.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
 #: What tells runs apart: a color, and the symbol of their marks for those who cannot tell the colors.
-LOOKS = tuple(
-    (f"var(--run-{place})", symbol, glyph)
-    for place, (symbol, glyph) in enumerate(
-        (
-            ("circle", "●"),
-            ("square", "■"),
-            ("triangle-up", "▲"),
-            ("diamond", "◆"),
-            ("circle-open", "○"),
-            ("triangle-down", "▼"),
-        )
-    )
-)
+_SYMBOLS = {
+    "circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆", "circle-open": "○", "triangle-down": "▼"
+}  # fmt: skip
+LOOKS = tuple((f"var(--run-{place})", symbol, glyph) for place, (symbol, glyph) in enumerate(_SYMBOLS.items()))
 #: Settings that affect where and how often a run reports, not what it learns.
 _IGNORED = frozenset("threads tracker keep_checkpoints snapshot_room eval_every checkpoint_every probes".split())
 #: Settings that determine on which text and tokens a run is evaluated.
@@ -92,17 +83,15 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
 
     Where one run was limited by steps and another by time, both limits are listed.
     """
+
+    def text(config: Mapping[str, Any], name: str) -> str:
+        if name == "time_budget" and config.get("steps") is not None:  # which overrides it
+            return "–"
+        return _setting_text(config[name], name) if name in config else "?"
+
     names = dict.fromkeys(name for config in settings for name in config if name not in _IGNORED)
-    differences = []
-    for name in names:
-        values = [_setting_text(config[name], name) if name in config else "?" for config in settings]
-        if name == "time_budget":  # `steps` overrides it
-            values = [
-                "–" if config.get("steps") is not None else text for config, text in zip(settings, values, strict=True)
-            ]
-        if len(set(values) - {"?"}) > 1:
-            differences.append((name, values))
-    return differences
+    differences = [(name, [text(config, name) for config in settings]) for name in names]
+    return [(name, values) for name, values in differences if len(set(values) - {"?"}) > 1]
 
 
 def comparable(settings: Sequence[Mapping[str, Any]]) -> bool:
@@ -155,15 +144,15 @@ def learning_payload(rows: Rows) -> Payload | None:
     passed = [len(asked) > 1 and bool((line[-2:] >= _PASSED).all()) for line in shares]
     steps = [f"{row['step']:,}" for row in asked]
     verdicts = list(zip(names, passed, strict=True))
-    done = [name for name, is_passed in verdicts if is_passed]
-    missing = [name for name, is_passed in verdicts if not is_passed]
-    matrix = Matrix(
-        values=shares,
-        rows=[
+    passed_names = ", ".join(name for name, is_passed in verdicts if is_passed)
+    missing = ", ".join(name for name, is_passed in verdicts if not is_passed)
+    return matrix_payload(
+        shares,
+        [
             f"{'✓ ' if is_passed else ''}{line[-1]:.0%} {name}"
             for name, is_passed, line in zip(short_names, passed, shares, strict=True)
         ],
-        columns=steps,
+        steps,
         row_name="probe",
         texts=[[""] * len(steps)] * len(kinds),
         shades=shares - _CHANCE,
@@ -176,13 +165,9 @@ def learning_payload(rows: Rows) -> Payload | None:
             ]
             for name, line in zip(names, shares, strict=True)
         ],
-    )
-    return matrix_payload(
-        matrix,
         title="Minimal-pair probes",
         sentence=f"At step {newest['step']:,} the model passes {sum(passed)} of {len(kinds)} probes"
-        + (f": {', '.join(done)}." if done else ".")
-        + (f" Not yet: {', '.join(missing)}." if missing else ""),
+        f"{passed_names and f': {passed_names}'}.{missing and f' Not yet: {missing}.'}",
         note=f"{_NOTE} A probe is passed (✓) with at least {_PASSED:.0%} in the last two evaluations. White: chance; "
         "blue: above it; brown: below it.",
         file="probes",
@@ -196,7 +181,7 @@ def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
     kinds = list(dict.fromkeys((row["probes"], kind) for row in newest if row for kind in row["right"]))
     if not kinds:
         return None
-    sets = {name for name, _ in kinds}
+    several = len({name for name, _ in kinds}) > 1
     series, texts = [], []
     for (name, rows), row in zip(logs, newest, strict=True):
         shares = [row["right"].get(kind) if row and row["probes"] == probes else None for probes, kind in kinds]
@@ -207,7 +192,7 @@ def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
     return bars_payload(
         [
             _title(probes, kind).split(" (")[0]
-            + (f" ({PROBES[probes].title if probes in PROBES else probes})" if len(sets) > 1 else "")
+            + (f" ({PROBES[probes].title if probes in PROBES else probes})" if several else "")
             for probes, kind in kinds
         ],
         series,

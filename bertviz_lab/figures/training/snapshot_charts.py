@@ -75,29 +75,16 @@ def short_step(step: int) -> str:
 
 def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
     """Return the loss curve from `curve_body`; its table also has the seconds and tokens of each point."""
-    kinds = [
-        (name, color, curve[key])
-        for name, color, key in (
-            ("training", COLORS[0], "trained"),
-            ("held-out", COLORS[1], "held"),
-            ("next token (causal-LM warm-up)", COLORS[2], "forwards"),
-        )
-        if curve[key]
-    ]
-    chart = _lines(
-        f"{curve['name']} over the training",
-        [(name, color) for name, color, _ in kinds],
-        _NUMBER,
-        height=188,
-        number_format=".3f",
-        shown_as="short",
-        file="training-curve",
-    )
+    names = {"trained": "training", "held": "held-out", "forwards": "next token (causal-LM warm-up)"}
+    kinds = [(name, color, curve[key]) for (key, name), color in zip(names.items(), COLORS, strict=False) if curve[key]]
+    title = f"{curve['name']} over the training"
+    lines = [(name, color) for name, color, _ in kinds]
+    chart = _lines(title, lines, _NUMBER, ".3f", "short", height=188, file="training-curve")
     figure: go.Figure = chart["figure"]
     for trace, (name, _, points) in zip(figure.data, kinds, strict=True):
-        places = [axis.place(point[0]) for point in points]
+        steps, losses, *_ = zip(*points, strict=True)
         mode = "lines+markers" if name == "held-out" else "lines"
-        trace.update(x=places, y=[point[1] for point in points], customdata=[point[0] for point in points], mode=mode)
+        trace.update(x=[axis.place(step) for step in steps], y=losses, customdata=steps, mode=mode)
     if curve["chance"] is not None:
         figure.add_hline(
             y=curve["chance"],
@@ -137,43 +124,31 @@ def snapshot_charts(
         "tickformat": ",d",
     }
     heads = [("", ACCENT), *((f"layer {layer + 1}", PAINTS[layer % len(PAINTS)]) for layer in range(layers))]
-    charts = {
-        "tracked": _lines(
-            titles.get(follows, "Over training"),
-            lines,
-            _NUMBER if free else _PERCENT,
-            height=248,
-            number_format=".3f" if free else ".1%",
-            shown_as="short" if free else "percent",
-            file="tracked-words-probability",
-        ),
-        "rank": _lines(
-            "Rank in vocabulary", lines, ranks, height=248, number_format=",d", shown_as="whole",
-            file="tracked-words-rank",
-        ),
-        "losses": _lines(
-            "MLM loss of this text", [("MLM loss of this text", COLORS[0])], _NUMBER, height=198, number_format=".3f",
-            shown_as="short", file="loss-of-the-text",
-        ),
-        "head_shares": _head_lines(heads, _PERCENT, ".1%", "percent"),
-        "head_numbers": _head_lines(heads, _NUMBER, ".3f", "short"),
+    numbers, shares = (_NUMBER, ".3f", "short"), (_PERCENT, ".1%", "percent")
+    title = titles.get(follows, "Over training")
+    loss = "MLM loss of this text"
+    head_shares = _head_lines(heads, *shares)
+    head_shares["figure"].add_hline(y=0.5, line={"color": QUIET, "width": 1, "dash": "dot"})
+    return {
+        "tracked": _lines(title, lines, *(numbers if free else shares), file="tracked-words-probability"),
+        "rank": _lines("Rank in vocabulary", lines, ranks, ",d", "whole", file="tracked-words-rank"),
+        "losses": _lines(loss, [(loss, COLORS[0])], *numbers, height=198, file="loss-of-the-text"),
+        "head_shares": head_shares,
+        "head_numbers": _head_lines(heads, *numbers),
         "lens": _lens(layers, steps),
         "map": _word_map(projected, tracked),
-    }  # fmt: skip
-    half = charts["head_shares"]["figure"]
-    half.add_hline(y=0.5, line={"color": QUIET, "width": 1, "dash": "dot"})
-    return charts
+    }
 
 
 def _lines(
     title: str,
     names: Sequence[tuple[str, str]],
     yaxis: Mapping[str, Any],
-    *,
-    height: int,
     number_format: str,
     shown_as: str,
+    *,
     file: str,
+    height: int = 248,
 ) -> dict[str, Any]:
     """Return a chart with a line for each (name, color); `shown_as` is how the page writes the values at the cursor."""
     import plotly.graph_objects as go
@@ -207,7 +182,7 @@ def _head_lines(
     names: Sequence[tuple[str, str]], yaxis: Mapping[str, Any], number_format: str, shown_as: str
 ) -> dict[str, Any]:
     """Return the selected head as a heavy line above thin ones: those of a layer are one trace with gaps."""
-    chart = _lines("", names, yaxis, height=248, number_format=number_format, shown_as=shown_as, file="heads")
+    chart = _lines("", names, yaxis, number_format, shown_as, file="heads")
     first, *others = chart["figure"].data
     first.update(zorder=1, hovertemplate=f"step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
     for trace in others:
@@ -236,20 +211,19 @@ def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any
         go.Scatter(x=[], y=[], mode="lines", line={"color": paint, "width": 1.2}, opacity=0.6, hoverinfo="skip")
         for paint in paints.values()
     ]
+
+    def style(tracked_size: float, size: float, color: str) -> dict[str, Any]:
+        sizes = [tracked_size if word in paints else size for word in projected]
+        return {"size": sizes, "color": [paints.get(word, color) for word in projected]}
+
     words = go.Scatter(
         x=[],
         y=[],
         mode="markers+text",
         text=[escaped(word) for word in projected],
         textposition="middle right",
-        textfont={
-            "size": [13.5 if word in paints else 11.5 for word in projected],
-            "color": [paints.get(word, TEXT) for word in projected],
-        },
-        marker={
-            "size": [10 if word in paints else 6 for word in projected],
-            "color": [paints.get(word, QUIET) for word in projected],
-        },
+        textfont=style(13.5, 11.5, TEXT),
+        marker=style(10, 6, QUIET),
         hovertemplate="%{text}<extra></extra>",
     )
     figure = blank_figure([*trails, words], 420)

@@ -21,7 +21,6 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from bertviz_lab.figures.charts import (
-    Matrix,
     bars_payload,
     columns_payload,
     lines_payload,
@@ -192,19 +191,17 @@ def charts() -> dict[str, str]:
     points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     words = {"file": "toy", "sentence": "A sentence.", "note": "A note."}
     return {
-        "matrix": matrix_payload(Matrix(values=table, rows=["one", "two"], columns=["x", "y", "z"], unit="nats",
-                                        picks=(range(2), range(3))), title="Matrix", **words),
-        "words": matrix_payload(Matrix(values=np.abs(table), rows=["one", "two"], columns=["x", "y", "z"],
-                                       words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]]),
-                                title="Words", **words),
+        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], unit="nats", picks=(range(2), range(3)),
+                                 title="Matrix", **words),
+        "words": matrix_payload(np.abs(table), ["one", "two"], ["x", "y", "z"], title="Words",
+                                words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
         "bars": bars_payload(["cat", "dog", HOSTILE[0]], [("now", [0.5, 0.25, 0.1]), ("then", [0.1, None, 0.2])],
                              title="Bars", **words),
         "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
                                    **words),
-        "counts": matrix_payload(Matrix(values=np.array([[9, 1], [1, 1]]), rows=["yes", "no"], columns=["yes", "no"],
-                                        details=[["a", "b"], ["c", "d"]], picks=(range(2), range(2)),
-                                        shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0),
-                                 title="Counts", **words),
+        "counts": matrix_payload(np.array([[9, 1], [1, 1]]), ["yes", "no"], ["yes", "no"], title="Counts",
+                                 details=[["a", "b"], ["c", "d"]], picks=(range(2), range(2)),
+                                 shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0, **words),
         "histogram": columns_payload(np.array([4, 9, 1]), ["1–8", "9–16", "17–24"], ["four", "nine", "one"],
                                      title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
                                      **words),
