@@ -16,10 +16,7 @@ from bertviz_lab.errors import InputError
 def _without_unused_positions(values: Body) -> Body:
     """RoBERTa counts positions from the padding's id plus one; the rows before that belong to no text."""
     offset = values["pad_token_id"] + 1
-    return values | {
-        "position_offset": offset,
-        "max_position_embeddings": values["max_position_embeddings"] - offset,
-    }
+    return values | {"position_offset": offset, "max_position_embeddings": values["max_position_embeddings"] - offset}
 
 
 def _with_unused_positions(values: Body) -> Body:
@@ -197,12 +194,7 @@ FAMILIES: dict[str, Family] = {
             heads=(*TASKS, "ReplacedTokenDetection"),
             pretraining="rtd",
             fixed={"mlm_act": "gelu", "pooler_act": "gelu", "dropout_before_pooler": True},
-            defaults={
-                "embedding_size": 128,
-                "hidden_size": 256,
-                "num_attention_heads": 4,
-                "intermediate_size": 1024,
-            },
+            defaults={"embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024},
             own=("embedding_size",),
             from_file=lambda values: (
                 values

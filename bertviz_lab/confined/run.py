@@ -115,11 +115,7 @@ class Workers:
 
 
 def _do(
-    worker: Channel,
-    work: "partial[AnswerT]",
-    limits: Confinement,
-    subject: str,
-    check_cancelled: Callable[[], None],
+    worker: Channel, work: "partial[AnswerT]", limits: Confinement, subject: str, check_cancelled: Callable[[], None]
 ) -> AnswerT:
     try:
         answer = _exchange(worker, pickle.dumps((work, limits)), limits, subject, check_cancelled)

@@ -102,9 +102,4 @@ from bertviz_lab.interpret.token_labels import (
     answer_question,
     label_words,
 )
-from bertviz_lab.interpret.training_dynamics import (
-    MaskedToken,
-    SnapshotAnalysis,
-    analyze_snapshot,
-    related_tokens,
-)
+from bertviz_lab.interpret.training_dynamics import MaskedToken, SnapshotAnalysis, analyze_snapshot, related_tokens

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
@@ -17,6 +16,7 @@ from bertviz_lab.interpret.inputs import (
     encode_inputs,
     head_mask_for,
     in_evaluation_mode,
+    largest,
 )
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
@@ -45,8 +45,7 @@ class TextTrace:
 
     def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
         """Return the k positions that `token` attends to most in a head, with their weights, largest first."""
-        row = self.attentions[layer, head, token]
-        return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
+        return largest(self.attentions[layer, head, token], k)
 
 
 @torch.no_grad()  # and not inference mode, whose tensors no probe could be trained on
@@ -168,7 +167,8 @@ def attention_scores(trace: TextTrace) -> AttentionScores:
     def stacked(name: str) -> NDArray[np.float32]:
         return np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
 
-    (first, *_) = trace.layers
+    first = trace.layers[0]
+    smallest = torch.finfo(first.attention_scores.dtype).min  # the score of what is masked
     queries = stacked("query_states")
     added = {name: stacked(name) for name in ADDED_TERMS if getattr(first, name) is not None}
     # The queries of a DeBERTa are traced over the root of the number of terms.
@@ -179,13 +179,9 @@ def attention_scores(trace: TextTrace) -> AttentionScores:
         keys=stacked("key_states"),
         divisor=terms * queries.shape[-1],
         added=added,
-        masked=np.stack([_masked(layer.attention_scores[0, 0]) for layer in trace.layers]),
+        masked=np.stack([(layer.attention_scores[0, 0] <= smallest).numpy() for layer in trace.layers]),
         windows=tuple(layer.window for layer in trace.layers),
     )
-
-
-def _masked(scores_LL: Tensor) -> NDArray[np.bool_]:
-    return (scores_LL <= torch.finfo(scores_LL.dtype).min).numpy()
 
 
 def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
@@ -216,9 +212,7 @@ class HeadMetrics:
 
     def ranked(self, metric: str) -> tuple[tuple[int, int, float], ...]:
         """Return (layer, head, value) of all heads, the largest value first."""
-        values = self.metrics[metric]
-        order = np.argsort(-values, axis=None, kind="stable")
-        return tuple((int(i // values.shape[1]), int(i % values.shape[1]), float(values.flat[i])) for i in order)
+        return largest(self.metrics[metric])
 
 
 def head_metrics(trace: TextTrace) -> HeadMetrics:
@@ -246,9 +240,7 @@ def measure_heads(
     return {
         "entropy": -(weights * logs).sum(-1).mean(-1),
         "distance": (weights * np.abs(positions[:, None] - positions)).sum(-1).mean(-1),
-        "previous": _mean(np.diagonal(weights, -1, -2, -1)),
-        "next": _mean(np.diagonal(weights, 1, -2, -1)),
-        "same": _mean(np.diagonal(weights, 0, -2, -1)),
+        **{name: _mean(np.diagonal(weights, n, -2, -1)) for name, n in {"previous": -1, "next": 1, "same": 0}.items()},
         "special": weights[..., special].sum(-1).mean(-1),
         "across": (weights * across).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
     }

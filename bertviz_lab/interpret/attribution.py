@@ -6,21 +6,14 @@ weights may contribute nothing, and others contribute through other heads or the
 
 import math
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.data.examples import (
-    Example,
-    LabelledText,
-    LabelledWords,
-    Question,
-    RelatedTexts,
-    texts_of_example,
-)
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, texts_of_example
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     GRADIENT,
@@ -31,7 +24,9 @@ from bertviz_lab.interpret.inputs import (
     check_passes,
     encode_inputs,
     in_evaluation_mode,
+    largest,
     nothing,
+    part_of,
     variants_per_batch,
 )
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors
@@ -66,8 +61,7 @@ class Attribution:
 
     def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
         """Return (position, score) of the tokens with the largest absolute scores."""
-        order = np.argsort(-np.abs(self.scores), kind="stable")[:k]
-        return tuple((int(position), float(self.scores[position])) for position in order)
+        return largest(self.scores, k)
 
 
 @torch.inference_mode(False)  # gradients are needed, whatever mode the caller is in
@@ -147,11 +141,8 @@ def _integrated(
     # Doubling from the first number of points to the last takes twice the last.
     affordable = affordable_passes(checkpoint, len(inputs.encoding)) / GRADIENT / 2
     done = 0
-    embeddings_LD, baseline_LD = (
-        _word_embeddings(checkpoint, inputs.input_ids),
-        _word_embeddings(checkpoint, baseline_ids),
-    )
-    path_LD = embeddings_LD - baseline_LD
+    baseline_LD = _word_embeddings(checkpoint, baseline_ids)
+    path_LD = _word_embeddings(checkpoint, inputs.input_ids) - baseline_LD
     steps = _MIN_STEPS
     while True:
         nodes, weights = np.polynomial.legendre.leggauss(steps)
@@ -224,9 +215,7 @@ class HeadAblation:
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
         """Return (layer, head, effect) of the heads with the largest absolute effect."""
-        effects = self.effects
-        order = np.argsort(-np.abs(effects), axis=None, kind="stable")[:k]
-        return tuple((int(i // effects.shape[1]), int(i % effects.shape[1]), float(effects.flat[i])) for i in order)
+        return largest(self.effects, k)
 
 
 @torch.inference_mode()
@@ -254,15 +243,12 @@ def ablate_heads(
     final = states[-1] if target.read_position is None else states[-1][:, target.read_position]
     baseline = float(target.score(checkpoint.model, final))
     scores = np.empty((layers, heads + 1))
-    finished, total = 0, layers * (layers + 1) // 2
+    finished, total = 0, layers * (layers + 1) / 2
     for layer in range(layers):
         head_masks = torch.ones(heads + 1, layers, heads, dtype=states[layer].dtype)
         head_masks[:heads, layer] -= torch.eye(heads)
         head_masks[heads, layer] = 0
-
-        def report(share: float, before: int = finished, part: int = layers - layer) -> None:
-            on_progress((before + part * share) / total)
-
+        report = part_of(on_progress, finished / total, (layers - layer) / total)
         scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks, report)
         finished += layers - layer
     return HeadAblation(inputs.encoding, target, baseline, scores[:, :heads], scores[:, heads])
@@ -311,9 +297,10 @@ def explain_example(
         if isinstance(example.label, float):
             target = choose_target(checkpoint, inputs, "label")
         elif isinstance(example.label, tuple):
-            target = choose_target(
-                checkpoint, inputs, "label", choice=_label_to_explain(checkpoint, example, prediction)
-            )
+            true, predicted = example.label, prediction.labels  # of which a wrong or missing one is explained first
+            wrong = [label for label in (*predicted, *true) if (label in true) != (label in predicted)]
+            choice = next((label for label in (*wrong, *predicted) if label in checkpoint.config.labels), None)
+            target = choose_target(checkpoint, inputs, "label", choice=choice)
         else:
             known = against if against in checkpoint.config.labels else None
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
@@ -322,24 +309,16 @@ def explain_example(
     else:
         text_b, start = _answer_window(checkpoint, example, prediction)
         inputs = encode_inputs(checkpoint, text_a, text_b)
-        position = _token_at(inputs, start) if start is not None else 0
+        rows = zip(inputs.encoding.token_type_ids, inputs.encoding.offsets, strict=True)
+        of_passage = (n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= (start or 0) < b)
+        position = 0 if start is None else next(of_passage, None)
         target = choose_target(checkpoint, inputs, "start", position=position)
     check_attribution(checkpoint, inputs)
-    attributions = []
-    for place, method in enumerate(METHODS):
-
-        def report(share: float, place: int = place) -> None:
-            on_progress((place + share) / len(METHODS))
-
-        attributions.append(attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=report))
-    return attributions
-
-
-def _label_to_explain(checkpoint: Checkpoint, example: LabelledText, prediction: Prediction) -> str | None:
-    """Return a wrong or missing label of several, else a correct one; None for the most probable."""
-    true, known = cast(tuple[str, ...], example.label), checkpoint.config.labels
-    wrong = [label for label in (*prediction.labels, *true) if (label in true) != (label in prediction.labels)]
-    return next((label for label in (*wrong, *prediction.labels) if label in known), None)
+    parts = [part_of(on_progress, place / len(METHODS), 1 / len(METHODS)) for place in range(len(METHODS))]
+    return [
+        attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=part)
+        for method, part in zip(METHODS, parts, strict=True)
+    ]
 
 
 def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
@@ -349,13 +328,6 @@ def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Predic
     answer = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
     first, end = answer.window_of(prediction.start, prediction.end)
     return example.passage[first:end], prediction.start - first
-
-
-def _token_at(inputs: ModelInputs, start: int) -> int | None:
-    """Return the position of the token of text B that covers this character."""
-    encoding = inputs.encoding
-    rows = zip(encoding.token_type_ids, encoding.offsets, strict=True)
-    return next((n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= start < b), None)
 
 
 def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledWords, prediction: Prediction) -> Target:

@@ -157,20 +157,15 @@ def compare_fill_mask(
         tables.append(mask_probabilities(checkpoint, *texts)[2])
     masks = []
     for rows in zip(*tables, strict=False):  # truncation may drop more masks for one model than for another
+        models = [(checkpoint.tokenizer, row_V) for checkpoint, row_V in zip(checkpoints, rows, strict=True)]
         tokens = dict.fromkeys(
-            candidate.token if are_alike else token_name(checkpoint.tokenizer, candidate.id)
-            for checkpoint, row_V in zip(checkpoints, rows, strict=True)
-            for candidate in candidates_of(checkpoint.tokenizer, row_V, top_k)
+            candidate.token if are_alike else token_name(tokenizer, candidate.id)
+            for tokenizer, row_V in models
+            for candidate in candidates_of(tokenizer, row_V, top_k)
         )
         masks.append(
             tuple(
-                ComparedCandidate(
-                    token,
-                    tuple(
-                        _probability(checkpoint.tokenizer, row_V, token, are_alike)
-                        for checkpoint, row_V in zip(checkpoints, rows, strict=True)
-                    ),
-                )
+                ComparedCandidate(token, tuple(_probability(*model, token, are_alike) for model in models))
                 for token in tokens
             )
         )

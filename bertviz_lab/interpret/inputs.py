@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import index
-from typing import Concatenate, Literal, ParamSpec, SupportsIndex, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 import torch
@@ -77,6 +77,17 @@ OnProgress = Callable[[float], None]
 
 def nothing(share: float) -> None:
     """Ignore progress."""
+
+
+def part_of(on_progress: OnProgress, start: float, share: float) -> OnProgress:
+    """Return what reports the progress of a part of the whole, `share` of it, which begins at `start`."""
+    return lambda done: on_progress(start + share * done)
+
+
+def largest(values: NDArray[np.floating], k: int | None = None) -> tuple[tuple[Any, ...], ...]:
+    """Return (index ..., value) of the `k` entries of an array, or of all, by absolute value, the largest first."""
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:k]
+    return tuple((*map(int, np.unravel_index(n, values.shape)), float(values.flat[n])) for n in order)
 
 
 def in_evaluation_mode(
@@ -177,8 +188,7 @@ def encode_inputs(
         )
     check_memory(checkpoint, len(encoding))
     return ModelInputs(
-        encoding,
-        *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),
+        encoding, *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids))
     )
 
 

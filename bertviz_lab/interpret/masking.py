@@ -18,13 +18,7 @@ from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Names of the outcomes.
-OUTCOMES = {
-    SPECIAL: "special",
-    NOT_CHOSEN: "not chosen",
-    MASKED: "mask",
-    REPLACED: "random",
-    KEPT: "kept",
-}
+OUTCOMES = {SPECIAL: "special", NOT_CHOSEN: "not chosen", MASKED: "mask", REPLACED: "random", KEPT: "kept"}
 
 
 @dataclass(frozen=True)
@@ -96,14 +90,7 @@ def mask_epochs(
     epochs = at_least_one(epochs, "epochs")
     period = epochs if repeat_after is None else at_least_one(repeat_after, "repeat_after")
     return tuple(
-        mask_text(
-            tokenizer,
-            text_a,
-            text_b,
-            seed=(seed, epoch % period),
-            rule=rule,
-            max_length=max_length,
-        )
+        mask_text(tokenizer, text_a, text_b, seed=(seed, epoch % period), rule=rule, max_length=max_length)
         for epoch in range(epochs)
     )
 
@@ -145,13 +132,9 @@ def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
     positions = [position for position, label in enumerate(masked.labels) if label != -100]
     if not positions:
         return MaskedLoss(())
-    columns: Sequence[Sequence[int]] = (
-        masked.input_ids,
-        masked.encoding.attention_mask,
-        masked.encoding.token_type_ids,
-    )
-    ids, mask, types = (torch.tensor([row]) for row in columns)
-    out = backbone(checkpoint)(ids, mask, types, masked_positions=torch.tensor([positions]))
+    columns = (masked.input_ids, masked.encoding.attention_mask, masked.encoding.token_type_ids, positions)
+    ids, mask, types, of_masks = (torch.tensor([row]) for row in columns)
+    out = backbone(checkpoint)(ids, mask, types, masked_positions=of_masks)
     probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
     losses = []
     for position, row_V in zip(positions, probabilities_PV, strict=True):
@@ -224,7 +207,7 @@ def masking_statistics(
     for start in range(0, draws, rows):
         ids = np.tile(np.array(encoding.ids), (min(rows, draws - start), 1))
         outcome_BL = mask_batch(ids, np.full(len(ids), len(encoding)), rule, rng).outcomes
-        chosen_BL = (outcome_BL == MASKED) | (outcome_BL == REPLACED) | (outcome_BL == KEPT)
+        chosen_BL = np.isin(outcome_BL, codes)
         chosen += chosen_BL.sum(0)
         per_draw = np.stack([(outcome_BL == code).sum(1) for code in codes])
         counts += per_draw.sum(1)

@@ -53,11 +53,7 @@ class PseudoLogLikelihood:
 @torch.inference_mode()
 @in_evaluation_mode
 def pseudo_log_likelihood(
-    checkpoint: Checkpoint,
-    text_a: str,
-    text_b: str | None = None,
-    *,
-    on_progress: OnProgress = nothing,
+    checkpoint: Checkpoint, text_a: str, text_b: str | None = None, *, on_progress: OnProgress = nothing
 ) -> PseudoLogLikelihood:
     """Mask each token in turn and take the log-probability of the original.
 
@@ -68,12 +64,7 @@ def pseudo_log_likelihood(
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
-    masks = encoding.mask_positions(tokenizer.mask_id)
-    positions = [
-        position
-        for position, special in enumerate(encoding.special_tokens_mask)
-        if not special and position not in masks
-    ]
+    positions = encoding.unmasked_positions(tokenizer.mask_id)
     if not positions:
         raise InputError("Every token of this text is masked: leave at least one word unmasked.")
     check_passes(checkpoint, len(encoding), len(positions), "Surprisal")
@@ -84,7 +75,7 @@ def pseudo_log_likelihood(
         batch = positions[start : start + batch_size]
         ids_BL = inputs.input_ids.repeat(len(batch), 1)
         for row, position in enumerate(batch):
-            ids_BL[row, _rest_of_word(encoding, position)] = tokenizer.mask_id
+            ids_BL[row, [at for at in encoding.word_at(position) if at >= position]] = tokenizer.mask_id
         vectors = final_vectors(checkpoint, torch.tensor(batch), inputs.variants(ids_BL))
         probabilities = head_logits(model, "token", vectors).float().softmax(-1)
         for position, row in zip(batch, probabilities, strict=True):
@@ -92,11 +83,6 @@ def pseudo_log_likelihood(
             (expected[position],) = candidates_of(tokenizer, row, 1)
         on_progress(min(1.0, (start + batch_size) / len(positions)))
     return PseudoLogLikelihood(encoding, scores, tuple(expected))
-
-
-def _rest_of_word(encoding: Encoding, position: int) -> list[int]:
-    """Return the position itself and the pieces of the same word that follow it."""
-    return [at for at in encoding.word_at(position) if at >= position]
 
 
 AUTO = "auto"
@@ -126,32 +112,21 @@ def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
     is none. Raises `InputError` when no set fits, or the model has no masked-LM head.
     """
     model = require_head(checkpoint, "token")
-    probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
+    if name not in (AUTO, *PROBES):
+        raise InputError(f"There are no probes {name!r}; there are {', '.join(PROBES)}.")
+    names = PROBES if name == AUTO else (name,)
+    fitting = [probes for each in names if (probes := probes_that_fit(each, checkpoint.tokenizer))]
+    if not fitting:
+        lacks = f"{checkpoint.name or 'This model'} has too few"
+        if name == AUTO:
+            raise InputError(f"{lacks} words of any of the probes, which are English, in its vocabulary.")
+        raise InputError(
+            f"{lacks} of the words of the {PROBES[name].title} probes in its vocabulary: choose other probes, or "
+            "another model."
+        )
+    probes = max(fitting, key=lambda probes: len(probes.pairs) / len(PROBES[probes.name].pairs))
     scores = ProbeScorer(probes, checkpoint.tokenizer, checkpoint.max_length).score(model)
     return ProbeReport(probes, probe_accuracy(scores), scores)
-
-
-def _named(checkpoint: Checkpoint, name: str) -> Probes:
-    if name not in PROBES:
-        raise InputError(f"There are no probes {name!r}; there are {', '.join(PROBES)}.")
-    probes = probes_that_fit(name, checkpoint.tokenizer)
-    if probes is None:
-        raise InputError(
-            f"{checkpoint.name or 'This model'} has too few of the words of the {PROBES[name].title} probes in its "
-            "vocabulary: choose other probes, or another model."
-        )
-    return probes
-
-
-def _best_fitting(checkpoint: Checkpoint) -> Probes:
-    """Return the set with the largest share of pairs that fit the vocabulary."""
-    fitting = [probes for name in PROBES if (probes := probes_that_fit(name, checkpoint.tokenizer))]
-    if not fitting:
-        raise InputError(
-            f"{checkpoint.name or 'This model'} has too few words of any of the probes, which are English, in "
-            "its vocabulary."
-        )
-    return max(fitting, key=lambda probes: len(probes.pairs) / len(PROBES[probes.name].pairs))
 
 
 #: Pairs whose masked copies are in memory at a time: enough that most batches of one length are full.

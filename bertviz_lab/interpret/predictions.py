@@ -279,12 +279,7 @@ class _Beam:
 @torch.inference_mode()
 @in_evaluation_mode
 def joint_fill(
-    checkpoint: Checkpoint,
-    text: str,
-    text_b: str | None = None,
-    *,
-    beams: int = 5,
-    on_progress: OnProgress = nothing,
+    checkpoint: Checkpoint, text: str, text_b: str | None = None, *, beams: int = 5, on_progress: OnProgress = nothing
 ) -> JointFill:
     """Repeatedly fill in the most confident prediction, keeping the `beams` best sequences.
 

@@ -177,7 +177,10 @@ def choose_target(
         return _answer_target(checkpoint, inputs, kind, position)
     names: tuple[str, ...] = NEXT_NAMES if kind == "next" else () if kind == "token" else checkpoint.config.labels
     if kind == "token":
-        position = _masked_position(checkpoint, inputs, position)
+        masks = _positions(checkpoint, inputs, "token")
+        position = masks[0] if position is None and masks else position
+        if position is None or position not in masks:
+            raise InputError(f"Put {checkpoint.tokenizer.special.mask} in place of a word to predict it.")
     elif kind == "word":
         position = _word_position(checkpoint, inputs, position)
     else:
@@ -271,17 +274,6 @@ def _positions(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind) ->
         columns = zip(encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
         return [0, *(at for at, (segment, special) in enumerate(columns) if segment == 1 and not special)]
     return [0] if kind == "label" or 1 in encoding.token_type_ids else []
-
-
-def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
-    masks = _positions(checkpoint, inputs, "token")
-    if position is None and masks:
-        return masks[0]
-    if position is None or position not in masks:
-        raise InputError(
-            f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} in place of a word to predict it."
-        )
-    return position
 
 
 def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:

@@ -27,13 +27,6 @@ from bertviz_lab.interpret.predictions import (
 )
 from bertviz_lab.interpret.targets import head_logits, target_kinds, text_position
 from bertviz_lab.interpret.token_labels import PassageAnswer, WordLabel, answer_question, label_words
-from bertviz_lab.model import (
-    BertForMaskedLM,
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-)
 from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.growth import joined_layers
@@ -113,9 +106,9 @@ def analyze_snapshot(
     out = encoder(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
     special = np.array(encoding.special_tokens_mask) == 1
-    predicts_tokens = isinstance(model, (BertForPreTraining, BertForMaskedLM))
-    classifies = isinstance(model, BertForSequenceClassification)
-    predicts_next = "next" in target_kinds(checkpoint) and 1 in encoding.token_type_ids
+    kinds = target_kinds(checkpoint)
+    predicts_next = "next" in kinds and 1 in encoding.token_type_ids
+    answers = "start" in kinds and bool(text_a.strip() and (text_b or "").strip())
     *earlier, last = out.hidden_states
     states_SLD = torch.cat([*map(encoder.as_final, earlier), last])
     next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if predicts_next else None
@@ -126,12 +119,12 @@ def analyze_snapshot(
         windows=checkpoint.config.windows,
         joined=joined_layers(model),
         heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
-        masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if predicts_tokens else (),
+        masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if "token" in kinds else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
-        losses=_losses(checkpoint, inputs) if predicts_tokens else None,
-        labels=classify_vector(checkpoint, read) if classifies else (),
-        words=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
-        answer=_answer(checkpoint, text_a, text_b),
+        losses=_losses(checkpoint, inputs) if "token" in kinds else None,
+        labels=classify_vector(checkpoint, read) if "label" in kinds else (),
+        words=label_words(checkpoint, text_a).words if "word" in kinds else (),
+        answer=answer_question(checkpoint, text_a, text_b or "", n_best=1) if answers else None,
         vectors=word_embeddings(checkpoint, projected),
     )
 
@@ -146,9 +139,8 @@ def _masked_tokens(
 ) -> tuple[MaskedToken, ...]:
     """Return the predictions at each [MASK] from the hidden states of all layers, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
-    positions = encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]
     masked_tokens = []
-    for position in positions:
+    for position in encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
         lens = [candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV]
         candidates = candidates_of(tokenizer, rows_SV[-1], top_k)
@@ -160,11 +152,7 @@ def _masked_tokens(
 def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
     """Return the loss of every token of the text: each is masked once, in a fixed group with others."""
     encoding, mask = inputs.encoding, checkpoint.tokenizer.mask_id
-    positions = [
-        position
-        for position, (token, special) in enumerate(zip(encoding.ids, encoding.special_tokens_mask, strict=True))
-        if not special and token != mask
-    ]
+    positions = encoding.unmasked_positions(mask)
     losses = np.full(len(encoding), np.nan, dtype=np.float32)
     groups = [positions[start::_GROUPS] for start in range(_GROUPS) if positions[start::_GROUPS]]
     if not groups:
@@ -179,17 +167,6 @@ def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
     logits_NV = head_logits(checkpoint.model, "token", hidden_ND).float()
     losses[order] = torch.nn.functional.cross_entropy(logits_NV, targets_N, reduction="none").numpy()
     return losses
-
-
-def _answer(checkpoint: Checkpoint, question: str, passage: str | None) -> PassageAnswer | None:
-    """Return the answer of a question-answering model, where there are a question and a passage."""
-    if (
-        not isinstance(checkpoint.model, BertForQuestionAnswering)
-        or not question.strip()
-        or not (passage or "").strip()
-    ):
-        return None
-    return answer_question(checkpoint, question, passage or "", n_best=1)
 
 
 @torch.inference_mode()

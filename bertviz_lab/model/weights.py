@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
-from bertviz_lab.config.family import Family
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.weight_names import WEIGHT_NAMES, belongs_to_backbone, place_of
 
@@ -33,14 +32,9 @@ class LoadReport:
     missing_backbone: tuple[str, ...] = ()  # of those missing, what every model of the family has
 
 
-def to_huggingface(name: str) -> str:
-    """Return the Hugging Face name of one of the lab's parameters of a BERT, with the prefix where it has one."""
-    return ("bert." if name.startswith("bert.") else "") + place_of(name).name
-
-
 def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
     """Return all parameters under their family's names; the decoder is the word-embedding table, saved once."""
-    family, kind = _family_of(model), type(model).__name__
+    family, kind = cast(BertConfig, model.config).family, type(model).__name__
     parts: dict[str, dict[int, Tensor]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):  # shared layers are written one by one
         place = place_of(name, family.model_type, kind)
@@ -52,12 +46,6 @@ def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
         else tensors[0].clone(memory_format=torch.contiguous_format)
         for name, tensors in parts.items()
     }
-
-
-def _family_of(model: nn.Module) -> Family:
-    config = model.config
-    assert isinstance(config, BertConfig)
-    return config.family
 
 
 def plain_name(name: str) -> str:
@@ -79,24 +67,20 @@ def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[
         raise InputError(
             f"config.json says {model_type}, but the tensors are named as those of {_PREFIXES[min(prefixes)]}."
         )
-    plain = {_unaliased(plain_name(name), names.aliases): tensor for name, tensor in state.items()}
+    plain = {plain_name(name): tensor for name, tensor in state.items()}
+    for alias, usual in names.aliases.items():
+        plain = {usual + name.removeprefix(alias) if name.startswith(alias) else name: plain[name] for name in plain}
     word = plain.get(place_of("embeddings.word.weight", model_type).name)
     bias_name = place_of("mlm.bias", model_type).name
     decoder = plain.pop(f"{names.decoder}.weight", None)
-    if decoder is not None and word is not None and not _same(decoder, word):
+    is_tied = (decoder is None or word is None) or (
+        decoder.shape == word.shape and (word.is_meta or torch.equal(decoder, word))  # no numbers on the meta device
+    )
+    if not is_tied:
         raise InputError("The masked-word decoder of this checkpoint is not tied to its word embeddings.")
     if f"{names.decoder}.bias" != bias_name and (bias := plain.pop(f"{names.decoder}.bias", None)) is not None:
         plain.setdefault(bias_name, bias)
     return {name: tensor for name, tensor in plain.items() if not _BUFFER.search(name)}
-
-
-def _unaliased(name: str, aliases: Mapping[str, str]) -> str:
-    return next((name.replace(alias, usual) for alias, usual in aliases.items() if name.startswith(alias)), name)
-
-
-def _same(first: Tensor, second: Tensor) -> bool:
-    """Return whether two tensors are equal; on the meta device, where there are no numbers, whether they may be."""
-    return first.shape == second.shape and (first.is_meta or torch.equal(first, second))
 
 
 def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
@@ -104,7 +88,7 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
 
     Raises `InputError` naming the first tensor whose shape does not fit the configuration.
     """
-    model_type, kind = _family_of(model).model_type, type(model).__name__
+    model_type, kind = cast(BertConfig, model.config).model_type, type(model).__name__
     state = normalize_names(state, model_type)
     missing: list[str] = []
     missing_backbone: list[str] = []
@@ -157,36 +141,23 @@ def weight_files(folder: Path) -> list[Path]:
     raise InputError(f"The checkpoint {folder} lacks model.safetensors.")
 
 
-def read_shapes(files: Iterable[Path]) -> dict[str, Tensor]:
-    """Return all tensors in the files on the meta device: shapes from the headers, no numbers and no memory.
-
-    Raises `InputError` naming a damaged file.
-    """
-    return _read(files, lambda tensors, name: torch.empty(tensors.get_slice(name).get_shape(), device="meta"))
-
-
-def read_tensors(files: Iterable[Path], leave_out: Collection[str] = ()) -> dict[str, Tensor]:
+def read_tensors(
+    files: Iterable[Path], leave_out: Collection[str] = (), *, shapes_only: bool = False
+) -> dict[str, Tensor]:
     """Return all tensors in the files, in 32 bits, on the CPU, except buffers and the plain names in `leave_out`.
 
-    Raises `InputError` naming a damaged file.
+    With `shapes_only` from the headers alone, on the meta device: no numbers and no memory. Raises `InputError` naming
+    a damaged file.
     """
-
-    def read(tensors: Any, name: str) -> Tensor | None:
-        unneeded = plain_name(name) in leave_out or name.endswith("position_ids")
-        return None if unneeded else tensors.get_tensor(name).float()
-
-    return _read(files, read)
-
-
-def _read(files: Iterable[Path], read: Callable[[Any, str], Tensor | None]) -> dict[str, Tensor]:
     state: dict[str, Tensor] = {}
     for path in files:
         try:
             with safe_open(path, framework="pt") as tensors:
                 for name in tensors.keys():  # noqa: SIM118 - not a dict
-                    tensor = read(tensors, name)
-                    if tensor is not None:
-                        state[name] = tensor
+                    if shapes_only:
+                        state[name] = torch.empty(tensors.get_slice(name).get_shape(), device="meta")
+                    elif plain_name(name) not in leave_out and not name.endswith("position_ids"):
+                        state[name] = tensors.get_tensor(name).float()
         except (SafetensorError, OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{path.name} is damaged or is not a safetensors file: {error}.") from error
     return state

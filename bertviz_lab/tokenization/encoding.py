@@ -51,6 +51,11 @@ class Encoding:
         """The positions of the mask token, whose id is `mask_id`."""
         return tuple(position for position, token_id in enumerate(self.ids) if token_id == mask_id)
 
+    def unmasked_positions(self, mask_id: int) -> list[int]:
+        """The positions of the texts' own tokens but the mask token."""
+        columns = zip(self.ids, self.special_tokens_mask, strict=True)
+        return [at for at, (token_id, special) in enumerate(columns) if not special and token_id != mask_id]
+
     @property
     def words(self) -> tuple[tuple[int, ...], ...]:
         """The positions of each word's tokens, word after word, those of `text_a` first."""

@@ -5,7 +5,7 @@ the candidates, for BPE the merges, for Unigram the pieces that could end at eac
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -92,16 +92,7 @@ def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
     """
     splits = []
     for normalized, start, end, is_special in _words(tokenizer, replace_surrogates(text)):
-        pieces: tuple[str, ...] = (normalized,)
-        steps: Steps = ()
-        if is_special:
-            pass
-        elif tokenizer.algorithm == "wordpiece":
-            pieces, steps = _longest_match(tokenizer, normalized)
-        elif tokenizer.algorithm == "unigram":
-            pieces, steps = _best_path(tokenizer, normalized)
-        else:
-            pieces, steps = _merge(tokenizer, normalized)
+        pieces, steps = ((normalized,), ()) if is_special else _SPLIT[tokenizer.algorithm](tokenizer, normalized)
         splits.append(WordSplit(text[start:end], normalized, start, end, pieces, steps))
     return tuple(splits)
 
@@ -120,17 +111,14 @@ def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tu
     while start < len(word):
         prefix = tokenizer.continuation_prefix if start > 0 else ""
         candidates = []
-        match = None
         for end in range(len(word), start, -1):
-            candidate = prefix + word[start:end]
-            candidates.append(candidate)
-            if tokenizer.id(candidate) is not None:
-                match = candidate
+            candidates.append(prefix + word[start:end])
+            if tokenizer.id(candidates[-1]) is not None:
                 break
-        steps.append(SplitStep(start, tuple(candidates), match))
-        if match is None:
-            return unknown, tuple(steps)
-        pieces.append(match)
+        else:
+            return unknown, (*steps, SplitStep(start, tuple(candidates), None))
+        steps.append(SplitStep(start, tuple(candidates), candidates[-1]))
+        pieces.append(candidates[-1])
         start = end
     return tuple(pieces), tuple(steps)
 
@@ -140,20 +128,17 @@ def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[Merg
 
     Source: Sennrich et al. 2016, section 3.2.
     """
-    if len(word) > _LONGEST_MERGED_WORD:
-        raise InputError(
-            f"A word of {len(word):,} bytes is too long to show how it is split: "
-            f"shorten it to {_LONGEST_MERGED_WORD:,}."
-        )
+    _check_length(word, "bytes")
     if any(tokenizer.id(character) is None for character in word):
         raise InputError("Only byte-level BPE can be shown step by step, and this tokenizer does not know every byte.")
     ranks = tokenizer.merge_ranks
     pieces = tuple(word)
     steps = []
-    while (best := _best_merge(pieces, ranks)) is not None:
-        position, pair = best
-        merged = (*pieces[:position], pair[0] + pair[1], *pieces[position + 2 :])
-        steps.append(MergeStep(pieces, pair, ranks[pair], merged))
+    while ranked := [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]:
+        rank, position = min(ranked)
+        left, right = pieces[position : position + 2]
+        merged = (*pieces[:position], left + right, *pieces[position + 2 :])
+        steps.append(MergeStep(pieces, (left, right), rank, merged))
         pieces = merged
     return pieces, tuple(steps)
 
@@ -163,11 +148,7 @@ def _best_path(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[
 
     Source: Kudo 2018, "Subword Regularization", section 3.2; unknown characters in a row are one unknown token.
     """
-    if len(word) > _LONGEST_MERGED_WORD:
-        raise InputError(
-            f"A word of {len(word):,} characters is too long to show how it is split: "
-            f"shorten it to {_LONGEST_MERGED_WORD:,}."
-        )
+    _check_length(word, "characters")
     scores = tokenizer.piece_scores
     longest = max(map(len, scores))
     unknown_score = min(scores.values()) - _UNKNOWN_PENALTY
@@ -198,35 +179,34 @@ def _best_path(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[
     return tuple(pieces), tuple(reversed(steps))
 
 
-def _best_merge(pieces: tuple[str, ...], ranks: Mapping[tuple[str, str], int]) -> tuple[int, tuple[str, str]] | None:
-    """The position of the adjacent pair with the lowest rank, leftmost on ties, and the pair."""
-    ranked = [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]
-    if not ranked:
-        return None
-    _, position = min(ranked)
-    return position, (pieces[position], pieces[position + 1])
+_SPLIT: dict[str, Callable[[Tokenizer, str], tuple[tuple[str, ...], Steps]]] = {
+    "wordpiece": _longest_match,
+    "bpe": _merge,
+    "unigram": _best_path,
+}
+
+
+def _check_length(word: str, unit: str) -> None:
+    if len(word) > _LONGEST_MERGED_WORD:
+        raise InputError(
+            f"A word of {len(word):,} {unit} is too long to show how it is split: shorten it to "
+            f"{_LONGEST_MERGED_WORD:,}."
+        )
 
 
 def _words(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, int, int, bool]]:
     """(normalized, start, end, is special) of each word; special tokens are words that are never split."""
-    end = 0
-    for match in _special_pattern(tokenizer).finditer(text):
+    added = [token for token in tokenizer.backend.get_added_tokens_decoder().values() if not token.normalized]
+    space, end = f"[{WHITE_SPACE}]*", 0
+    pattern = "|".join(  # the longest if several match, with the white space that it absorbs
+        (space if token.lstrip else "") + re.escape(token.content) + (space if token.rstrip else "")
+        for token in sorted(added, key=lambda token: -len(token.content))
+    )
+    for match in re.finditer(pattern, text):
         yield from _plain_words(tokenizer, text, end, match.start())
         yield match.group().strip(WHITE_SPACE), *trim_span(text, *match.span()), True
         end = match.end()
     yield from _plain_words(tokenizer, text, end, len(text))
-
-
-def _special_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Any special token, the longest if several match, with the white space that it absorbs."""
-    alternatives = []
-    space = f"[{WHITE_SPACE}]*"
-    added = tokenizer.backend.get_added_tokens_decoder().values()
-    for token in sorted((token for token in added if not token.normalized), key=lambda token: -len(token.content)):
-        before = space if token.lstrip else ""
-        after = space if token.rstrip else ""
-        alternatives.append(before + re.escape(token.content) + after)
-    return re.compile("|".join(alternatives))
 
 
 def _plain_words(tokenizer: Tokenizer, text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
@@ -277,16 +257,11 @@ def token_name(tokenizer: Tokenizer, token_id: int) -> str:
 
 def ids_named(tokenizer: Tokenizer, name: str) -> tuple[int, ...]:
     """The ids of the tokens with a `token_name`: the one after a space first, then the one without."""
-    ids = (tokenizer.id(spelling) for spelling in _spellings(tokenizer, name))
+    spellings = [name] if tokenizer.algorithm == "wordpiece" else [f"▁{name}", name]
+    if tokenizer.algorithm == "bpe":
+        spellings = [_bytes(f" {name}"), f"▁{name}", _bytes(name), name]
+    ids = map(tokenizer.id, spellings)
     return tuple(dict.fromkeys(token_id for token_id in ids if token_id is not None))
-
-
-def _spellings(tokenizer: Tokenizer, name: str) -> tuple[str, ...]:
-    if tokenizer.algorithm == "wordpiece":
-        return (name,)
-    if tokenizer.algorithm == "unigram":
-        return (f"▁{name}", name)
-    return (_bytes(f" {name}"), f"▁{name}", _bytes(name), name)
 
 
 def _bytes(text: str) -> str:
@@ -303,9 +278,7 @@ def check_mask_spelling(text: str, tokenizer: Tokenizer) -> str | None:
     mask = tokenizer.special.mask
     # Correct mask tokens are not part of a misspelling; spaces keep their neighbours apart.
     rest = text.replace(mask, " " * len(mask))
-    attempt = _ATTEMPTS.search(rest)
-    if attempt is None and not text.isupper():
-        attempt = _CAPITALS.search(rest)
+    attempt = _ATTEMPTS.search(rest) or (None if text.isupper() else _CAPITALS.search(rest))
     if attempt is None:
         return None
     return f'To let the model fill in a word, write {mask} in place of "{attempt.group().strip()}".'

@@ -5,10 +5,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from tokenizers import Tokenizer as Backend
@@ -18,7 +19,7 @@ from bertviz_lab.config import SHIPPED
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
 from bertviz_lab.tokenization.encoding import Encoding, kept_positions, split_at_punctuation, token_span
-from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several, replace_surrogates
+from bertviz_lab.tokenization.pipeline import SpecialTokens, check_several, replace_surrogates, wordpiece_backend
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
 Algorithm = Literal["wordpiece", "bpe", "unigram"]
@@ -59,11 +60,9 @@ class Tokenizer:
         self._corpus_backend.encode_special_tokens = True
 
         vocab = self.backend.get_vocab(with_added_tokens=True)
-        tokens = [""] * (max(vocab.values()) + 1)
-        for token, token_id in vocab.items():
-            tokens[token_id] = token
+        names = {token_id: token for token, token_id in vocab.items()}
         #: The vocabulary in the order of the ids.
-        self.tokens = tuple(tokens)
+        self.tokens = tuple(names.get(token_id, "") for token_id in range(max(names) + 1))
         self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[token] for token in self.special.all)
         #: The ids of the five special tokens.
         self.special_ids = frozenset(vocab[token] for token in self.special.all)
@@ -102,16 +101,8 @@ class Tokenizer:
         check_several(texts)
         if algorithm not in ("wordpiece", "bpe"):
             raise InputError(f'There is no algorithm {algorithm!r}: choose "wordpiece" or "bpe".')
-        learn = train_wordpiece if algorithm == "wordpiece" else train_bpe
-        return cls(
-            learn(
-                texts,
-                vocab_size=vocab_size,
-                lowercase=lowercase,
-                min_frequency=min_frequency,
-                on_progress=on_progress,
-            )
-        )
+        train = train_wordpiece if algorithm == "wordpiece" else train_bpe
+        return cls(train(texts, vocab_size, lowercase, min_frequency, on_progress))
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Tokenizer":
@@ -155,7 +146,9 @@ class Tokenizer:
         Raises:
             InputError: The file is missing or empty, names a token twice, or lacks a special token.
         """
-        return cls(*tokenizer_files.read_vocab_file(Path(vocab_txt), lowercase=lowercase))
+        vocab = tokenizer_files.read_vocab(Path(vocab_txt))
+        special = tokenizer_files.special_tokens(vocab, {}, Path(vocab_txt))
+        return cls(wordpiece_backend(vocab, lowercase=lowercase, special=special), special)
 
     def save(self, folder: str | PathLike[str], *, max_length: int | None = None, token_types: bool = True) -> None:
         """Write the files that `load` and `transformers.AutoTokenizer` read.
@@ -163,17 +156,35 @@ class Tokenizer:
         They are tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json. `max_length` is the
         maximum length of the model, and `token_types` whether it takes segment ids, for `transformers`.
         """
-        tokenizer_files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length, token_types)
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        named = {f"{role}_token": token for role, token in asdict(self.special).items()}
+        config: dict[str, Any] = {
+            # The class that uses tokenizer.json unchanged, in transformers 4 and 5. "BertTokenizer" would build its own
+            # pipeline around the vocabulary, which is wrong for BPE.
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_input_names": ["input_ids", *(["token_type_ids"] if token_types else []), "attention_mask"],
+            "do_lower_case": self.lowercase,
+            "clean_up_tokenization_spaces": False,
+            **named,
+        }
+        added = sorted(self.backend.get_added_tokens_decoder().items())
+        if extra := [token.content for _, token in added if token.special and token.content not in self.special.all]:
+            config["additional_special_tokens"] = extra
+        if max_length is not None:
+            config["model_max_length"] = max_length
+        for name, text in {
+            "tokenizer.json": self.backend.to_str(pretty=True),
+            "vocab.txt": "".join(f"{token}\n" for token in self.tokens if token),
+            "tokenizer_config.json": json.dumps(config, indent=2, ensure_ascii=False) + "\n",
+            "special_tokens_map.json": json.dumps(named, indent=2, ensure_ascii=False) + "\n",
+        }.items():
+            (folder / name).write_bytes(text.encode("utf-8"))  # the same bytes on every system
 
     # Text to ids and back
 
     def encode(
-        self,
-        text_a: str,
-        text_b: str | None = None,
-        *,
-        max_length: int | None = None,
-        pad_to: int | None = None,
+        self, text_a: str, text_b: str | None = None, *, max_length: int | None = None, pad_to: int | None = None
     ) -> Encoding:
         """Encode one text or a pair, with `[CLS]` and `[SEP]`.
 
@@ -198,7 +209,10 @@ class Tokenizer:
         padding = max(0, (pad_to or 0) - len(kept))
 
         ids = full.ids
-        types = full.type_ids if text_b is None or 1 in full.type_ids else _sides(segments)
+        types = full.type_ids
+        if text_b and 1 not in types:  # of a family whose own segment ids are all 0
+            last_of_a = max((index for index, segment in enumerate(segments) if segment == 0), default=0)
+            types = [int(index > last_of_a + 1) for index in range(len(segments))]
         tokens = [self.tokens[token_id] for token_id in ids]
         texts = (text_a, text_b or "")
 
@@ -283,8 +297,7 @@ class Tokenizer:
         In Unigram likewise, with "▁" for the space.
         """
         special = {*self.special.all, ""}
-        flags = [token not in special and self._continues(token) for token in self.tokens]
-        array = np.array(flags, dtype=bool)
+        array = np.array([token not in special and self._continues(token) for token in self.tokens])
         array.setflags(write=False)
         return array
 
@@ -358,12 +371,6 @@ def try_tokenizer(folder: Path) -> int:
     for part in _TRIED:
         tokenizer.encode((part * _TRIED_CHARACTERS)[:_TRIED_CHARACTERS], max_length=512)
     return tokenizer.vocab_size
-
-
-def _sides(segments: Sequence[int | None]) -> list[int]:
-    """0 through the first separator, 1 after it, in families whose own segment ids are all 0."""
-    last_of_a = max((index for index, segment in enumerate(segments) if segment == 0), default=0)
-    return [int(index > last_of_a + 1) for index in range(len(segments))]
 
 
 def _rebuild(state: str, special: SpecialTokens) -> Tokenizer:

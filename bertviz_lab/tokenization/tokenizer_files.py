@@ -47,7 +47,7 @@ def _read_backend(folder: Path, config: dict[str, Any], declared: dict[str, Any]
     if (folder / "vocab.txt").is_file():
         vocab = read_vocab(folder / "vocab.txt")
         lowercase = config.get("do_lower_case")
-        special = _special_tokens(vocab, declared, folder / "vocab.txt")
+        special = special_tokens(vocab, declared, folder / "vocab.txt")
         backend = wordpiece_backend(
             vocab,
             lowercase=_is_lowercased(vocab) if lowercase is None else bool(lowercase),
@@ -63,7 +63,7 @@ def _read_backend(folder: Path, config: dict[str, Any], declared: dict[str, Any]
         flags = {"lowercase": "do_lower_case", "split_by_punct": "split_by_punct"}
         options = {name: bool(config.get(key)) for name, key in flags.items()}
         backend = read_sentencepiece(path, _read_bytes(path), **options)
-        return backend, _special_tokens(backend.get_vocab(with_added_tokens=True), declared, path)
+        return backend, special_tokens(backend.get_vocab(with_added_tokens=True), declared, path)
     for name in ("sentencepiece.bpe.model", "spiece.model"):
         if (folder / name).is_file():
             raise InputError(
@@ -121,7 +121,7 @@ def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backen
     merges = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
     if not all(isinstance(number, int) for number in vocab.values()) or any(len(pair) != 2 for pair in merges):
         raise InputError(f"vocab.json and merges.txt in {folder} are not those of a byte-level BPE tokenizer.")
-    special = _special_tokens(vocab, declared, folder / "vocab.json")
+    special = special_tokens(vocab, declared, folder / "vocab.json")
     try:
         backend = bpe_backend(vocab, merges, lowercase=False, special=special)  # type: ignore[arg-type]
     except Exception as error:  # the library raises bare Exception: a merge of pieces that are no tokens
@@ -131,19 +131,11 @@ def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backen
     return backend, special
 
 
-def read_vocab_file(path: Path, *, lowercase: bool) -> tuple[Backend, SpecialTokens]:
-    """BERT's tokenizer from a vocab.txt.
-
-    Raises:
-        InputError: The file is missing, empty, not UTF-8, names a token twice, or lacks a special token.
-    """
-    vocab = read_vocab(path)
-    special = _special_tokens(vocab, {}, path)
-    return wordpiece_backend(vocab, lowercase=lowercase, special=special), special
-
-
 def read_vocab(path: Path) -> dict[str, int]:
-    """The vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0."""
+    """The vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0.
+
+    Raises `InputError` where the file is missing, empty, not UTF-8, or names a token twice.
+    """
     # Only the line feed ends a line: published vocabularies have tokens that str.splitlines would split.
     lines = [line.removesuffix("\r") for line in _read_text(path).split("\n")]
     if lines[-1] == "":
@@ -164,38 +156,6 @@ def read_vocab(path: Path) -> dict[str, int]:
             "put the tokenizer.json next to it."
         )
     return vocab
-
-
-def write_folder(
-    folder: Path,
-    backend: Backend,
-    special: SpecialTokens,
-    lowercase: bool,
-    max_length: int | None,
-    token_types: bool = True,
-) -> None:
-    """Write tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    named = {f"{role}_token": token for role, token in zip(_ROLES, special.all, strict=True)}
-    config: dict[str, Any] = {
-        # The class that uses tokenizer.json unchanged, in transformers 4 and 5. "BertTokenizer" would build its own
-        # pipeline around the vocabulary, which is wrong for BPE.
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_input_names": ["input_ids", *(["token_type_ids"] if token_types else []), "attention_mask"],
-        "do_lower_case": lowercase,
-        "clean_up_tokenization_spaces": False,
-        **named,
-    }
-    added = sorted(backend.get_added_tokens_decoder().items())
-    if extra := [token.content for _, token in added if token.special and token.content not in special.all]:
-        config["additional_special_tokens"] = extra
-    if max_length is not None:
-        config["model_max_length"] = max_length
-    vocab = sorted(backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
-    _write(folder / "tokenizer.json", backend.to_str(pretty=True))
-    _write(folder / "vocab.txt", "".join(f"{token}\n" for token, _ in vocab))
-    _write(folder / "tokenizer_config.json", json.dumps(config, indent=2, ensure_ascii=False) + "\n")
-    _write(folder / "special_tokens_map.json", json.dumps(named, indent=2, ensure_ascii=False) + "\n")
 
 
 def settled(backend: Backend, special: SpecialTokens) -> Backend:
@@ -240,10 +200,10 @@ def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend,
         raise InputError(f"The vocabulary in {path} is empty.")
     if len(set(vocab.values())) != len(vocab):
         raise InputError(f"The vocabulary in {path} gives two tokens the same id.")
-    return backend, _special_tokens(vocab, declared, path)
+    return backend, special_tokens(vocab, declared, path)
 
 
-def _special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) -> SpecialTokens:
+def special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) -> SpecialTokens:
     """The spellings of the special tokens: as declared in the files, else BERT's, else RoBERTa's."""
     spellings, missing = {}, []
     for role in _ROLES:
@@ -298,7 +258,3 @@ def _read_object(path: Path, *, required: bool = True) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"The file {path} is not a saved tokenizer: it holds no JSON object.")
     return value
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))  # the same bytes on every system

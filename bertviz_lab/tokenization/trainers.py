@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tokenizers import Tokenizer as Backend
-from tokenizers import models, normalizers, pre_tokenizers, trainers
+from tokenizers import models, pre_tokenizers, trainers
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import (
@@ -41,16 +41,13 @@ _MIN_CHARACTER_SHARE = 1e-6
 _MAX_CHARACTERS = 1 << 16
 # A shorter text is held in memory: only its own characters are reserved, which is 0.2 seconds faster.
 _MOST_HELD = 1_000_000  # characters
+#: Called now and then with the number of characters read.
+OnProgress = Callable[[int], None] | None
 _CHINESE = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
 
 
 def train_wordpiece(
-    texts: Iterable[str],
-    *,
-    vocab_size: int,
-    lowercase: bool,
-    min_frequency: int,
-    on_progress: Callable[[int], None] | None = None,
+    texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
     """A WordPiece tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
     special = SpecialTokens()
@@ -59,7 +56,9 @@ def train_wordpiece(
             f"A vocabulary of {vocab_size} tokens is too small: choose more than {len(special.all)}, "
             "which the special tokens take."
         )
-    backend = _untrained_backend(models.WordPiece(unk_token=special.unk), wordpiece_stages(lowercase=lowercase))
+    # Without special tokens, whose names the trainer would learn from as words ("[MAS", "##K]").
+    backend = Backend(models.WordPiece(unk_token=special.unk))
+    backend.normalizer, backend.pre_tokenizer = wordpiece_stages(lowercase=lowercase)
     characters: Counter[str] = Counter()
 
     # The trainer numbers "##a", "##b" ... in the order of a hash map, and the numbers decide which of two equally
@@ -90,12 +89,7 @@ def train_wordpiece(
 
 
 def train_bpe(
-    texts: Iterable[str],
-    *,
-    vocab_size: int,
-    lowercase: bool,
-    min_frequency: int,
-    on_progress: Callable[[int], None] | None = None,
+    texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
     """A byte-level BPE tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
     special = SpecialTokens()
@@ -106,7 +100,8 @@ def train_bpe(
             f"Byte-level BPE needs a vocabulary of at least {min_size} tokens (256 bytes and "
             f"{len(special.all)} special tokens), and {vocab_size} were asked for: choose more, or WordPiece."
         )
-    backend = _untrained_backend(models.BPE(), bpe_stages(lowercase=lowercase))
+    backend = Backend(models.BPE())
+    backend.normalizer, backend.pre_tokenizer = bpe_stages(lowercase=lowercase)
     characters: Counter[str] = Counter()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -122,19 +117,7 @@ def train_bpe(
     return bpe_backend(model["vocab"], [(left, right) for left, right in model["merges"]], lowercase=lowercase)
 
 
-def _untrained_backend(
-    model: models.Model, stages: tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]
-) -> Backend:
-    """A backend with the normalizer and the pre-tokenizer that the trainer uses.
-
-    It has no special tokens: the trainer would learn from their names as words ("[MAS", "##K]").
-    """
-    backend = Backend(model)
-    backend.normalizer, backend.pre_tokenizer = stages
-    return backend
-
-
-def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: Callable[[int], None] | None) -> Iterator[str]:
+def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: OnProgress) -> Iterator[str]:
     """The texts in chunks for the trainer; `characters` is updated with the counts of their characters."""
     read = 0
     for text in texts:

@@ -28,6 +28,9 @@ _V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_inp
 
 #: name -> (model_type, what its config.json says beyond the shape).
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("bert", {}),
+    "bert-tanh": ("bert", {"hidden_act": "gelu_new"}),
+    "bert-causal": ("bert", {"is_decoder": True}),
     "roberta": ("roberta", {"type_vocab_size": 1, "layer_norm_eps": 1e-5}),
     "xlm-roberta": ("xlm-roberta", {"type_vocab_size": 1}),
     "camembert": ("camembert", {"type_vocab_size": 1}),
@@ -44,7 +47,11 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 _TASKS = ("MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering")
-_MORE = {"albert": ("PreTraining",), "electra": ("ReplacedTokenDetection",)}
+_MORE = {
+    "bert": ("PreTraining", "NextSentencePrediction"),
+    "albert": ("PreTraining",),
+    "electra": ("ReplacedTokenDetection",),
+}
 
 #: Every family and head: (variant, end of the class's name).
 CASES = [
@@ -66,7 +73,7 @@ class Pair:
         """Both outputs on padded texts with labels."""
         theirs = inputs(self.ours.config) | labels(self.head)
         ours = dict(theirs)
-        if self.head == "PreTraining":
+        if self.head == "PreTraining" and self.ours.config.model_type == "albert":
             theirs["sentence_order_label"] = theirs.pop("next_sentence_label")
         if self.head == "ReplacedTokenDetection":
             ours["labels"] = ours["labels"].masked_fill(ours["attention_mask"] == 0, -100)
@@ -83,7 +90,7 @@ def their_config(variant: str, head: str = "Model", attention: str = "eager") ->
     if model_type == "modernbert":
         body |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
     kind = getattr(transformers, FAMILIES[model_type].class_prefix + "Config")
-    config = kind(**body, num_labels=classes)
+    config = kind(**body, num_labels=classes, use_cache=False)
     config._attn_implementation = attention
     return config
 
@@ -142,6 +149,8 @@ def labels(head: str) -> dict[str, Tensor]:
             return {"labels": of_tokens(VOCAB)}
         case "PreTraining":
             return {"labels": of_tokens(VOCAB), "next_sentence_label": torch.tensor([0, 1, 1])}
+        case "NextSentencePrediction":
+            return {"labels": torch.tensor([1, 0, 0])}
         case "SequenceClassification":
             return {"labels": torch.tensor([4, 0, 2])}
         case "TokenClassification":

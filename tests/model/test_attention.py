@@ -1,14 +1,11 @@
 """Explicit and fused attention are equal; masks; traces; and interventions."""
 
 import math
-import weakref
 
 import pytest
 import torch
-from torch.overrides import TorchFunctionMode
 
 from bertviz_lab.model.attention import extended_attention_mask
-from bertviz_lab.model.encoder import EncoderLayer
 from tests.model.support import (
     KINDS,
     LENGTH,
@@ -174,37 +171,3 @@ def test_a_mask_per_query_is_restricted_to_the_masked_positions():
     some = model(ids, attention_mask=triangle, masked_positions=positions).prediction_logits
     whole = model(ids, causal=True).prediction_logits
     assert largest_difference(some, torch.stack([whole[row, positions[row]] for row in range(3)])) < 1e-5
-
-
-@pytest.mark.parametrize("asked", [{}, {"explicit": True}], ids=["fused", "explicit"])
-def test_without_a_trace_no_stage_and_no_hidden_state_outlives_its_layer(asked, monkeypatch):
-    """Every tensor that a layer made is freed by the time the next layer ends, apart from its output."""
-    alive: list[list[weakref.ref]] = []
-
-    class Watch(TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            if isinstance(result, torch.Tensor) and result.dim() >= 2:
-                alive[-1].append(weakref.ref(result))
-            return result
-
-    forward = EncoderLayer.forward
-    left: list[int] = []
-
-    def counted(self, *args):
-        alive.append([])
-        with Watch():
-            result = forward(self, *args)
-        left.append(sum(ref() is not None and ref() is not result for refs in alive for ref in refs))
-        return result
-
-    monkeypatch.setattr(EncoderLayer, "forward", counted)
-    model = build(MODEL)
-    with torch.inference_mode():
-        model(**inputs(), **asked)
-        assert left == [0, 1, 1]  # its input, which the caller still holds, is all that is left beside its output
-        left.clear()
-        alive.clear()
-        out = model(**inputs(), output_trace=True)
-    assert left[-1] > 20
-    assert len(out.trace) == LAYERS

@@ -83,13 +83,6 @@ def test_ids_or_embeddings_are_given_and_not_both(given):
         build(MODEL)(**given)
 
 
-def test_a_text_longer_than_the_positions_is_refused():
-    model = build(MODEL)
-    assert model(torch.zeros(1, 19, dtype=torch.long)).last_hidden_state.shape == (1, 19, 24)
-    with pytest.raises(ValueError, match="20 tokens; this model has learned 19 positions"):
-        model(torch.zeros(1, 20, dtype=torch.long))
-
-
 def test_only_what_is_asked_for_comes_back():
     model = build(MODEL)
     out = model(**inputs())

@@ -30,7 +30,6 @@ from bertviz_lab.model.weights import (
     LoadReport,
     load_state,
     normalize_names,
-    read_shapes,
     read_tensors,
     state_for_huggingface,
     write_weights,
@@ -140,7 +139,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
             f"but the model has {config.vocab_size} embeddings."
         )
     with safetensors_of(folder) as files:
-        shapes = normalize_names(read_shapes(files), config.model_type)
+        shapes = normalize_names(read_tensors(files, shapes_only=True), config.model_type)
         kind = architecture_of(body, shapes, config)
         report = _fit(kind, config, shapes, folder.name, most_bytes)
         # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
