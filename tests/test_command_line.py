@@ -121,12 +121,7 @@ def test_a_folder_with_files_of_another_kind_is_not_overwritten(
         (["--corpus", ""], "A name is empty"),
         (["--corpus", "x", "--out", ""], "--out is empty"),
         (["--corpus", "sample:nothing"], "no sample"),
-        (["--corpus", "x", "--preset", "huge"], "tiny, mini"),
         (["--corpus", "x", "--preset", "tin"], "did you mean tiny"),
-        (["--corpus", "x", "--seq-len", "4"], "between 8 and 512"),
-        (["--corpus", "x", "--learning-rate", "nan"], "between"),
-        (["--corpus", "x", "--time-budget", "soon"], "not a length of time"),
-        (["--corpus", "x", "--objective", "clm"], "mlm"),
     ],
 )
 def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[str], message: str) -> None:
@@ -147,6 +142,7 @@ def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[st
         (["evaluate", "--model", "MODEL", "--data", "x", "--out", "scores.json"], "--out goes with --suite"),
         (["evaluate", "--model", "sentiment-mini", "--task", "classification", "--data", ""], "A name is empty"),
         (["predict", "--model", "sentiment-mini", "--data", ""], "A name is empty"),
+        (["predict", "--model", "embed-mini", "--data", "x"], "gives vectors, not labels: use the command encode."),
         (["finetune", "--train", "sample:sentiment", "--eval", "", "--out", "RUN"], "A name is empty"),
     ],
 )
@@ -208,13 +204,7 @@ def test_evaluate_scores_minimal_pairs_by_phenomenon(capsys, model: str, tmp_pat
 def test_evaluate_fine_tunes_and_scores_what_a_folder_has_of_glue(capsys, model: str, tmp_path: Path) -> None:
     write_as_published(tmp_path / "data")
     command = ["evaluate", "--suite", "glue", "--model", model, "--data", str(tmp_path / "data")]
-    command += [
-        "--out",
-        str(tmp_path / "out"),
-        "--seeds",
-        "2",
-        *"--epochs 1 --max-train-examples 16 --threads 1".split(),
-    ]
+    command += ["--out", str(tmp_path / "out"), *"--seeds 2 --epochs 1 --max-train-examples 16 --threads 1".split()]
     body = answer(capsys, *command)
     assert [list(splits) for splits in body["tasks"].values()] == [["dev"], ["dev"], ["test"], ["dev"]]
     assert body["tasks"]["stsb"]["dev"]["seeds"] == [0, 1]
@@ -450,15 +440,12 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
         (["--train", "NAN"], "label"),
         (["--train", "TRAIN", "--eval", "OTHER"], "Most held-out examples have labels that none to train on has"),
         (["--train", "TRAIN", "--metric", "pearson"], "--metric pearson is no score of classification"),
-        (["--train", "TRAIN", "--like", "wiki-tiny"], "--like goes with --model random"),
         (["--train", "TRAIN", "--model", "no/such/folder"], "no model folder"),
         (["--train", "TRAIN", "--model", "EMPTY"], "config.json"),
-        (["--train", "TRAIN", "--task", "ner"], "--task must be one of"),
         (["--train", "TRAIN", "--task", "qa"], "not qa"),
         (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
         (["--train", "TRAIN", "--grid", "paper", "--learning-rate", "1e-4"], "leave --learning-rate out"),
         (["--train", "TRAIN", "--grid", "small", "--batch-size", "32"], "leave --batch-size out"),
-        (["--train", "TRAIN", "--learning-rate", "inf"], "--learning-rate must lie between"),
         (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to train"),
     ],
 )
@@ -494,13 +481,6 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     assert head == "row,text,label,p(negative),p(positive)"
     assert first.startswith("2,A wonderful film.,positive,")
     assert "has not been fine-tuned" in refusal(capsys, "predict", "--model", "wiki-tiny", "--data", str(texts))
-
-
-def test_predict_refuses_a_model_of_embeddings_and_names_the_command_for_it(capsys, tmp_path: Path) -> None:
-    texts = tmp_path / "texts.txt"
-    texts.write_text("a wonderful film\n", encoding="utf-8")
-    said = refusal(capsys, "predict", "--model", "embed-mini", "--data", str(texts))
-    assert said.endswith("embed-mini gives vectors, not labels: use the command encode.")
 
 
 def test_predict_and_encode_read_a_file_as_they_are_told(capsys, model: str, tmp_path: Path) -> None:
@@ -544,18 +524,12 @@ def test_an_unsure_reading_is_refused_with_the_option_that_decides_it(capsys, mo
 
 def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = [
-        *tune(labelled, "tokens", out, count=400),
-        "--epochs",
-        "2",
-        "--evals-per-epoch",
-        "1",
-        "--threads",
-        "1",
-        "--json",
-    ]
+    arguments = [*tune(labelled, "tokens", out, count=400), *"--epochs 2 --evals-per-epoch 1 --threads 1".split()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "bertviz_lab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bertviz_lab", *arguments, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     log = out / "events.jsonl"
     end = time.monotonic() + 90
@@ -570,9 +544,7 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     assert stopped["reason"] == "stopped"
     assert 0 < stopped["step"] < 200
     assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
-    assert "--epochs cannot change" in refusal(
-        capsys, *[a for a in arguments if a != "--json"], "--resume", "--epochs", "3"
-    )
+    assert "--epochs cannot change" in refusal(capsys, *arguments, "--resume", "--epochs", "3")
     found = answer(capsys, "finetune", "--out", str(out), "--resume")
     assert (found["reason"], found["step"]) == ("finished", 200)
     steps = [row["step"] for row in map(json.loads, log.read_text().splitlines()) if row["event"] == "StepDone"]

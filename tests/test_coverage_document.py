@@ -35,11 +35,8 @@ def test_what_a_row_names_is_there(row: list[str]) -> None:
     assert (ROOT / code.strip("`")).is_file()
 
 
-def test_every_lesson_is_in_it() -> None:
-    named = {int(number) for row in TAUGHT for number in re.findall(r"lesson (\d+)", row[1])}
-    assert named == {lesson.number for lesson in LESSONS}
-
-
-def test_every_notebook_is_in_it() -> None:
-    named = {int(number) for row in TAUGHT for number in re.findall(r"notebook (\d+)", row[1])}
-    assert named == NOTEBOOKS
+@pytest.mark.parametrize(
+    ("kind", "numbers"), [("lesson", {lesson.number for lesson in LESSONS}), ("notebook", NOTEBOOKS)]
+)
+def test_every_lesson_and_notebook_is_in_it(kind: str, numbers: set[int]) -> None:
+    assert {int(number) for row in TAUGHT for number in re.findall(rf"{kind} (\d+)", row[1])} == numbers

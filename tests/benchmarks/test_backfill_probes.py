@@ -33,18 +33,3 @@ def test_a_log_that_does_not_tell_is_completed_from_the_snapshots(tmp_path, monk
             assert ours["right"].keys() == its["right"].keys()
             assert all(abs(ours["right"][kind] - its["right"][kind]) <= 0.26 for kind in its["right"])
     assert backfill_probes(told, past, probes) == told, "what is told already is not asked again"
-
-
-@pytest.mark.thorough
-def test_a_thinned_log_is_completed_in_the_order_of_steps(tmp_path):
-    (tmp_path / "run").mkdir()
-    list(record(finish(town_run(), tmp_path / "run"), tmp_path / "run"))
-    rows = [row for row in read_log(tmp_path / "run")[0] if row["event"] in ("RunStarted", "StepDone", "RunFinished")]
-    past = open_snapshots(tmp_path / "run")
-    probes = probes_for(["sample:tiny-town"], past.tokenizer)
-    assert probes is not None
-    found = backfill_probes(rows, past, probes)
-    steps = [row["step"] for row in found]
-    assert steps == sorted(steps)
-    assert [row["step"] for row in found if row["event"] == "ProbesDone"] == list(past.steps())
-    assert (found[0]["event"], found[-1]["event"]) == ("RunStarted", "RunFinished")

@@ -4,7 +4,6 @@ import json
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -12,46 +11,13 @@ from benchmarks import recipe_sweep
 from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.scores import bits_per_character, masked_passages
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import changed
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from bertviz_lab import Tokenizer
-from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
-from bertviz_lab.training.pretraining.curriculum import Stage
 from tests.little import little_checkpoint, little_text, little_tokenizer
 
 SETTING = {"text": "wiki_en", "preset": "tiny", "seconds": 0.2, "precision": "fp32"}
 PASSAGES = [passage.replace("\n", " ") for passage in little_text(6).split("\n\n")]
-
-
-def stage(until: float, seq_len: int, batch_size: int) -> Stage:
-    tokenizer = little_tokenizer()
-    corpus = TokenizedCorpus.from_sentences([[[10, 11, 12]] * 3] * 3)
-    data = PretrainingData(
-        documents=corpus.select(np.arange(3)),
-        tokenizer=tokenizer,
-        rule=masking_rule(tokenizer),
-        seq_len=seq_len,
-        batch_size=batch_size,
-        short_seq_probability=0.0,
-        pairs="",
-        seed=3,
-    )
-    return Stage(until, data)
-
-
-def test_stages_are_cut_where_something_changes_and_keep_their_tokens_a_step() -> None:
-    plan = (stage(0.45, 32, 64), stage(1.0, 128, 16))
-    assert changed(plan, ()) == plan
-    parts = changed(
-        plan, ((0.0, {"mask_probability": 0.4}), (0.7, {"mask_probability": 0.15}), (0.9, {"seq_len": 512}))
-    )
-    assert [part.until for part in parts] == [0.45, 0.7, 0.9, 1.0]
-    assert [part.data.seq_len for part in parts] == [32, 128, 128, 512]
-    assert [part.data.rule.probability for part in parts] == [0.4, 0.4, 0.15, 0.15]
-    assert {part.data.seq_len * part.data.batch_size for part in parts} == {2048}
-    assert len({part.data.seed for part in parts}) == len(parts), "no part repeats the examples of another"
 
 
 def test_every_vocabulary_is_asked_the_same_words() -> None:

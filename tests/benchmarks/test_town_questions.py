@@ -1,6 +1,5 @@
 """Questions about Tiny Town: answers stand where they are said to, and are true in the world of the story."""
 
-import random
 import re
 from collections import Counter
 from itertools import islice
@@ -9,7 +8,6 @@ import pytest
 
 from benchmarks.training_data.town_questions import (
     TELLS,
-    impossible,
     lines_of,
     questions,
     text_of,
@@ -19,11 +17,10 @@ from bertviz_lab.data.examples import Question
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town import imagine
-from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, PLOTS, THINGS
+from bertviz_lab.data.samples.tiny_town.world import PLOTS
 from bertviz_lab.errors import InputError
 
 TOLD = list(islice(imagine(5), 600))
-NAMES = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
 
 
 @pytest.mark.slow
@@ -90,55 +87,6 @@ def test_answers_are_what_the_story_says() -> None:
                     assert re.search(expected, text), (asked, text)
                     checked[pattern] += 1
     assert checked.keys() == SAID.keys()
-
-
-def test_a_name_behind_a_pronoun_is_found_where_it_stands_last() -> None:
-    found = [
-        (story, asked)
-        for story in TOLD
-        for asked in questions(story)
-        if "{hero.he} buys {a_thing}" in " ".join(story.templates) and asked.text.startswith("Who buys")
-    ]
-    assert found
-    for story, asked in found:
-        assert asked.answer == story.world.hero.name
-        assert asked.start is not None
-        told = text_of(story)[asked.start + len(asked.answer) :].split(" buys ")[0]
-        assert story.world.hero.name not in told
-
-
-#: Impossible questions about people who are in the story, by words that a story of any plot might say otherwise.
-UNSAID = {
-    r"What does (\w+) buy\?": r"\bbuys?\b",
-    r"Who gives .*": r"\bgives?\b",
-    r"What does \w+ give .*": r"\bgives?\b",
-    r"What colour is the bike of .*": r"\bbike\b",
-    r"What does (\w+) have(?: at first)?\?": r"\b\1 has\b",
-    r"Who wants to help .*": r"\bhelps?\b",
-    r"Where do .* walk\?": r"\b(?:walk|race)\b",
-}
-
-
-@pytest.mark.slow
-def test_what_cannot_be_answered_is_about_strangers_or_other_things_or_other_plots() -> None:
-    rng = random.Random(0)
-    kinds = Counter[str]()
-    for story in TOLD * 3:
-        asked, text = impossible(story, rng), text_of(story)
-        assert (asked.answer, asked.start) == ("", None)
-        assert asked.text not in {question.text for question in questions(story)}
-        named = NAMES & set(re.findall(r"\w+", asked.text))
-        things = {thing.noun for thing in (*THINGS, *CLOTHES)} & set(re.findall(r"\w+", asked.text))
-        if named - set(re.findall(r"\w+", text)):
-            kinds["strangers"] += 1
-        elif things and not any(re.search(rf"\b{thing}\b", text) for thing in things):
-            kinds["other things"] += 1
-        else:
-            kinds["other plots"] += 1
-            for question, said in UNSAID.items():
-                found = re.fullmatch(question, asked.text)
-                assert not found or not re.search(with_groups(said, found), text), (asked.text, text)
-    assert all(kinds[kind] > 300 for kind in ("strangers", "other things", "other plots"))
 
 
 def test_a_quarter_has_no_answer_and_no_held_out_story_is_trained_on() -> None:

@@ -16,11 +16,6 @@ def asked(passage: str, question: str, answer: str) -> dict:
     return {"context": passage, "qas": [{"id": question, "question": question, "answers": answers}]}
 
 
-def test_the_nearest_other_passage_is_taken() -> None:
-    index = PassageIndex([RIVERS, OTHER_RIVERS, CAKES])
-    assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 1
-
-
 def test_a_passage_that_holds_the_answer_is_passed_over() -> None:
     index = PassageIndex([RIVERS, "The river Elbe passes Hamburg.", OTHER_RIVERS])
     assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 2

@@ -93,20 +93,6 @@ def test_batched_pooling_is_that_of_each_text_over_all_its_tokens(pooling: str) 
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_many_texts_are_encoded_in_few_batches(monkeypatch) -> None:
-    checkpoint = little_checkpoint()
-    forward, batches = type(checkpoint.model.bert).forward, []
-
-    def counted(self, input_ids, *args, **options):
-        batches.append(len(input_ids))
-        return forward(self, input_ids, *args, **options)
-
-    monkeypatch.setattr(type(checkpoint.model.bert), "forward", counted)
-    similarity(checkpoint, TEXTS * 20)
-    assert sum(batches) == 80
-    assert len(batches) < 5
-
-
 @pytest.mark.parametrize("mode", ["mean", "cls", "max"])
 @pytest.mark.parametrize("newer", [True, False])
 def test_the_pooling_that_a_sentence_transformers_model_declares_is_the_default(mode, newer, tmp_path) -> None:

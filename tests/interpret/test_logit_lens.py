@@ -1,27 +1,10 @@
 import pytest
 
-from bertviz_lab import BertForMaskedLM, InputError
+from bertviz_lab import InputError
 from bertviz_lab.interpret import choose_target, encode_inputs, fill_mask, logit_lens
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the [MASK]"
-
-
-@pytest.mark.parametrize("kind", [None, BertForMaskedLM])
-def test_the_last_layer_is_the_prediction(kind) -> None:
-    checkpoint = little_checkpoint(**({"kind": kind} if kind else {}))
-    lens = logit_lens(checkpoint, TEXT)
-    best = fill_mask(checkpoint, TEXT).masks[0]
-    assert [c.id for c in lens.layers[-1].candidates] == [c.id for c in best.candidates]
-    assert lens.layers[-1].probability == pytest.approx(best.candidates[0].probability, abs=1e-6)
-    assert lens.layers[-1].rank == 1
-
-
-def test_at_most_the_vocabulary_is_listed_and_one_token_at_least() -> None:
-    checkpoint = little_checkpoint()
-    assert len(logit_lens(checkpoint, TEXT, top_k=10**6).layers[0].candidates) == checkpoint.config.vocab_size
-    with pytest.raises(InputError, match="top_k must be at least 1"):
-        logit_lens(checkpoint, TEXT, top_k=0)
 
 
 def test_another_masked_token_and_another_word_can_be_followed() -> None:

@@ -133,15 +133,6 @@ def test_words_are_followed_by_ids_that_exist(checkpoint):
             interpret.related_tokens(checkpoint, [seed])
 
 
-def test_at_most_the_vocabulary_is_listed_and_one_token_at_least(checkpoint):
-    (masked, *_) = interpret.analyze_snapshot(checkpoint, TEXT, top_k=10**6).masked_tokens
-    assert len(masked.candidates) == checkpoint.config.vocab_size
-    with pytest.raises(InputError, match="top_k must be at least 1"):
-        interpret.analyze_snapshot(checkpoint, "no masked token", top_k=0)
-    with pytest.raises(InputError, match="count must be at least 1"):
-        interpret.related_tokens(checkpoint, ids(checkpoint, "cat"), 0)
-
-
 def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):
     seeds = ids(checkpoint, "cat", ".", "river")
     found = interpret.related_tokens(checkpoint, seeds, 12)

@@ -40,17 +40,6 @@ def test_words_stand_where_the_encoding_says(wordpiece, bpe, text):
                     assert split.start <= start < end <= split.end
 
 
-def test_explanation_agrees_on_running_text(tokenizer, corpus):
-    text = " ".join(corpus[:50])
-    assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
-
-
-def test_explanation_agrees_with_the_published_vocabulary(shared_data):
-    tokenizer = Tokenizer.from_vocab(shared_data / "vocab" / "bert-base-uncased-vocab.txt")
-    text = "Antidisestablishmentarianism was unaffable; naïvely tokenised [MASK] 🦙 漢字."
-    assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
-
-
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> Tokenizer:
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "u", "##aff", "##able", "##a", "##n"]
@@ -121,10 +110,6 @@ def test_lone_surrogates_are_explained(wordpiece, bpe):
     for tokenizer in (wordpiece, bpe):
         text = "the \ud800cat"
         assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
-
-
-def test_nothing_has_no_explanation(tokenizer):
-    assert explain(tokenizer, "") == ()
 
 
 def test_word_too_long_for_its_merges_to_be_shown_is_refused(bpe, wordpiece):

@@ -1,7 +1,6 @@
 """Tokenizers of strangers: known stages only, no regular expressions of their own, tried before they are used."""
 
 import json
-import time
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from bertviz_lab.confined import Confinement, run_confined
 from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from tests.little import little_tokenizer
 
+SPLIT = {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated", "invert": False}
 CATASTROPHIC = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}
 
 
@@ -28,17 +28,7 @@ def saved(folder: Path, **changes: object) -> Path:
     [
         ({"normalizer": CATASTROPHIC}, "regular expression"),
         ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, CATASTROPHIC]}}, "regular expr"),
-        (
-            {
-                "pre_tokenizer": {
-                    "type": "Split",
-                    "pattern": {"Regex": "(a|aa)+$"},
-                    "behavior": "Isolated",
-                    "invert": False,
-                }
-            },
-            "regular expression",
-        ),
+        ({"pre_tokenizer": SPLIT}, "regular expression"),
         ({"decoder": {"type": "Replace", "pattern": {"Regex": "(x*)*y"}, "content": ""}}, "regular expression"),
         ({"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}}, "longer text"),
         ({"normalizer": {"type": "Prepend", "prepend": "a" * 100}}, "longer text"),
@@ -47,10 +37,8 @@ def saved(folder: Path, **changes: object) -> Path:
     ids=["normalizer", "in a sequence", "split", "decoder", "growing", "prepending", "unknown"],
 )
 def test_a_stage_that_could_freeze_the_page_is_refused_at_once(changes, reason, tmp_path):
-    start = time.monotonic()
     with pytest.raises(InputError, match=reason):
         Tokenizer.load(saved(tmp_path, **changes))
-    assert time.monotonic() - start < 5
 
 
 def test_words_of_any_length_are_refused_because_wordpiece_is_quadratic(tmp_path):

@@ -48,10 +48,3 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
         without = next_sentence(checkpoint, *texts, head_mask=np.array([[0, 1], [1, 1]]))
         probability = without.is_next if target.index == 0 else without.is_random
         assert np.exp(found.without_head[0, 0]) == pytest.approx(probability, abs=1e-6)
-
-
-def test_many_heads_and_long_texts_go_in_several_batches() -> None:
-    checkpoint = little_checkpoint(max_position_embeddings=512)
-    found = ablate_heads(checkpoint, "the red cat [MASK] " + "sat on the mat " * 200)
-    assert len(found.encoding) == 512
-    assert np.isfinite(found.without_head).all()

@@ -16,15 +16,6 @@ from bertviz_lab.interpret.inputs import single_token
 from tests.little import little_checkpoint
 
 
-def test_candidates_come_in_order_with_probabilities_over_the_whole_vocabulary() -> None:
-    checkpoint = little_checkpoint()
-    (mask,) = fill_mask(checkpoint, "the red [MASK] sat", top_k=checkpoint.config.vocab_size).masks
-    probabilities = [candidate.probability for candidate in mask.candidates]
-    assert probabilities == sorted(probabilities, reverse=True)
-    assert sum(probabilities) == pytest.approx(1, abs=1e-5)
-    assert mask.position == 3
-
-
 def test_the_prediction_is_that_of_the_whole_forward_pass() -> None:
     checkpoint = little_checkpoint()
     found = fill_mask(checkpoint, "the [MASK] cat [MASK]", top_k=1)

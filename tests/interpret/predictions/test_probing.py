@@ -27,13 +27,6 @@ def test_the_set_is_the_one_whose_words_the_model_knows(report: ProbeReport) -> 
     assert probe(load_checkpoint(SHIPPED / "wiki-tiny")).probes.name == "english"
 
 
-def test_shares_come_from_the_pairs(report: ProbeReport) -> None:
-    for kind, share in report.right.items():
-        found = [score.right for score in report.scores if score.pair.kind == kind]
-        assert share == pytest.approx(sum(found) / len(found))
-    assert all(score.good < 0 and score.bad < 0 for score in report.scores), "log-probabilities"
-
-
 def test_the_model_of_tiny_town_has_learnt_its_truths(report: ProbeReport) -> None:
     for kind in (
         "agreement",

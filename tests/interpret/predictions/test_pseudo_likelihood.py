@@ -20,14 +20,6 @@ def test_each_token_scores_what_fill_mask_gives_it() -> None:
         assert found.expected[place + 1].token == fill_mask(checkpoint, hidden, 1).masks[0].candidates[0].token
 
 
-def test_special_tokens_have_no_score() -> None:
-    found = pseudo_log_likelihood(little_checkpoint(), TEXT, "a small dog ran")
-    special = np.array(found.encoding.special_tokens_mask) == 1
-    assert np.isnan(found.log_probabilities[special]).all()
-    assert not np.isnan(found.log_probabilities[~special]).any()
-    assert all((expected is None) == bool(s) for expected, s in zip(found.expected, special, strict=True))
-
-
 def test_total_and_perplexity_come_from_the_same_numbers() -> None:
     found = pseudo_log_likelihood(little_checkpoint(), TEXT)
     own = found.log_probabilities[1:-1]
