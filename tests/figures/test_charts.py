@@ -26,11 +26,7 @@ def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:
     (trace,) = body["figure"]["data"]
     assert trace["text"] == [["0.5", ""], ["-2", "1"]]
     assert trace["textfont"]["color"] == "var(--lab-text)"
-    assert [color for _, color in trace["colorscale"]] == [
-        "var(--lab-shade-b)",
-        "var(--lab-page)",
-        "var(--lab-shade-a)",
-    ]
+    assert [color[6:-1] for _, color in trace["colorscale"]] == ["lab-shade-b", "lab-page", "lab-shade-a"]
     words = matrix([[0.25]], "a", "x", words=[["cat"]])
     assert (words["texts"], words["table"]["rows"]) == ([["cat"]], [["a", "cat 0.25"]])
     counts = matrix([[3, 1]], "a", "xy", texts=[["3!", ""]], shades=np.array([[0.75, -0.25]]), picks=([7], [8, 9]))
@@ -42,20 +38,17 @@ def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:
 def test_bars_have_labels_a_peak_and_a_table() -> None:
     series = [("one", [0.5, 0.25]), ("two", [0.1, None])]
     body = shown(bars_payload(["cat", "dog"], series, title="T", extra_columns=[("seen", [7, 8])]))
-    assert body["layout"]["xaxis"]["range"] == [0, 0.5]
-    assert body["table"]["header"] == ["", "one", "two", "seen"]
-    assert body["table"]["rows"] == [["cat", 0.5, 0.1, 7], ["dog", 0.25, None, 8]]
-    assert body["series"][1]["texts"] == ["0.1", ""]
-    percentages = shown(bars_payload(["cat", "dog"], series, title="T", number_format=".0%", missing="none"))
-    assert percentages["layout"]["xaxis"]["range"] == [0, 1]
-    assert percentages["series"][1]["texts"] == ["10%", "none"]
+    assert (body["layout"]["xaxis"]["range"], body["series"][1]["texts"]) == ([0, 0.5], ["0.1", ""])
+    rows = [["cat", 0.5, 0.1, 7], ["dog", 0.25, None, 8]]
+    assert body["table"] == {"header": ["", "one", "two", "seen"], "rows": rows}
+    shares = shown(bars_payload(["cat", "dog"], series, title="T", number_format=".0%", missing="none"))
+    assert (shares["layout"]["xaxis"]["range"], shares["series"][1]["texts"]) == ([0, 1], ["10%", "none"])
 
 
 def test_shapes_that_do_not_agree_are_refused() -> None:
-    with pytest.raises(ValueError, match="rows"):
-        matrix(np.zeros((2, 2)), "a", "xy")
-    with pytest.raises(ValueError, match="rows"):
-        matrix(np.zeros((1, 2)), "a", "xy", shades=np.zeros((2, 1)))
+    for values, more in ((np.zeros((2, 2)), {}), (np.zeros((1, 2)), {"shades": np.zeros((2, 1))})):
+        with pytest.raises(ValueError, match="rows"):
+            matrix(values, "a", "xy", **more)
     with pytest.raises(ValueError, match="entries"):
         scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", [1.0])], title="T")
 
@@ -76,37 +69,26 @@ def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
     assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
-    plain = shown(head_ablation_payload(effects, layers, cat))
-    assert not plain["picks"]
-    assert "Press" not in plain["sentence"]
-    assert "nats" in plain["details"][0][0]
-    assert "log-probability with the head" in plain["note"]
+    assert not shown(head_ablation_payload(effects, layers, cat))["picks"]
 
 
-def test_effects_on_a_number_are_not_said_to_be_log_probabilities() -> None:
-    stars = Target("label", 0, 0, "stars", is_regression=True)
-    heads = shown(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), stars))
-    assert "nats" not in heads["details"][0][0]
-    assert "predicted value with the head" in heads["note"]
+@pytest.mark.parametrize("is_regression", [False, True])
+def test_effects_on_a_number_are_not_said_to_be_log_probabilities(is_regression: bool) -> None:
+    quantity = "predicted value" if is_regression else "log-probability"
+    target = Target("label", 0, 0, "stars", is_regression=is_regression)
+    heads = shown(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), target))
+    assert ("nats" in heads["details"][0][0]) != is_regression
+    assert f"{quantity} with the head" in heads["note"]
     text = encoding(SENTENCE)
-    scores = np.zeros(len(text.tokens))
-    strip = attribution_payload([Attribution(text, stars, "occlusion", scores, 0.5, None)])
-    assert "Loss in predicted value when" in strip
-    assert "log" not in strip
+    strip = attribution_payload([Attribution(text, target, "occlusion", np.zeros(len(text.tokens)), 0.5, None)])
+    assert f"Loss in {quantity}" in strip
+    assert ("log" in strip) != is_regression
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (8.61, "5,486 times"),
-        (0.01, "about as likely"),
-        (-2.0, "1/7.4 as"),
-        (40, "over a million"),
-        (-40, "a millionth"),
-    ],
-)
-def test_a_change_of_log_probability_is_told_in_times(change: float, words: str) -> None:
-    assert words in _times(change)
+def test_a_change_of_log_probability_is_told_in_times() -> None:
+    told = [_times(change) for change in (8.61, 0.01, -2.0, 40, -40)]
+    starts = ["5,486 times", "about as likely", "1/7.4 as", "over a million", "less than a millionth"]
+    assert all(words.startswith(start) for words, start in zip(told, starts, strict=True))
 
 
 def test_a_comparison_is_titled_with_its_models_and_labels_missing_words() -> None:
@@ -124,8 +106,5 @@ def test_a_long_name_of_a_row_stands_in_two_lines_and_short_ones_in_one() -> Non
     names = ["word order", "subject-verb agreement across a distractor", f"{'very ' * 20}long"]
     figure = heatmap_figure(np.zeros((3, 1)), names, ["0"], [[""]] * 3, [[""]] * 3, 1.0, axis="step")
     short, two_lines, cut = figure.layout.yaxis.ticktext
-    assert short == "word order"
-    assert two_lines.replace("<br>", " ") == names[1]
-    assert cut.endswith("…")
-    assert cut.count("<br>") == 1
-    assert figure.layout.xaxis.title.text == "step"
+    assert (short, two_lines.replace("<br>", " ")) == ("word order", names[1])
+    assert (cut[-1], cut.count("<br>"), figure.layout.xaxis.title.text) == ("…", 1, "step")

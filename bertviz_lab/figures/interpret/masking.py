@@ -24,11 +24,7 @@ _SHOWN = {
 
 
 def masking_payload(
-    masked: "MaskedText",
-    *,
-    mask_probability: float = 0.15,
-    mask_share: float = 0.8,
-    random_share: float = 0.1,
+    masked: "MaskedText", *, mask_probability: float = 0.15, mask_share: float = 0.8, random_share: float = 0.1
 ) -> Payload:
     """Return the payload of the strip of a masked text.
 

@@ -46,12 +46,7 @@ class RunView:
     rows: Sequence[Mapping[str, Any]] = ()
 
 
-def runs_payload(
-    runs: Sequence[RunView],
-    *,
-    label: Callable[[str], str] = str,
-    max_steps: int = 400,
-) -> Payload:
+def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str, max_steps: int = 400) -> Payload:
     """Return the payload of the comparison of runs, at most `len(LOOKS)` of them.
 
     `label` gives the display name of a setting. More than `max_steps` training steps of a log are thinned evenly; all

@@ -29,22 +29,14 @@ def names(size: int) -> tuple[list[str], list[int]]:
     return [f"t{index}" for index in range(size)], [0] * size
 
 
-def test_small_model_is_sent_whole_and_right_to_four_digits():
-    attention = weights(4, 4, 30)
-    body, values = read(attention_payload(attention_body(*names(30), attention, "title")))
-    assert (body["layers"], body["heads"], body["sent"], body["bits"]) == (4, 4, [0, 1, 2, 3], 16)
-    assert np.abs(values - attention).max() < 2e-5
-    assert np.abs(values.sum(-1) - 1).max() < 1e-3
-
-
-def test_base_size_goes_out_with_one_byte_a_cell():
-    attention = weights(12, 12, 64)
-    sent = attention_body(*names(64), attention)
+@pytest.mark.parametrize(("layers", "size", "bits", "error"), [(4, 30, 16, 2e-5), (12, 64, 8, 0.005)])
+def test_a_small_model_is_sent_right_to_four_digits_and_a_larger_one_with_a_byte_a_cell(layers, size, bits, error):
+    attention = weights(layers, layers, size)
+    sent = attention_body(*names(size), attention, "title")
     body, values = read(attention_payload(sent))
-    assert body["bits"] == 8
-    assert len(body["sent"]) == 12
-    assert sent["cells"].nbytes == attention.size
-    assert np.abs(values - attention).max() < 0.005
+    assert (body["layers"], body["heads"], body["sent"]) == (layers, layers, [*range(layers)])
+    assert (body["bits"], sent["cells"].nbytes) == (bits, attention.size * bits // 8)
+    assert np.abs(values - attention).max() < error
 
 
 def test_long_text_sends_the_last_layer_unless_another_is_asked_for():

@@ -13,10 +13,9 @@ from tests.ui.components.harness import SENTENCE, encoding, masked
 
 def test_every_position_becomes_a_column():
     columns = json.loads(token_payload(encoding(SENTENCE, second=10, padding=2)))["columns"]
-    assert [column["token"] for column in columns] == [*SENTENCE, "[PAD]", "[PAD]"]
-    assert [column["mask"] for column in columns] == [1] * 14 + [0] * 2
-    assert [column["segment"] for column in columns] == [0] * 10 + [1] * 4 + [0] * 2
-    assert [column["special"] for column in columns].count(True) == 5
+    told = {name: [column[name] for column in columns] for name in ("token", "mask", "segment", "special")}
+    assert (told["token"], told["mask"]) == ([*SENTENCE, "[PAD]", "[PAD]"], [1] * 14 + [0] * 2)
+    assert (told["segment"], told["special"].count(True)) == ([0] * 10 + [1] * 4 + [0] * 2, 5)
 
 
 def test_pieces_of_a_word_share_it_and_words_of_b_are_other_words():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bertviz_lab import interpret
-from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, opening_payload, plane_body
 from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, short_step
 from tests.little import little_checkpoint
@@ -45,45 +44,30 @@ def test_a_frame_can_be_read_back():
 
 def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
     checkpoint = little_checkpoint(num_hidden_layers=4, num_attention_heads=4)
-    text = " ".join(["the red cat sat on the"] * 5)
-    found = interpret.analyze_snapshot(checkpoint, text, projected=range(40))
+    found = interpret.analyze_snapshot(checkpoint, " ".join(["the red cat sat on the"] * 5), projected=range(40))
     assert len(found.encoding) == 32
     assert len(frame_payload(found, 0)) < 100_000
 
 
 def opening(analysis, *, tracked=(), projected=(), steps=(0, 1), curve=(), **more):
-    options = {"labels": (), "question": {}, "live": False, "title": "h"} | more
-    return opening_payload(
-        analysis,
-        steps=steps,
-        tracked=tracked,
-        projected=projected,
-        plane=plane_body(np.zeros(3), np.zeros((2, 3)), 0.5),
-        curve=curve_body(curve),
-        metric_descriptions=interpret.METRICS,
-        vocab_size=200,
-        first=frame_payload(analysis, 1),
-        **options,
-    )
+    plane = plane_body(np.zeros(3), np.zeros((2, 3)), 0.5)
+    options = {"labels": (), "question": {}, "live": False, "title": "h", "plane": plane, "vocab_size": 200} | more
+    given = {"steps": steps, "tracked": tracked, "projected": projected, "curve": curve_body(curve)}
+    first = frame_payload(analysis, 1)
+    return opening_payload(analysis, **given, metric_descriptions=interpret.METRICS, first=first, **options)
 
 
 def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text():
-    checkpoint = little_checkpoint()
-    found = interpret.analyze_snapshot(checkpoint, "</script><b>")
+    found = interpret.analyze_snapshot(little_checkpoint(), "</script><b>")
     payload = opening(found, question={"history": "h", "a": "</script><b>"}, live=True)
     assert "<" not in payload
     body = json.loads(payload)
-    assert body["first"]["step"] == 1
-    assert body["question"]["a"] == "</script><b>"
+    assert (body["first"]["step"], body["question"]["a"], body["live"]) == (1, "</script><b>", True)
     assert set(body["metrics"]) == set(interpret.METRICS)
-    assert body["live"] is True
-    assert json.loads(payload.having(asked=3))["asked"] == 3
-    assert json.loads(message_payload("no"))["message"] == "no"
 
 
 def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps():
-    checkpoint = little_checkpoint()
-    found = interpret.analyze_snapshot(checkpoint, TEXT)
+    found = interpret.analyze_snapshot(little_checkpoint(), TEXT)
     body = json.loads(opening(found, tracked=("cat", "##s", "<b>"), projected=("cat", "dog"), curve=rows([1, 2, 4])))
     assert (body["follows"], body["names"]) == ("words", ["cat", "s", "<b>"])
     for name in ("tracked", "rank"):

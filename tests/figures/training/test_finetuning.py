@@ -6,14 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bertviz_lab.figures.training import finetuning as figure
 from bertviz_lab.figures.training.data import balance_payload, lengths_payload
-from bertviz_lab.figures.training.finetuning import (
-    confusion_payload,
-    per_class_payload,
-    reliability_payload,
-    slices_payload,
-    trials_payload,
-)
 from bertviz_lab.metrics import calibration, classification_report, entity_report
 from tests.charts import shown
 from tests.ui.components.tuned import task_events
@@ -27,12 +21,11 @@ def trial_rows(task: str, *names: str) -> list[dict[str, Any]]:
 
 
 def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() -> None:
-    body = shown(confusion_payload(REPORT))
+    body = shown(figure.confusion_payload(REPORT))
     assert body["values"] == [[2, 1, 0], [1, 1, 0], [0, 0, 1]]
     shades = np.asarray(body["figure"]["data"][0]["z"])
     assert (shades**2).sum(axis=1) == pytest.approx(1)
     assert (np.sign(shades) == [[1, -1, 0], [-1, 1, 0], [0, 0, 1]]).all()
-    assert body["picks"]
     assert "4 of 6 are correct: accuracy 66.7%" in body["sentence"]
     assert body["details"][0][1] == "bad, predicted as good: 1 (33.3% of all that are bad)"
     assert body["details"][0][0].startswith("bad, correct: 2")
@@ -41,10 +34,8 @@ def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() ->
 def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     probabilities = np.array([[0.95, 0.05], [0.93, 0.07], [0.55, 0.45]])
     result = calibration(probabilities, np.array([0, 1, 0]))
-    body = shown(reliability_payload(result))
-    assert body["places"] == ["50–60%", "90–100%"]
-    assert body["table"]["header"][-1] == "examples"
-    assert [row[-1] for row in body["table"]["rows"]] == [1, 2]
+    body = shown(figure.reliability_payload(result))
+    assert [(row[0], row[-1]) for row in body["table"]["rows"]] == [("50–60%", 1), ("90–100%", 2)]
     assert body["series"][0]["details"][1] == "90–100% confidence: 50.0% of 2 are correct"
     assert [series["dashed"] for series in body["series"]] == [False, True]
     assert f"Expected calibration error: {result.ece:.1%}" in body["sentence"]
@@ -52,20 +43,17 @@ def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
 
 
 def lengths(cut: int, max_length: int) -> SimpleNamespace:
-    return SimpleNamespace(
-        edges=(1, 9, 17, 25), counts=(4, 2, 1), median=8.0, longest=20, cut=cut, max_length=max_length
-    )
+    about = {"median": 8.0, "longest": 20, "cut": cut, "max_length": max_length}
+    return SimpleNamespace(edges=(1, 9, 17, 25), counts=(4, 2, 1), **about)
 
 
 def test_lengths_that_are_cut_are_marked_and_told() -> None:
     body = shown(lengths_payload(lengths(1, 16)))
     assert body["places"] == ["1–8", "9–16", "17–24"]
-    assert body["marked"] == [False, False, True]
+    assert (body["marked"], body["keys"][1][0]) == ([False, False, True], "longer than 16 tokens")
     assert "1 of 7 (14.3%) are longer than the max sequence length of 16 tokens" in body["sentence"]
-    assert body["keys"][1][0] == "longer than 16 tokens"
     fits = shown(lengths_payload(lengths(0, 24)))
-    assert fits["marked"] == [False] * 3
-    assert fits["keys"] == []
+    assert (fits["marked"], fits["keys"]) == ([False] * 3, [])
     assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
 
 
@@ -80,7 +68,7 @@ def test_balance_compares_shares_and_tells_counts() -> None:
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
     rows = trial_rows("classification", "seed 0", "seed 1", "seed 2", "random weights")
-    body = shown(trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
+    body = shown(figure.trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
     scores = [row["accuracy"] for row in rows]
     assert body["groups"] == ["seed 0", "seed 1", "seed 2", "random weights", "mean of 3 seeds",
                               "majority-class baseline"]  # fmt: skip
@@ -93,25 +81,22 @@ def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
 
 def test_one_trial_is_a_result_and_its_other_scores_stand_in_the_table() -> None:
     rows = trial_rows("tokens", "seed 0")
-    body = shown(trials_payload(rows, "tokens"))
-    assert body["title"] == "Result"
-    assert body["table"]["header"] == ["", "F1 of entities", "best_step", "accuracy"]
+    body = shown(figure.trials_payload(rows, "tokens"))
+    assert (body["title"], body["table"]["header"]) == ("Result", ["", "F1 of entities", "best_step", "accuracy"])
     assert body["table"]["rows"][0][2:] == [rows[0]["best_step"], rows[0]["accuracy"]]
     labels_alone = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
-    assert shown(trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
+    assert shown(figure.trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
 
 
 def test_labels_and_entities_have_three_scores_each() -> None:
-    body = shown(per_class_payload(REPORT))
+    body = shown(figure.per_class_payload(REPORT))
     assert body["names"] == ["precision", "recall", "F1"]
     assert [row[-1] for row in body["table"]["rows"]] == [3, 2, 1]
-    assert f"{REPORT.macro_f1:.1%}" in body["sentence"]
-    assert "hardest label is good" in body["sentence"]
+    assert body["sentence"].startswith(f"Macro F1 is {REPORT.macro_f1:.1%}. The hardest label is good")
     entities = entity_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]])
-    chart = shown(per_class_payload(entities))
+    chart = shown(figure.per_class_payload(entities))
     assert chart["groups"] == ["LOC", "PER"]
-    assert f"F1 {entities.f1:.1%}" in chart["sentence"]
-    assert "hardest entity type is LOC" in chart["sentence"]
+    assert f"F1 {entities.f1:.1%}. The hardest entity type is LOC" in chart["sentence"]
 
 
 def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
@@ -119,20 +104,19 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
         return SimpleNamespace(kind=kind, name=name, count=count, score=score)
 
     parts = [part("length", "short", 8, 0.9), part("label", "bad", 2, 0.5), part("label", "never", 0, 0.0)]
-    body = shown(slices_payload(parts, "accuracy"))
+    body = shown(figure.slices_payload(parts, "accuracy"))
     assert body["groups"] == ["length: short", "label: bad"]
     assert body["series"][0]["texts"] == ["90.0% of 8", "50.0% of 2"]
     assert body["sentence"].startswith("Best: length short")
-    assert shown(slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
-    assert "message" in shown(slices_payload(parts[2:], "accuracy"))
+    assert shown(figure.slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
+    assert "message" in shown(figure.slices_payload(parts[2:], "accuracy"))
 
 
 def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:
-    rows = trial_rows("qa", "", "random weights")
-    body = shown(trials_payload(rows, "qa", baselines={"f1": 0.0}))
+    body = shown(figure.trials_payload(trial_rows("qa", "", "random weights"), "qa", baselines={"f1": 0.0}))
     assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
     assert "Best" not in body["sentence"]
-    three = shown(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
+    three = shown(figure.trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
     assert "Best on held-out examples: seed 1," in three["sentence"]
 
 
@@ -144,8 +128,7 @@ MANY = [f"label {n}" for n in range(300)]
 def test_of_very_many_labels_the_most_confused_are_drawn_and_the_csv_has_all_cells() -> None:
     truth = np.concatenate([np.repeat(np.arange(300), 2), np.full(5, 250), np.full(3, 7)])
     said = np.concatenate([np.repeat(np.arange(300), 2), np.full(5, 260), np.full(3, 9)])
-    report = classification_report(truth, said, MANY)
-    payload = confusion_payload(report)
+    payload = figure.confusion_payload(classification_report(truth, said, MANY))
     body = shown(payload)
     assert len(body["rows"]) == len(body["columns"]) == 40
     assert {"label 7", "label 9", "label 250", "label 260"} < set(body["rows"])
@@ -158,7 +141,7 @@ def test_of_very_many_labels_the_most_confused_are_drawn_and_the_csv_has_all_cel
     assert len(body["csv"]) == 1 + 302
     assert ["label 7", "label 9", 3] in body["csv"]
     assert len(payload) < 400_000
-    assert "csv" not in shown(confusion_payload(REPORT))
+    assert "csv" not in shown(figure.confusion_payload(REPORT))
 
 
 def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all() -> None:
@@ -168,8 +151,8 @@ def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all()
     slices += [SimpleNamespace(kind="label", name=name, count=int(counts[n]), score=0.5) for n, name in enumerate(MANY)]
     classes = [SimpleNamespace(label=name, train=int(counts[n]), held_out=0) for n, name in enumerate(MANY)]
     for payload, first in (
-        (per_class_payload(classification_report(truth, truth, MANY)), ["label 298", "label 297"]),
-        (slices_payload(slices, "accuracy"), ["length: up to 8 words", "label: label 298"]),
+        (figure.per_class_payload(classification_report(truth, truth, MANY)), ["label 298", "label 297"]),
+        (figure.slices_payload(slices, "accuracy"), ["length: up to 8 words", "label: label 298"]),
         (balance_payload(classes), ["label 298", "label 297"]),
     ):
         body = shown(payload)
@@ -177,4 +160,4 @@ def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all()
         assert len(body["groups"]) == len(body["texts"][0]) >= 300
         assert body["groups"][:2] == first
         assert f" of {len(body['groups'])} are drawn; the CSV has all." in body["sentence"]
-    assert "are drawn" not in shown(per_class_payload(REPORT))["sentence"]
+    assert "are drawn" not in shown(figure.per_class_payload(REPORT))["sentence"]

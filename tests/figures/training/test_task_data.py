@@ -12,23 +12,16 @@ from tests.ui.components import tuned
 
 def test_a_table_names_what_each_column_is_taken_for() -> None:
     body = json.loads(preview_payload(tuned.table()))
-    assert [column["role"] for column in body["columns"]] == ["", "a", "label", ""]
-    assert body["kind"] == "table"
+    assert (body["kind"], [column["role"] for column in body["columns"]]) == ("table", ["", "a", "label", ""])
     assert len(body["rows"][0][1]) < len(tuned.table().rows[0][1])
-    assert "commas" in body["sentence"]
-    assert "with a header row" in body["sentence"]
+    assert "with commas as delimiter, with a header row" in body["sentence"]
 
 
 def test_columns_without_names_are_numbered_and_a_file_without_rows_is_a_sentence() -> None:
     bare = tuned.table()
     bare.columns, bare.text_a, bare.label, bare.header = (), "2", "3", False
     body = json.loads(preview_payload(bare))
-    assert [(column["name"], column["role"]) for column in body["columns"]] == [
-        ("1", ""),
-        ("2", "a"),
-        ("3", "label"),
-        ("4", ""),
-    ]
+    assert {column["name"]: column["role"] for column in body["columns"]} == {"1": "", "2": "a", "3": "label", "4": ""}
     assert "no header row" in body["sentence"]
     bare.rows = ()
     assert "message" in json.loads(preview_payload(bare))
@@ -38,10 +31,8 @@ def test_words_stand_with_their_labels_and_questions_with_their_answers() -> Non
     words = json.loads(preview_payload(*tuned.sentence_data()))
     assert words["sentences"][0][:2] == [["Ada", "B-PER"], ["Lovelace", "I-PER"]]
     questions = json.loads(preview_payload(*tuned.question_data()))
-    assert [row[1:] for row in questions["rows"]] == [
-        ["When does it open?", "at nine; nine"],
-        ["Who owns it?", "(not in the passage)"],
-    ]
+    asked = [["When does it open?", "at nine; nine"], ["Who owns it?", "(not in the passage)"]]
+    assert [row[1:] for row in questions["rows"]] == asked
 
 
 def test_examples_know_whether_they_are_right() -> None:
