@@ -328,15 +328,9 @@ def test_settings_that_do_not_go_together_are_refused(changes, message):
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, rates, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
-        (
-            {"grid": "small", "epochs": 2},
-            "--grid small has learning rates, batch sizes and epochs of its own",
-        ),
+        ({"grid": "small", "epochs": 2}, "--grid small has learning rates, batch sizes and epochs of its own"),
         ({"grid": "paper", "learning_rate": 1e-3}, "leave --learning-rate out, or use --grid rates"),
-        (
-            {"gradient_accumulation_steps": 33},
-            "--gradient-accumulation-steps 33 is more than the batch size, 32",
-        ),
+        ({"gradient_accumulation_steps": 33}, "--gradient-accumulation-steps 33 is more than the batch size, 32"),
         ({"learning_rate": float("nan")}, "--learning-rate must lie between"),
     ],
 )

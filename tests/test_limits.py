@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.cli.main import command_parser
-from bertviz_lab.config.limits import (
-    GIGABYTE,
-    MEGABYTE,
-    Limits,
-    limit_fields,
-    read_limits_file,
-    variable_of,
-    words_of,
-)
+from bertviz_lab.config.limits import GIGABYTE, MEGABYTE, Limits, limit_fields, read_limits_file, variable_of, words_of
 from bertviz_lab.config.options import flag_of
 from bertviz_lab.errors import InputError
 

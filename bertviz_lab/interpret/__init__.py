@@ -16,7 +16,6 @@ from bertviz_lab.interpret.attention import (
     TextTrace,
     attention_scores,
     head_metrics,
-    measure_heads,
     query_key,
     rollout,
     trace_text,
@@ -35,11 +34,9 @@ from bertviz_lab.interpret.comparison import (
     Alignment,
     AttentionComparison,
     FillComparison,
-    align,
     attention_difference,
     compare_attention,
     compare_fill_mask,
-    merge_attention,
     untrained,
 )
 from bertviz_lab.interpret.embeddings import (

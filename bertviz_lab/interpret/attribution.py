@@ -20,6 +20,7 @@ from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
     affordable_passes,
+    analysis,
     backbone,
     check_passes,
     encode_inputs,
@@ -83,11 +84,9 @@ def attribute(
     - occlusion: the loss in score when one token alone is replaced by [MASK] (Zeiler and Fergus 2014).
 
     `on_progress` is called with the share that is done, and may raise an exception to end. Where a question may take
-    few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for an unknown
-    method, for more than a question may take, for a target of another text or model, and as `choose_target` does.
+    few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for more than a
+    question may take, for a target of another text or model, and as `choose_target` does.
     """
-    if method not in METHODS:
-        raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
@@ -218,8 +217,7 @@ class HeadAblation:
         return largest(self.effects, k)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def ablate_heads(
     checkpoint: Checkpoint,
     text_a: str,

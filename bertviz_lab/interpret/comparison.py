@@ -16,8 +16,7 @@ from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import TextTrace, trace_text
-from bertviz_lab.interpret.inputs import at_least_one
-from bertviz_lab.interpret.predictions import TOP_K, candidates_of, mask_probabilities
+from bertviz_lab.interpret.predictions import candidates_of, mask_probabilities
 from bertviz_lab.tokenization import Encoding, Tokenizer, ids_named, token_name
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -147,7 +146,6 @@ def compare_fill_mask(
     A vocabulary of fewer than `top_k` tokens gives all. The second text comes after `top_k`: give it by its name.
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
-    top_k = at_least_one(top_k, TOP_K)
     masks_of_all = {checkpoint.tokenizer.special.mask for checkpoint in checkpoints}
     are_alike = len({checkpoint.tokenizer.fingerprint for checkpoint in checkpoints}) == 1
     tables = []

@@ -11,11 +11,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
-    at_least_one,
+    analysis,
     backbone,
     check_passes,
     encode_inputs,
-    in_evaluation_mode,
     several_texts,
     single_token,
     variants_per_batch,
@@ -59,8 +58,7 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float
     return ((a * b).sum(-1) / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
     """Return the input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
     inputs = encode_inputs(checkpoint, text_a, text_b)
@@ -121,7 +119,6 @@ def semantic_search(checkpoint: Checkpoint, query: str, texts: Iterable[str], to
 
     Raises `InputError` and `TypeError` as `encode`, and for an empty query.
     """
-    top_k = at_least_one(top_k, "top_k")
     if not query.strip():
         raise InputError("Type a query first.")
     texts = several_texts(texts)
@@ -142,7 +139,7 @@ def similarity(
     included, or that of [CLS]; by default as in the model's `1_Pooling/config.json`, else the mean. A model that was
     only pretrained was not trained to give similar sentences similar vectors (Reimers and Gurevych 2019), so compare
     pairs rather than absolute values. `layer` counts from the embeddings, 0, or from the last layer, -1. Texts are
-    truncated, and errors raised, as by `encode`; `InputError` for a layer that the model has not, too.
+    truncated, and errors raised, as by `encode`.
     """
     texts = several_texts(texts)
     vectors = pooled_vectors(checkpoint, texts, pooling, layer).numpy()
@@ -151,8 +148,7 @@ def similarity(
     return Similarity(tuple(texts), vectors, cosines, plane.project(vectors), plane.explained)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def pooled_vectors(
     checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling | None, layer: int = -1
 ) -> torch.Tensor:
@@ -165,9 +161,6 @@ def pooled_vectors(
     pooling = pooling or checkpoint.pooling or "mean"
     if pooling not in POOLINGS:
         raise InputError(f"There is no pooling {pooling!r}: choose one of {', '.join(POOLINGS)}.")
-    layers = checkpoint.config.num_hidden_layers
-    if not -layers - 1 <= layer <= layers:
-        raise InputError(f"There is no layer {layer}: choose 0, the embeddings, to {layers}, or -1 for the last.")
     encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
     longest = max(map(len, encodings))
     check_passes(checkpoint, longest, sum(map(len, encodings)) / longest, "Embedding these texts")
@@ -227,9 +220,8 @@ class Neighbour:
 def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
     """Return the `top_k` tokens, or all, with the most similar word embeddings by cosine, without the word itself.
 
-    Raises `InputError` where the word is not one token, or `top_k` is below 1.
+    Raises `InputError` where the word is not one token.
     """
-    top_k = at_least_one(top_k, "top_k")
     token_id = single_token(checkpoint, word)
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
     cosines = table @ table[token_id]
@@ -270,8 +262,7 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
     return ContextComparison(word, cosine(*paths), layer_cosines[0], layer_cosines[1], map_a, map_b, plane.explained)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
     """Return a word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)

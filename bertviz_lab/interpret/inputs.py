@@ -9,8 +9,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from operator import index
-from typing import Any, Concatenate, Literal, ParamSpec, SupportsIndex, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -106,23 +105,19 @@ def in_evaluation_mode(
     return evaluated
 
 
+def analysis(
+    function: Callable[Concatenate[Checkpoint, P], Result],
+) -> Callable[Concatenate[Checkpoint, P], Result]:
+    """Run a function as `in_evaluation_mode` does, without gradients."""
+    return torch.inference_mode()(in_evaluation_mode(function))
+
+
 _TOKENS_PER_BATCH = 1024  # when a model is run on many variants of a text
 
 
 def variants_per_batch(length: int) -> int:
     """Return the number of variants of a text of `length` tokens in a batch."""
     return max(1, _TOKENS_PER_BATCH // length)
-
-
-def at_least_one(count: SupportsIndex, name: str) -> int:
-    """Return a number of results. Raises `InputError` if the argument `name` is not a whole number above 0."""
-    try:
-        number = index(count)
-    except TypeError:
-        raise InputError(f"{name} must be a whole number, not {count!r}.") from None
-    if number < 1:
-        raise InputError(f"{name} must be at least 1, not {number}.")
-    return number
 
 
 def several_texts(texts: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import trace_text
-from bertviz_lab.interpret.inputs import backbone, encode_inputs, in_evaluation_mode
+from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, require_head
 from bertviz_lab.tokenization import Encoding
@@ -40,15 +40,14 @@ class LogitLens:
     layers: tuple[LayerPrediction, ...]
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def logit_lens(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, *, target: Target | None = None, top_k: int = 5
 ) -> LogitLens:
     """Apply the model's masked-LM head to every layer's hidden state at a [MASK].
 
-    A layer has its `top_k` most probable tokens, or all. Raises `InputError` as `choose_target` does, for a target of
-    another kind, text or model, and for `top_k` below 1.
+    A layer has its `top_k` most probable tokens, or all. Raises `InputError` as `choose_target` does, and for a target
+    of another kind, text or model.
     """
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text, text_b)
@@ -86,8 +85,7 @@ class NormsByLayer:
     feed_forward: NDArray[np.float32]  # (layers, tokens): what the feed-forward network adds after that
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def norms_by_layer(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> NormsByLayer:
     """Return norms of hidden states and of both updates of each layer, before LayerNorm (Kobayashi et al. 2021).
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import OnProgress, at_least_one, backbone, in_evaluation_mode, nothing
+from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, nothing
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
@@ -84,11 +84,9 @@ def mask_epochs(
 
     With `repeat_after`, masks repeat after that many epochs, as in Google's files ("static" masking; the paper used ten
     copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). The first epoch's masks are those of
-    `mask_text`, whose `max_length` it is. Raises `InputError` without a text, and where `epochs` or `repeat_after` is
-    below 1.
+    `mask_text`, whose `max_length` it is. Raises `InputError` without a text.
     """
-    epochs = at_least_one(epochs, "epochs")
-    period = epochs if repeat_after is None else at_least_one(repeat_after, "repeat_after")
+    period = repeat_after or epochs
     return tuple(
         mask_text(tokenizer, text_a, text_b, seed=(seed, epoch % period), rule=rule, max_length=max_length)
         for epoch in range(epochs)
@@ -116,19 +114,10 @@ class MaskedLoss:
         return sum(p.loss for p in self.positions) / len(self.positions) if self.positions else None
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
-    """Return the MLM loss at each chosen position.
-
-    Raises `InputError` where the model has no masked-LM head, or reads fewer tokens than the text has.
-    """
+    """Return the MLM loss at each chosen position. Raises `InputError` where the model has no masked-LM head."""
     model = require_head(checkpoint, "token")
-    tokens, limit = len(masked.input_ids), checkpoint.config.max_position_embeddings
-    if tokens > limit:
-        raise InputError(
-            f"This masked text has {tokens:,} tokens, and the model reads {limit:,}: mask it with max_length={limit}."
-        )
     positions = [position for position, label in enumerate(masked.labels) if label != -100]
     if not positions:
         return MaskedLoss(())

@@ -13,9 +13,9 @@ from bertviz_lab.data.probes import PROBES, MinimalPair, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     OnProgress,
+    analysis,
     check_passes,
     encode_inputs,
-    in_evaluation_mode,
     nothing,
     variants_per_batch,
 )
@@ -50,8 +50,7 @@ class PseudoLogLikelihood:
         return float(np.exp(-np.nanmean(self.log_probabilities)))
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def pseudo_log_likelihood(
     checkpoint: Checkpoint, text_a: str, text_b: str | None = None, *, on_progress: OnProgress = nothing
 ) -> PseudoLogLikelihood:

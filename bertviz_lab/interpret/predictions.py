@@ -13,7 +13,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
-    at_least_one,
+    analysis,
     backbone,
     check_passes,
     encode_inputs,
@@ -32,9 +32,6 @@ from bertviz_lab.interpret.targets import (
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-
-#: How an error names the argument of functions in which a second text, given by its place, would be taken for it.
-TOP_K = "top_k, which comes before text_b,"
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ def fill_mask(
     one token of the vocabulary, when `top_k` is below 1 or above the vocabulary, or when the model has no masked-LM
     head.
     """
-    if at_least_one(top_k, TOP_K) > checkpoint.config.vocab_size:
+    if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
     token_id = _token_asked(checkpoint, word)
     mask = head_mask_for(checkpoint, head_mask)
@@ -180,8 +177,8 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
 
 
 def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
-    """Return the most probable tokens of one prediction, (vocabulary,). Raises `InputError` for `top_k` below 1."""
-    values, ids = probabilities_V.topk(min(at_least_one(top_k, "top_k"), len(probabilities_V)))
+    """Return the most probable tokens of one prediction, (vocabulary,), at most all."""
+    values, ids = probabilities_V.topk(min(top_k, len(probabilities_V)))
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 
 
@@ -192,8 +189,7 @@ def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> Rank
     return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def next_sentence(
     checkpoint: Checkpoint,
     text_a: str,
@@ -216,8 +212,7 @@ def next_sentence(
     return NextSentence(inputs.encoding, is_next, is_random)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
     """Label a text or a pair. Raises `InputError` when the model is not a sequence classifier."""
     require_head(checkpoint, "label")
@@ -276,8 +271,7 @@ class _Beam:
     score: float
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def joint_fill(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, *, beams: int = 5, on_progress: OnProgress = nothing
 ) -> JointFill:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for, in_evaluation_mode, single_token
+from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, head_mask_for, single_token
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -92,9 +92,7 @@ def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
-    """Return the model. Raises `InputError` if it has no head of this kind, or there is no such kind."""
-    if kind not in _HEADS:
-        raise InputError(f"There is no target of kind {kind!r}: choose one of {', '.join(_HEADS)}.")
+    """Return the model. Raises `InputError` if it has no head of this kind."""
     kinds, name = _HEADS[kind]
     if kind == "next" and not checkpoint.config.has_nsp:
         instead = ", but on the order of two passages (SOP)" if checkpoint.config.has_sop else ""
@@ -152,8 +150,7 @@ def final_vectors(
     return backbone(checkpoint)(**arguments, masked_positions=positions_B1, **options).last_hidden_state[:, 0]
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def choose_target(
     checkpoint: Checkpoint,
     inputs: ModelInputs,
@@ -232,8 +229,7 @@ def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
     return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def class_scores(
     checkpoint: Checkpoint,
     inputs: ModelInputs,

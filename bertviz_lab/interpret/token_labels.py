@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.question_answering import SpanAnswer, extract_answers, make_windows, window_ranges
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import OnProgress, backbone, check_passes, in_evaluation_mode, nothing
+from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics import entity_spans, marks_entities
 from bertviz_lab.tokenization import Tokenizer
@@ -62,8 +62,7 @@ class WordLabels:
     windows: int
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progress: OnProgress = nothing) -> WordLabels:
     """Label every word of a text of any length.
 
@@ -164,8 +163,7 @@ class PassageAnswer:
         return max(windows, key=lambda w: min(start - w[0], w[1] - end), default=(0, len(self.passage)))
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def answer_question(
     checkpoint: Checkpoint,
     question: str,
@@ -186,8 +184,6 @@ def answer_question(
         raise InputError("Type both a question and a passage.")
     if not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts, and cannot read a question with its passage.")
-    if n_best < 1:
-        raise InputError("n_best must be at least 1.")
     if threshold is None:
         threshold = math.inf if checkpoint.config.handle_impossible_answer is False else 0.0
     questions = [Question("", question, passage, (), row=1)]

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import HeadMetrics, measure_heads
-from bertviz_lab.interpret.inputs import (
-    ModelInputs,
-    at_least_one,
-    backbone,
-    check_memory,
-    encode_inputs,
-    in_evaluation_mode,
-)
+from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, check_memory, encode_inputs
 from bertviz_lab.interpret.predictions import (
     Candidate,
     LabelScore,
@@ -79,8 +72,7 @@ class SnapshotAnalysis:
         return float(scored.mean()) if scored is not None and scored.size else None
 
 
-@torch.inference_mode()
-@in_evaluation_mode
+@analysis
 def analyze_snapshot(
     checkpoint: Checkpoint,
     text_a: str,
@@ -94,10 +86,8 @@ def analyze_snapshot(
 
     `tracked` are ids of tokens whose probability at each [MASK] is reported, `projected` of those whose embeddings are.
     It takes two forward passes: the text, and a batch of seven copies with a seventh of its words masked in each.
-    Raises `InputError` when there is no text, the vocabulary has no such token, or `top_k` is below 1; at most the
-    whole vocabulary is listed.
+    Raises `InputError` when there is no text, or the vocabulary has no such token.
     """
-    top_k = at_least_one(top_k, "top_k")
     _check_ids(checkpoint, (*tracked, *projected))
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
@@ -181,9 +171,8 @@ def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40
     """Return the seeds and the words with the nearest embeddings, at most `count` in all, without repetition.
 
     Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out. Raises
-    `InputError` when the vocabulary has no such token, or `count` is below 1.
+    `InputError` when the vocabulary has no such token.
     """
-    count = at_least_one(count, "count")
     _check_ids(checkpoint, seeds)
     tokenizer = checkpoint.tokenizer
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)

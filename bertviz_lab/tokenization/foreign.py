@@ -45,8 +45,7 @@ _MOST_ADDED = 20_000  # tokens outside the vocabulary
 
 def check_stages(state: dict[str, Any], path: Path) -> None:
     """Raises `InputError` where a tokenizer.json has a stage, or a size, that could take a page down."""
-    parts = [part for stage in _STAGES for part in _objects(state.get(stage))]
-    for part in parts:
+    for part in _objects([state.get(stage) for stage in _STAGES]):
         kind = part.get("type")
         if kind is not None and kind not in _KNOWN and "SpecialToken" not in part and "Sequence" not in part:
             raise _refusal(path, f"its stage {str(kind)[:40]!r} is not one of BERT's")
@@ -55,7 +54,11 @@ def check_stages(state: dict[str, Any], path: Path) -> None:
         if expression is not None and expression not in _KNOWN_PATTERNS:
             raise _refusal(path, f"its regular expression {str(expression)[:40]!r} is not one of a known pipeline")
         if kind == "Precompiled":
-            check_charsmap(_decoded(part.get("precompiled_charsmap"), path), path)
+            try:
+                charsmap = base64.b64decode(part["precompiled_charsmap"], validate=True)
+            except (KeyError, ValueError, TypeError):
+                charsmap = b""
+            check_charsmap(charsmap, path)
         if kind in ("Replace", "Prepend") and _grows(part):
             raise _refusal(path, "it replaces text by longer text")
     if (state["model"].get("max_input_chars_per_word") or 0) > _LONGEST_WORD:
@@ -89,13 +92,6 @@ def check_charsmap(charsmap: bytes, path: Path) -> None:
         raise _refusal(path, "it replaces text by longer text")
 
 
-def _decoded(text: Any, path: Path) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (ValueError, TypeError) as error:
-        raise _refusal(path, "its table of character replacements is damaged") from error
-
-
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """All objects in a stage, however deep."""
     waiting = [value]
@@ -110,11 +106,9 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 def _grows(part: dict[str, Any]) -> bool:
     """Whether a replacement is longer than the shortest text that it can replace."""
-    pattern, content = part.get("pattern"), part.get("content")
+    pattern, content = part.get("pattern"), part.get("prepend" if part.get("type") == "Prepend" else "content")
     replaced = pattern.get("String") if isinstance(pattern, dict) else None
     shortest = len(replaced) if isinstance(replaced, str) and replaced else 1
-    if part.get("type") == "Prepend":
-        content = part.get("prepend")
     return not isinstance(content, str) or len(content) > shortest
 
 

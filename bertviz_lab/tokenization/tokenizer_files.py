@@ -29,7 +29,7 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")
     config = _read_object(folder / "tokenizer_config.json", required=False)
-    declared = {**config, **_read_object(folder / "special_tokens_map.json", required=False)}
+    declared = config | _read_object(folder / "special_tokens_map.json", required=False)
     backend, special = _read_backend(folder, config, declared)
     _add_tokens(backend, special, folder, declared)
     return backend, special
@@ -50,7 +50,7 @@ def _read_backend(folder: Path, config: dict[str, Any], declared: dict[str, Any]
         special = special_tokens(vocab, declared, folder / "vocab.txt")
         backend = wordpiece_backend(
             vocab,
-            lowercase=_is_lowercased(vocab) if lowercase is None else bool(lowercase),
+            lowercase=_looks_lowercased(vocab) if lowercase is None else bool(lowercase),
             special=special,
             strip_accents=config.get("strip_accents"),
             chinese_chars=config.get("tokenize_chinese_chars", True),
@@ -222,7 +222,7 @@ def special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) 
     return SpecialTokens(**spellings)
 
 
-def _is_lowercased(vocab: dict[str, int]) -> bool:
+def _looks_lowercased(vocab: dict[str, int]) -> bool:
     """Whether fewer than 1% of the tokens have a capital letter."""
     words = [token for token in vocab if not token.startswith(("[", "<"))]
     return sum(token != token.lower() for token in words) < 0.01 * len(words)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import recipe_sweep
-from benchmarks.recipe_sweep import as_json, finished, pending, sweep
+from benchmarks.recipe_sweep import as_json, pending
 from benchmarks.recipes.scores import bits_per_character, masked_passages
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
@@ -90,25 +89,3 @@ def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
     text = table(json.loads(json.dumps({"sweeps": [result], "unigram_baseline": 2.5})))
     assert "| better | 70.0% |" in text
     assert text.index(better.name) < text.index("the base") < text.index(tie.name)
-
-
-@pytest.mark.thorough
-def test_a_finished_run_is_a_line_and_is_not_run_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = tmp_path / "data" / "wiki_en"
-    texts.mkdir(parents=True)
-    (texts / "train.txt").write_text(little_text(60), encoding="utf-8")
-    (texts / "valid.txt").write_text(little_text(20), encoding="utf-8")
-    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("benchmarks.corpus._cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(recipe_sweep, "RUNS", tmp_path / "runs.jsonl")
-    cut = Variant("half of the tokens", "masking", changes=((0.5, {"mask_probability": 0.5}),), averaging=0.5)
-    monkeypatch.setattr(recipe_sweep, "VARIANTS", (BASE, cut))
-    monkeypatch.setattr(recipe_sweep, "_BASE_SEEDS", 2)
-    monkeypatch.setattr(recipe_sweep, "_LEADERS_SEEDS", 1)
-    sweep(SETTING, [])
-    runs = finished(SETTING)
-    assert [(run["variant"]["name"], run["seed"]) for run in runs] == [(BASE.name, 0), (BASE.name, 1), (cut.name, 0)]
-    assert all(run["steps"] >= 1 and run["tokens"] > 0 and 0 < run["bits_per_character"] < 20 for run in runs)
-    sweep(SETTING, [])
-    assert finished(SETTING) == runs
-    assert finished(SETTING | {"seconds": 1.0}) == []

@@ -158,33 +158,3 @@ def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positi
         assert torch.allclose(tensor, wanted, atol=1e-6), name  # type: ignore[arg-type]
     last = averaged(folders, None).model.state_dict()
     assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.items())
-
-
-@pytest.mark.thorough
-def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
-    recipe = RECIPE | {
-        "command": [
-            *("finetune", "--train", "sample:topics", "--model", "wiki-tiny", "--max-train-examples", "64"),
-            *("--epochs", "2", "--evals-per-epoch", "1", "--seeds", "2"),
-        ],
-        "pipeline": "text-classification",
-        "scores": [{"title": "all of them", "task": "classification", "data": ["sample:topics"]}],
-    }
-    train(recipe, tmp_path / "run", ["--threads", "1"])
-    pack("topics", recipe, tmp_path / "run", tmp_path / "topics")
-    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
-    told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
-    card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
-    assert f"On those, 2 trials that differ only in the seed scored {report['metric'].replace('_', ' ')} {told}" in card
-    assert "The best of 4 models was chosen by examples held out of the training data; these were not" in card
-    assert "validation scores" not in card
-    biased = recipe | {"command": [*recipe["command"], "--eval", "sample:topics"]}
-    pack("topics", biased, tmp_path / "run", tmp_path / "topics")
-    assert "These are validation scores: the best of 4" in (tmp_path / "topics" / "README.md").read_text(
-        encoding="utf-8"
-    )
-    best = max(report["trials"], key=lambda trial: trial["scores"][report["metric"]])
-    assert f"that with seed {best['seed']} ships" in card
-    assert "2 trainings, together 8 steps" in card
-    picture = (tmp_path / "topics" / "curves.svg").read_text(encoding="utf-8")
-    assert picture.count("<polyline") == 2 * picture.count("held out</text>") > 0

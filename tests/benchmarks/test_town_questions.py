@@ -6,13 +6,7 @@ from itertools import islice
 
 import pytest
 
-from benchmarks.training_data.town_questions import (
-    TELLS,
-    lines_of,
-    questions,
-    text_of,
-    write_questions,
-)
+from benchmarks.training_data.town_questions import TELLS, lines_of, questions, text_of, write_questions
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path

@@ -66,16 +66,6 @@ def test_next_sentence_says_that_the_family_was_not_trained_for_it(model_type, c
 
 
 @every_family
-def test_the_lens_of_a_snapshot_is_that_of_the_model(model_type, checkpoints):
-    checkpoint = checkpoints[model_type]
-    (found,) = interpret.analyze_snapshot(checkpoint, masked(checkpoint)).masked_tokens
-    lens = interpret.logit_lens(checkpoint, masked(checkpoint), top_k=1)
-    assert [(one.id, one.probability) for one in found.layers] == [
-        (layer.candidates[0].id, pytest.approx(layer.candidates[0].probability, rel=1e-4)) for layer in lens.layers
-    ]
-
-
-@every_family
 def test_fine_tuned_heads_answer(model_type, tmp_path):
     of_texts = family_checkpoint(model_type, tmp_path / "a", "SequenceClassification")
     assert sum(label.score for label in interpret.classify(of_texts, "the cat", TEXT_B).labels) == pytest.approx(1)

@@ -78,13 +78,6 @@ def test_an_epoch_is_no_other_epoch_of_the_next_seed(tokenizer) -> None:
 # MLM loss of this text
 
 
-def test_a_masked_text_that_is_longer_than_the_model_reads_is_refused() -> None:
-    checkpoint = little_checkpoint()
-    with pytest.raises(InputError, match="has 512 tokens, and the model reads 64: mask it with max_length=64"):
-        masked_loss(checkpoint, mask_text(checkpoint.tokenizer, TEXT * 60, seed=0))
-    assert masked_loss(checkpoint, mask_text(checkpoint.tokenizer, TEXT * 60, seed=0, max_length=64)).positions
-
-
 def test_the_loss_of_a_masked_text_is_that_of_the_model() -> None:
     checkpoint = little_checkpoint()
     masked = mask_text(checkpoint.tokenizer, TEXT, seed=1, rule=masking_rule(checkpoint.tokenizer, 0.4))

@@ -58,9 +58,7 @@ def test_masked_tokens_are_those_of_fill_mask_and_of_the_lens(checkpoint):
     for masked, mask in zip(found.masked_tokens, truth.masks, strict=True):
         assert [one.id for one in masked.candidates] == [one.id for one in mask.candidates]
         np.testing.assert_allclose(
-            [one.probability for one in masked.candidates],
-            [one.probability for one in mask.candidates],
-            atol=1e-6,
+            [one.probability for one in masked.candidates], [one.probability for one in mask.candidates], atol=1e-6
         )
         for asked in masked.tracked:
             ranked = (

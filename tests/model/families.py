@@ -11,9 +11,8 @@ import bertviz_lab.model as lab
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
 from bertviz_lab.model.weights import state_for_huggingface
-from tests.model.support import randomized
-
-BATCH, LENGTH, VOCAB, LABELS = 3, 11, 53, 5
+from tests.model import support
+from tests.model.support import LABELS, LENGTH, VOCAB, randomized
 
 _SHAPE: dict[str, Any] = {
     "vocab_size": VOCAB,
@@ -124,39 +123,20 @@ def is_tied(name: str) -> bool:
 
 def inputs(config: BertConfig) -> dict[str, Tensor]:
     """Ids and a mask with padding of different lengths; two segments where the family has them."""
-    generator = torch.Generator().manual_seed(0)
-    lengths = torch.tensor([LENGTH, LENGTH - 3, LENGTH - 6])
-    mask = (torch.arange(LENGTH) < lengths[:, None]).long()
-    ids = torch.randint(3, VOCAB, (BATCH, LENGTH), generator=generator)
-    body = {"input_ids": torch.where(mask == 1, ids, config.pad_token_id), "attention_mask": mask}
-    if config.has_segments:
-        body["token_type_ids"] = (torch.arange(LENGTH) > lengths[:, None] // 2).long() * mask
+    body = support.inputs()
+    mask = body["attention_mask"]
+    body["input_ids"] = torch.where(mask == 1, body["input_ids"].clamp(min=3), config.pad_token_id)
+    body["token_type_ids"] *= mask
+    if not config.has_segments:
+        del body["token_type_ids"]
     return body
 
 
 def labels(head: str) -> dict[str, Tensor]:
-    generator = torch.Generator().manual_seed(1)
-
-    def of_tokens(classes: int) -> Tensor:
-        drawn = torch.randint(classes, (BATCH, LENGTH), generator=generator)
-        drawn[torch.rand(BATCH, LENGTH, generator=generator) < 0.5] = -100
-        drawn[:, LENGTH - 6 :] = -100
-        drawn[0, 1] = 0
-        return drawn
-
-    match head:
-        case "MaskedLM":
-            return {"labels": of_tokens(VOCAB)}
-        case "PreTraining":
-            return {"labels": of_tokens(VOCAB), "next_sentence_label": torch.tensor([0, 1, 1])}
-        case "NextSentencePrediction":
-            return {"labels": torch.tensor([1, 0, 0])}
-        case "SequenceClassification":
-            return {"labels": torch.tensor([4, 0, 2])}
-        case "TokenClassification":
-            return {"labels": of_tokens(LABELS)}
-        case "ReplacedTokenDetection":
-            return {"labels": torch.randint(2, (BATCH, LENGTH), generator=generator)}
-        case "QuestionAnswering":
-            return {"start_positions": torch.tensor([2, LENGTH + 4, 0]), "end_positions": torch.tensor([4, 0, LENGTH])}
-    return {}
+    if head == "ReplacedTokenDetection":
+        return {"labels": (support.token_labels(VOCAB) == -100).long()}
+    (kind,) = (kind for kind in support.KINDS if str(kind) in (f"BertFor{head}", f"Bert{head}"))
+    result = support.labels_for(kind)
+    if result.get("labels", torch.empty(0)).dim() == 2:
+        result["labels"][:, LENGTH - 6 :] = -100  # what is padding in one of the texts
+    return result

@@ -124,20 +124,17 @@ def token_labels(classes: int, seed: int = 0) -> Tensor:
 
 
 def labels_for(kind: Kind) -> dict[str, Tensor]:
-    if kind is PRETRAINING:
-        return {"labels": token_labels(VOCAB), "next_sentence_label": torch.tensor([0, 1, 1])}
-    if kind is MASKED_LM:
-        return {"labels": token_labels(VOCAB)}
-    if kind is NEXT_SENTENCE:
-        return {"labels": torch.tensor([1, 0, 0])}
-    if kind is SEQUENCE:
-        return {"labels": torch.tensor([4, 0, 2])}
-    if kind is TOKENS:
-        return {"labels": token_labels(LABELS)}
-    if kind is QUESTION:
-        # The second answer starts, and the third ends, beyond the text: those are left out.
-        return {"start_positions": torch.tensor([2, LENGTH + 4, 0]), "end_positions": torch.tensor([4, 0, LENGTH])}
-    return {}
+    # The second answer starts, and the third ends, beyond the text: those are left out.
+    answers = {"start_positions": torch.tensor([2, LENGTH + 4, 0]), "end_positions": torch.tensor([4, 0, LENGTH])}
+    return {
+        str(MODEL): {},
+        str(PRETRAINING): {"labels": token_labels(VOCAB), "next_sentence_label": torch.tensor([0, 1, 1])},
+        str(MASKED_LM): {"labels": token_labels(VOCAB)},
+        str(NEXT_SENTENCE): {"labels": torch.tensor([1, 0, 0])},
+        str(SEQUENCE): {"labels": torch.tensor([4, 0, 2])},
+        str(TOKENS): {"labels": token_labels(LABELS)},
+        str(QUESTION): answers,
+    }[str(kind)]
 
 
 def gradients(model: nn.Module, loss: Tensor) -> dict[str, Tensor]:

@@ -18,7 +18,6 @@ from tests.model.support import (
     inputs,
     largest_difference,
     small_config,
-    token_labels,
 )
 
 
@@ -31,16 +30,6 @@ def test_either_class_alone_teaches_next_sentence_prediction(label):
         assert float(found["nsp.weight"].abs().max()) > 1e-3
         assert float(found["bert.pooler.weight"].abs().max()) > 1e-4
         assert float(found["bert.embeddings.word.weight"].abs().max()) > 1e-5
-
-
-def test_logits_at_positions_without_a_label_have_no_gradient():
-    model = build(PRETRAINING)
-    labels = token_labels(VOCAB)
-    out = model(**inputs(), labels=labels)
-    (gradient,) = torch.autograd.grad(out.loss, out.prediction_logits)
-    assert float(gradient[labels == -100].abs().max()) == 0.0
-    assert bool((gradient[labels != -100].abs().sum(-1) > 0).all())
-    assert int((labels == 0).sum()) >= 1, "the first token of the vocabulary is a label like any other"
 
 
 def test_the_decoder_is_the_table_of_word_embeddings():
@@ -84,21 +73,6 @@ def test_every_head_hands_the_backbone_s_options_on():
         out = model(**inputs(), output_trace=True, output_hidden_states=True)
         assert len(out.trace) == 3
         assert len(out.hidden_states) == 4
-
-
-def test_labels_of_another_batch_are_refused():
-    single = torch.tensor([0])
-    for kind, given in (
-        (SEQUENCE, {"labels": single}),
-        (SEQUENCE, {"labels": torch.tensor(1)}),
-        (NEXT_SENTENCE, {"labels": single}),
-        (PRETRAINING, {"next_sentence_label": single}),
-        (MASKED_LM, {"labels": single[None]}),
-        (TOKENS, {"labels": single[None]}),
-        (QUESTION, {"start_positions": single, "end_positions": single}),
-    ):
-        with pytest.raises(ValueError, match=r"Labels \(.*\) do not fit logits \(3, "):
-            build(kind)(**inputs(), **given)
 
 
 def test_what_comes_after_the_segments_is_given_by_name():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import align, merge_attention
+from bertviz_lab.interpret.comparison import align, merge_attention
 from bertviz_lab.tokenization import Encoding
 
 

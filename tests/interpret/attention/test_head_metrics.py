@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from bertviz_lab.interpret import METRICS, head_metrics, measure_heads, rollout, trace_text
+from bertviz_lab.interpret import METRICS, head_metrics, rollout, trace_text
+from bertviz_lab.interpret.attention import measure_heads
 from tests.little import little_checkpoint
 
 TOKENS = 6

@@ -23,6 +23,14 @@ def test_top_lists_the_largest_weights_of_a_row() -> None:
     assert len(trace.top(0, 0, 2, 100)) == len(trace.tokens)
 
 
+def test_a_trace_has_the_attention_and_hidden_states_of_the_model() -> None:
+    checkpoint = little_checkpoint()
+    trace, arguments = trace_text(checkpoint, TEXT_A, TEXT_B), encode_inputs(checkpoint, TEXT_A, TEXT_B).arguments()
+    out = checkpoint.model(**arguments, output_attentions=True, output_hidden_states=True)
+    for ours, theirs in ((trace.attentions, out.attentions), (trace.hidden_states, out.hidden_states)):
+        assert np.array_equal(ours, torch.cat(theirs).detach().numpy())
+
+
 def test_a_probe_can_be_trained_on_the_tensors_of_a_trace() -> None:
     (first, *_) = trace_text(little_checkpoint(), TEXT_A).layers
     probe = torch.nn.Linear(first.intermediate_output.shape[-1], 2)

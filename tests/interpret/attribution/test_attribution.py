@@ -131,5 +131,3 @@ def test_a_target_of_another_kind_of_model_text_or_name_is_refused() -> None:
         attribute(checkpoint, TEXT, target=pair)
     with pytest.raises(InputError, match="another text or model"):
         class_scores(checkpoint, encode_inputs(checkpoint, TEXT), later)
-    with pytest.raises(InputError, match="no target of kind 'bogus': choose one of token, next, label"):
-        choose_target(checkpoint, encode_inputs(checkpoint, TEXT), "bogus")

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import (
-    BertForNextSentencePrediction,
-    BertForSequenceClassification,
-    Checkpoint,
-    InputError,
-    Tokenizer,
-)
+from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification, Checkpoint, InputError, Tokenizer
 from bertviz_lab.interpret import choose_target, classify, encode_inputs, fill_mask, next_sentence
 from bertviz_lab.interpret.inputs import single_token
 from tests.little import little_checkpoint
