@@ -92,8 +92,8 @@ export const serverAnswerer = {
  */
 export async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-  if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve,
-    { once: true }); });
+  if (document.hidden)
+    await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
   if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
 }
 

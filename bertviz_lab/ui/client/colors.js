@@ -3,16 +3,16 @@
 import { h } from 'lab/client/dom.js';
 
 // Viridis (van der Walt and Smith, 2015) at 16 even places; between them straight lines are close enough.
-export const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688e', '2a788e', '23888e',
-  '1f988b', '22a884', '35b779', '54c568', '7ad151', 'a5db36', 'd2e21b', 'fde725'];
+export const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688e', '2a788e', '23888e', '1f988b',
+  '22a884', '35b779', '54c568', '7ad151', 'a5db36', 'd2e21b', 'fde725'];
 
 /** Red, green and blue (0-255) of viridis at a share from 0 to 1. */
 export function viridis(share) {
   const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
   const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
   const channel = (index, at) => parseInt(VIRIDIS[index].slice(2 * at, 2 * at + 2), 16);
-  return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low)
-    * (channel(low + 1, at) - channel(low, at))));
+  return [0, 1, 2]
+    .map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
 }
 
 /** A computed color as rgb() or rgba(), which every SVG reader knows; mixed colors come as color(srgb ...). */

@@ -1,22 +1,28 @@
 // Make elements, and the controls that several parts of the page share.
 
-/** Make an element. Children that are strings become text nodes: nothing a person typed is parsed as HTML. */
-export function h(tag, attributes = {}, ...children) {
-  return build(document.createElement(tag), attributes, children);
+/**
+ * Make an element: `h('p.quiet.small', { title: 'such as' }, 'text', node)`, where attributes may be left out. Children
+ * that are strings become text nodes: nothing a person typed is parsed as HTML.
+ */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split('.');
+  const node = document.createElement(tag);
+  if (tag === 'button') node.type = 'button';
+  if (classes.length) node.className = classes.join(' ');
+  return fill(node, rest);
 }
 
 /** The same for SVG. */
-export function svg(tag, attributes = {}, ...children) {
-  return build(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
-}
+export const svg = (tag, ...rest) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), rest);
 
-function build(node, attributes, children) {
+function fill(node, rest) {
+  const attributes = rest[0]?.constructor === Object ? rest.shift() : {};
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
+  node.append(...rest.filter((child) => child !== null && child !== undefined));
   return node;
 }
 
@@ -28,21 +34,22 @@ export function setText(node, text) {
 
 /** A table of texts and nodes, under a header of texts; the first cell of a row is its heading. */
 export function makeTable(header, rows, caption = null) {
-  const line = (cells, scope) => h('tr', {}, ...cells.map((cell, column) =>
-    ((column && scope === 'row') || cell === '' ? h('td', {}, cell) : h('th', { scope }, cell))));
-  return h('table', {}, caption && h('caption', {}, caption), h('thead', {}, line(header, 'col')),
-    h('tbody', {}, ...rows.map((cells) => line(cells, 'row'))));
+  const line = (cells, scope) => h('tr', ...cells.map((cell, column) =>
+    ((column && scope === 'row') || cell === '' ? h('td', cell) : h('th', { scope }, cell))));
+  return h('table', caption && h('caption', caption), h('thead', line(header, 'col')),
+    h('tbody', ...rows.map((cells) => line(cells, 'row'))));
 }
+
+/** A track that is filled to a share from 0 to 1. */
+export const track = (share, attributes = {}) =>
+  h('span.track', attributes, h('span.fill', { style: `width: ${100 * share}%` }));
 
 /** The shares of a bar: a line of a name, the bar, and its value. */
-export function barRow(name, share, words, tag = 'div', attributes = {}) {
-  return h(tag, { ...attributes, class: `bar-row ${attributes.class ?? ''}` }, h('span', { class: 'name' }, name),
-    h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })),
-    h('span', { class: 'share' }, words));
-}
+export const barRow = (name, share, words, tag = 'div.bar-row', attributes = {}) =>
+  h(tag, attributes, h('span.name', name), track(share), h('span.share', words));
 
 /** A sentence sent as a list: every second part is emphasised. */
-export const emphasised = (parts, tag = 'b') => parts.map((part, at) => (at % 2 ? h(tag, {}, part) : part));
+export const emphasised = (parts, tag = 'b') => parts.map((part, at) => (at % 2 ? h(tag, part) : part));
 
 /** Fill a <select> with [[value, words], ...]. */
 export function setOptions(box, options, value = options[0]?.[0]) {
@@ -50,22 +57,26 @@ export function setOptions(box, options, value = options[0]?.[0]) {
   box.value = value;
 }
 
+/** A box to tick: `onChange(checked)`. */
+export function tickBox(words, checked, onChange) {
+  const box = h('input', { type: 'checkbox', onchange: () => onChange(box.checked) });
+  box.checked = checked;
+  return { box, node: h('label.tick', box, words) };
+}
+
 /** Radio buttons that look like a switch. `options` are [value, label, explanation]. */
 export function choices(label, options, chosen, onChange) {
   const name = `lab-${Math.random().toString(36).slice(2)}`;
-  const inputs = new Map();
-  const labels = options.map(([value, text, title]) => {
-    const input = h('input', { type: 'radio', name, value, onchange: () => onChange(value) });
-    input.checked = value === chosen;
-    inputs.set(value, input);
-    return h('label', { title }, input, h('span', {}, text));
-  });
-  const group = h('div', { class: 'choices', role: 'radiogroup', 'aria-label': label },
-    h('span', { class: 'quiet', style: 'padding: 0' }, label), h('div', { class: 'options' }, ...labels));
-  return { node: group, inputs };
+  const inputs = new Map(options.map(([value]) =>
+    [value, h('input', { type: 'radio', name, value, onchange: () => onChange(value) })]));
+  if (inputs.has(chosen)) inputs.get(chosen).checked = true;
+  const node = h('div.choices', { role: 'radiogroup', 'aria-label': label },
+    h('span.quiet', { style: 'padding: 0' }, label), h('div.options',
+    ...options.map(([value, text, title]) => h('label', { title }, inputs.get(value), h('span', text)))));
+  return { node, inputs };
 }
 
-/** Let arrow keys walk through `items`, of which one is in the tab order. `step(key, index)` returns the next index. */
+/** Where a key leads among `count` items, `across` of them in a line; null for other keys. */
 export function nextByArrow(key, index, count, across = 1) {
   const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across };
   if (key === 'Home') return 0;
@@ -79,8 +90,8 @@ export function nextByArrow(key, index, count, across = 1) {
  * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
  * `choose(place)`, a step `onMove(place)`. `across()` is how many there are in a line, 1 in a column.
  */
-export function walkWithKeys(host, { across = () => 1, choose = null, onMove = () => {},
-  items = () => [...host.children] }) {
+export function walkWithKeys(host,
+  { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
   function moveTo(place, focus) {
     items().forEach((item, at) => item.setAttribute('tabindex', at === place ? '0' : '-1'));
@@ -89,16 +100,16 @@ export function walkWithKeys(host, { across = () => 1, choose = null, onMove = (
   }
   host.addEventListener('keydown', (event) => {
     if (!items().includes(event.target)) return;
-    if (choose && (event.key === 'Enter' || event.key === ' ')) {
-      event.preventDefault();
-      choose(current, event);
+    const chosen = choose && (event.key === 'Enter' || event.key === ' ');
+    const next = nextByArrow(event.key, current, items().length, across());
+    if (!chosen && next === null) return;
+    event.preventDefault();
+    if (chosen) {
+      choose(current);
       return;
     }
-    const next = nextByArrow(event.key, current, items().length, across());
-    if (next === null) return;
-    event.preventDefault();
     moveTo(next, true);
-    onMove(next, event);
+    onMove(next);
   });
   return { moveTo, get current() { return current; } };
 }
@@ -107,20 +118,19 @@ export function walkWithKeys(host, { across = () => 1, choose = null, onMove = (
 export const NO_SELECTION = { linked: false, follow() {}, choose() {} };
 
 /**
- * Show payloads in `root`; nothing to show yet becomes a sentence. The caller fills `content`, then returns
- * `start(first)`: it shows a payload, and is the function that shows the next one.
+ * A drawing of payloads. `build(content, options, root)` fills `content` and returns the function that shows a payload;
+ * nothing to show yet becomes a sentence. The drawing returns the function that shows the next payload.
  */
-export function payloadView(root, label, emptyText, show) {
+export const payloadView = (emptyText, build) => (root, first, { label, ...options } = {}) => {
   if (label) root.setAttribute('aria-label', label);
-  const empty = h('p', { class: 'empty' });
-  const content = h('div');
+  const [empty, content] = [h('p.empty'), h('div')];
   root.replaceChildren(empty, content);
-  const start = (payload) => {
+  const show = build(content, { events: {}, selection: NO_SELECTION, ...options }, root);
+  return function start(payload) {
     const usable = payload && !payload.message;
     setText(empty, usable ? '' : payload?.message || emptyText);
     content.hidden = !usable;
     if (usable) show(payload);
     return start;
-  };
-  return { content, start };
-}
+  }(first);
+};

@@ -11,47 +11,41 @@ import { makeWorkspace } from 'lab/client/workspace.js';
 export function mountExplore(root) {
   const TYPING = 350; // milliseconds without a key until what was typed is asked
   const REMEMBERED = 'bertviz-lab-model'; // the model of the last visit
-  const OPEN_FIRST = ['predictions', 'attention'];
   root.classList.add('workspace', 'explore');
 
   // ---- the input bar
 
+  const field = (id, name, placeholder) =>
+    h('textarea', { id, rows: 1, 'aria-label': name, spellcheck: 'false', placeholder });
   const fields = {
-    text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false',
-      placeholder: 'Type a text; [MASK] marks a word to predict' }),
-    text_b: h('textarea', { id: 'text-b', rows: 1, 'aria-label': 'Text B', spellcheck: 'false',
-      placeholder: 'Optional second text, for next-sentence prediction' }),
+    text_a: field('text-a', 'Text A', 'Type a text; [MASK] marks a word to predict'),
+    text_b: field('text-b', 'Text B', 'Optional second text, for next-sentence prediction'),
   };
+  const boxes = Object.entries(fields);
   const modelBox = makeModelBox('model', 'Model', {});
   const otherBox = makeModelBox('other', 'Compare with',
     { '': 'no other model', before: 'the same model before training' });
-  const examples = h('div', { class: 'examples', id: 'examples', role: 'group', 'aria-label': 'Examples' });
+  const examples = h('div.examples', { id: 'examples', role: 'group', 'aria-label': 'Examples' });
   const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
-  const next = h('p', { class: 'next quiet' },
+  const next = h('p.next.quiet',
     'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
-  const strip = h('div', { class: 'strip line', id: 'tokens-strip', role: 'listbox',
+  const strip = h('div.strip.line', { id: 'tokens-strip', role: 'listbox',
     'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
-  const complaint = h('p', { class: 'complaint', role: 'status', hidden: true });
-  const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value,
-    fields.text_a.value) }, 'Swap A and B');
-  const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
+  const walk = walkWithKeys(strip);
+  const complaint = h('p.complaint', { role: 'status', hidden: true });
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
-  const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status', hidden: true });
-  root.append(
-    h('div', { class: 'input-bar card' },
-      h('div', { class: 'texts tiles' },
-        h('label', {}, h('span', { class: 'name quiet small' }, 'Text A'), fields.text_a),
-        h('label', {}, h('span', { class: 'name quiet small' }, 'Text B'), fields.text_b)),
-      h('div', { class: 'models tiles' }, modelBox.node, otherBox.node),
-      h('div', { class: 'line' }, examples, h('div', { class: 'line push' }, swap, another,
-        makeLinkButton('copy-link', take))),
-      facts.host),
-    absent, strip, complaint, next);
+  const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
+  const labelled = (words, ...controls) => [h('span.name.quiet.small', words), ...controls];
+  root.append(h('div.input-bar.card', h('div.texts.tiles', h('label', ...labelled('Text A', fields.text_a)), h('label',
+    ...labelled('Text B', fields.text_b))), h('div.models.tiles', modelBox.node, otherBox.node), h('div.line', examples,
+    h('div.line.push', h('button.plain', { onclick: () => fill(fields.text_b.value, fields.text_a.value) },
+    'Swap A and B'), h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take))),
+    facts.host), absent, strip, complaint, next);
 
   let typing = 0;
   let shownExamples = []; // those of the model that is shown: [text a, text b]
 
-  for (const box of Object.values(fields)) {
+  for (const [, box] of boxes) {
     box.addEventListener('input', () => {
       grow(box);
       clearTimeout(typing);
@@ -72,7 +66,7 @@ export function mountExplore(root) {
 
   function fill(textA, textB) {
     [fields.text_a.value, fields.text_b.value] = [textA, textB];
-    Object.values(fields).forEach(grow);
+    boxes.forEach(([, box]) => grow(box));
     take();
   }
 
@@ -82,9 +76,12 @@ export function mountExplore(root) {
     box.style.height = `${Math.min(160, box.scrollHeight + 2)}px`;
   }
 
-  async function anotherB() {
-    const text = await page.ask('explore', 'random_text',
-      { model: page.input.model, texts: [page.input.text_a, page.input.text_b] }).catch(() => '');
+  /** Ask about the input of Explore; undefined where it cannot be answered, or a newer question is. */
+  const askQuietly = (question, args) => page.ask('explore', question, args).catch(() => undefined);
+
+  async function randomB() {
+    const { model, text_a, text_b } = page.input;
+    const text = await askQuietly('random_text', { model, texts: [text_a, text_b] });
     if (text) fill(fields.text_a.value, text);
   }
 
@@ -105,20 +102,19 @@ export function mountExplore(root) {
       box.lastChild.before(...groups.filter(({ models }) => models.length).map(({ title, models }) =>
         h('optgroup', { label: title }, ...models.map(([value, words]) => h('option', { value }, words)))));
       const value = page.input[name];
-      // about to be typed
-      const known = [...box.options].some((option) => option.value === value) && document.activeElement !== typed;
+      const isTyping = document.activeElement === typed;
+      const known = [...box.options].some((option) => option.value === value) && !isTyping;
       box.value = known ? value : OTHER;
       typed.hidden = known;
-      if (!known && document.activeElement !== typed) typed.value = value;
+      if (!known && !isTyping) typed.value = value;
     };
-    return { node: h('label', { class: 'model' }, h('span', { class: 'name quiet small' }, label), box, typed), show };
+    return { node: h('label.model', ...labelled(label, box, typed)), show };
   }
 
   function showExamples(list) {
     shownExamples = list;
-    examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...list.map(([textA, textB]) =>
-      h('button', { type: 'button', class: 'chip cut', onclick: () => fill(textA, textB) }, [textA, textB]
-        .filter(Boolean).join('  |  '))));
+    examples.replaceChildren(h('span.quiet', 'Try'), ...list.map((texts) =>
+      h('button.chip.cut', { onclick: () => fill(...texts) }, texts.filter(Boolean).join('  |  '))));
     examples.hidden = !list.length;
   }
 
@@ -129,61 +125,51 @@ export function mountExplore(root) {
     const answer = await page.ask('explore', 'encode', { model, text_a, text_b })
       .catch(({ message }) => ({ tokens: [], note: message }));
     if (!answer) return;
-    const { tokens, note } = answer;
-    setText(complaint, note);
-    strip.replaceChildren(...tokens.map(({ token, segment, special, masked }, position) =>
-      h('button', { type: 'button', role: 'option',
-      class: `token mono small ${masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`,
-        'data-position': position,
-      onclick: () => page.select(page.selected === position ? null : position) }, token)));
+    setText(complaint, answer.note);
+    strip.replaceChildren(...answer.tokens.map(({ token, segment, special, masked }, position) => {
+      const kind = masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a';
+      const onclick = () => page.select(page.selected === position ? null : position);
+      return h(`button.token.mono.small.${kind}`, { role: 'option', 'data-position': position, onclick }, token);
+    }));
     walk.moveTo(0, false);
-    strip.hidden = !tokens.length;
+    strip.hidden = !answer.tokens.length;
     markSelected();
   }
 
   function markSelected() {
-    for (const button of strip.children) button.setAttribute('aria-selected',
-      String(Number(button.dataset.position) === page.selected));
-  }
-
-  const walk = walkWithKeys(strip, {});
-  page.on('select', markSelected);
-
-  // ---- the panels
-
-  const workspace = makeWorkspace('explore', root, OPEN_FIRST, missing);
-
-  /** What has to be typed before a panel can show anything; "" for nothing. */
-  function missing() {
-    if (page.input.text_a.trim()) return '';
-    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.'
-      : 'Type a text above.';
+    [...strip.children]
+      .forEach((button, position) => button.setAttribute('aria-selected', String(position === page.selected)));
   }
 
   // ---- what happens
 
+  const workspace = makeWorkspace('explore', root, ['predictions', 'attention'], () => {
+    if (page.input.text_a.trim()) return '';
+    return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.'
+      : 'Type a text above.';
+  });
+
   /** The model has changed, or the page has just opened: what it is, and texts that it knows. */
   async function showModel() {
     const { model } = page.input;
-    page.ask('explore', 'about', { model }).then((payload) => payload && facts.show(payload),
-      (error) => facts.say(error.message));
+    page.ask('explore', 'about', { model })
+      .then((payload) => payload && facts.show(payload), (error) => facts.say(error.message));
     const before = shownExamples;
-    const list = await page.ask('explore', 'examples', { model }).catch(() => undefined);
+    const list = await askQuietly('examples', { model });
     if (!list) return;
     showExamples(list);
-    const isIn = (texts) => texts.some(([textA, textB]) => textA === fields.text_a.value
-      && textB === fields.text_b.value);
-    if (list.length && !isIn(list) && (isIn(before) || !Object.values(fields).some(({ value }) => value.trim()))) fill(
-      ...list[0]);
+    const isIn = (texts) =>
+      texts.some(([textA, textB]) => textA === fields.text_a.value && textB === fields.text_b.value);
+    const isOwn = !isIn(before) && boxes.some(([, box]) => box.value.trim());
+    if (list.length && !isIn(list) && !isOwn) fill(...list[0]);
   }
 
   async function showMissing() {
     const { model, other } = page.input;
-    const names = await page.ask('explore', 'missing', { models: [model, other === 'before' ? '' : other] })
-      .catch(() => undefined);
+    const names = await askQuietly('missing', { models: [model, other === 'before' ? '' : other] });
     if (!names) return;
-    absent.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action',
-      onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
+    absent.replaceChildren(...names.map((name) =>
+      h('button.action', { onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
     absent.hidden = !names.length;
   }
 
@@ -193,7 +179,7 @@ export function mountExplore(root) {
       await page.ask('explore', 'download', { model: name });
     } catch (error) {
       [button.disabled, button.textContent] = [false, `Download ${name}`];
-      absent.append(' ', h('span', { class: 'complaint' }, error.message));
+      absent.append(' ', h('span.complaint', error.message));
       return;
     }
     showMissing();
@@ -203,18 +189,18 @@ export function mountExplore(root) {
   }
 
   async function showModels() {
-    const groups = await page.ask('explore', 'models').catch(() => undefined);
+    const groups = await askQuietly('models');
     if (!groups) return;
-    const known = groups.flatMap(({ models }) => models.map(([name]) => name));
     const last = recall(REMEMBERED);
-    page.input.model ||= known.includes(last) ? last : page.start.model;
+    page.input.model ||= groups.some(({ models }) => models.some(([name]) => name === last)) ? last : page.start.model;
     modelBox.show(groups);
     otherBox.show(groups);
   }
 
+  page.on('select', markSelected);
   page.on('input', (changed) => {
-    for (const [name, box] of Object.entries(fields)) {
-      if (changed.includes(name) && box.value !== page.input[name]) {
+    for (const [name, box] of boxes) {
+      if (box.value !== page.input[name] && changed.includes(name)) {
         box.value = page.input[name];
         grow(box);
       }
@@ -236,22 +222,19 @@ export function mountExplore(root) {
     drawTokens();
     workspace.refresh();
   });
-  page.on('start', () => begun && showModels());
-
-  for (const [name, box] of Object.entries(fields)) box.value = page.input[name];
-  let begun = false;
-  begin();
+  page.on('start', showModels);
 
   /** First the models, then what the chosen one says. */
   async function begin() {
-    begun = true;
+    for (const [name, box] of boxes) box.value = page.input[name];
     await showModels();
     if (page.input.text_a || page.input.text_b) {
-      Object.values(fields).forEach(grow);
+      boxes.forEach(([, box]) => grow(box));
       drawTokens();
       workspace.look();
     }
     showMissing();
     await showModel();
   }
+  begin();
 }

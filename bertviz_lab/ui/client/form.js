@@ -5,14 +5,13 @@ import { h, setText } from 'lab/client/dom.js';
 
 const TYPING = 400; // milliseconds after a key until a field counts as changed
 
-/** A control for a declared field: {node, name, value, set(value), setOptions(options), disable(reason)}. */
-function makeControl(declared, id, onChange) {
-  const { name, kind, label, help, examples } = declared;
-  const about = h('span', { class: 'help quiet small', id: `${id}-help` }, help);
-  const complaint = h('span', { class: 'complaint small', id: `${id}-error`, role: 'alert', hidden: true });
+/** A control for a declared field: {node, label, value, set(), setOptions(), disable(), say()}. */
+function makeControl({ name, kind, label, help, examples, options, value: first }, id, onChange) {
+  const about = h('span.help.quiet.small', { id: `${id}-help` }, help);
+  const complaint = h('span.complaint.small', { id: `${id}-error`, role: 'alert', hidden: true });
   const described = { 'aria-describedby': `${id}-help ${id}-error` };
-  let inputs = [];
-  let input = null;
+  const head = h('span.name', label);
+  const [isRadio, isSwitch] = [kind === 'radio', kind === 'switch'];
   let timer = 0;
   const changed = () => {
     clearTimeout(timer);
@@ -24,50 +23,44 @@ function makeControl(declared, id, onChange) {
     clearTimeout(timer);
     timer = setTimeout(changed, TYPING);
   };
-  const head = h('span', { class: 'name' }, label);
-  let node;
-  if (kind === 'radio') {
-    inputs = declared.options.map(([value]) => h('input', { type: 'radio', name: id, value, onchange: changed }));
-    const choices = declared.options.map(([, words], at) => h('label', {}, inputs[at], ` ${words}`));
-    node = h('fieldset', { class: 'field', id, ...described }, h('legend', {}, head), about,
-      h('div', { class: 'choices-list' }, ...choices), complaint);
-  } else {
+  const makeInput = () => {
     const common = { id: `${id}-input`, onchange: changed, ...described };
-    const list = examples.length ? `${id}-examples` : null;
-    if (kind === 'select') input = h('select', common);
-    else if (kind === 'switch') input = h('input', { type: 'checkbox', ...common });
-    else {
-      input = h('input', { type: 'text', inputmode: kind === 'number' ? 'decimal' : null, list, autocomplete: 'off',
-        spellcheck: 'false', maxlength: 500, oninput: typed, ...common });
-    }
-    inputs = [input];
-    const row = kind === 'switch' ? [h('span', { class: 'line' }, input, head)] : [head, input];
-    node = h('div', { class: `field field-${kind}`, id }, h('label', { for: `${id}-input` }, ...row), about,
-      list ? h('datalist', { id: list }, ...examples.map((each) => h('option', { value: each }))) : null, complaint);
-  }
+    if (kind === 'select') return h('select', common);
+    if (isSwitch) return h('input', { type: 'checkbox', ...common });
+    return h('input',
+      { type: 'text', inputmode: kind === 'number' ? 'decimal' : null, autocomplete: 'off', spellcheck: 'false',
+      maxlength: 500, list: examples.length ? `${id}-examples` : null, oninput: typed, ...common });
+  };
+  const inputs = isRadio ? options.map(([value]) => h('input', { type: 'radio', name: id, value, onchange: changed }))
+    : [makeInput()];
+  const [input] = inputs;
+  const node = isRadio ? h('fieldset.field', { id, ...described }, h('legend', head), about,
+    h('div.choices-list', ...options.map(([, words], at) => h('label', inputs[at], ` ${words}`))), complaint)
+    : h(`div.field.field-${kind}`, { id }, h('label', { for: `${id}-input` },
+    ...(isSwitch ? [h('span.line', input, head)] : [head, input])), about, examples.length ? h('datalist',
+    { id: `${id}-examples` }, ...examples.map((value) => h('option', { value }))) : null, complaint);
   const control = {
     node,
-    name,
     label,
     get value() {
-      if (kind === 'radio') return inputs.find((each) => each.checked)?.value ?? '';
-      return kind === 'switch' ? input.checked : input.value;
+      if (isRadio) return inputs.find((each) => each.checked)?.value ?? '';
+      return isSwitch ? input.checked : input.value;
     },
     set(value) {
-      if (kind === 'radio') inputs.forEach((each) => { each.checked = each.value === String(value); });
-      else if (kind === 'switch') input.checked = Boolean(value);
+      const text = String(value ?? '');
+      if (isRadio) inputs.forEach((each) => { each.checked = each.value === text; });
+      else if (isSwitch) input.checked = Boolean(value);
       else {
-        const text = String(value ?? '');
-        const known = kind !== 'select' || [...input.options].some((option) => option.value === text);
-        if (!known) input.append(h('option', { value: text }, text));
+        if (kind === 'select' && ![...input.options].some((option) => option.value === text))
+          input.append(h('option', { value: text }, text));
         input.value = text;
       }
     },
     /** Undefined options leave those that are there: a newer question is answered soon. */
-    setOptions(options) {
-      if (!options) return;
+    setOptions(now) {
+      if (!now) return;
       const before = input.value;
-      input.replaceChildren(...options.map(([value, words]) => h('option', { value }, words)));
+      input.replaceChildren(...now.map(([value, words]) => h('option', { value }, words)));
       control.set(before);
     },
     /** Disable it for a reason, which takes the place of its help; "" enables it. */
@@ -80,8 +73,8 @@ function makeControl(declared, id, onChange) {
       inputs.forEach((each) => each.setAttribute('aria-invalid', 'true'));
     },
   };
-  if (kind === 'select') control.setOptions(declared.options);
-  control.set(declared.value);
+  if (kind === 'select') control.setOptions(options);
+  control.set(first);
   return control;
 }
 
@@ -91,58 +84,54 @@ function makeControl(declared, id, onChange) {
  */
 export function makeFields(groups, prefix, onChange) {
   const controls = new Map();
-  const draw = ({ fields }) => fields.map((declared) => {
-    controls.set(declared.name, makeControl(declared, `${prefix}-${declared.name}`, onChange));
-    return controls.get(declared.name).node;
-  });
+  const draw = ({ fields }) => h('div.fields', ...fields.map((declared) => {
+    const control = makeControl(declared, `${prefix}-${declared.name}`, onChange);
+    controls.set(declared.name, control);
+    return control.node;
+  }));
   const [first, ...others] = groups;
-  const main = h('div', { class: 'fields' }, ...draw(first));
-  const fold = (group) => h('details', { class: 'fold' }, h('summary', {}, group.title),
-    h('div', { class: 'fields' }, ...draw(group)));
-  const folds = new Map(others.map((group) => [group.title, fold(group)]));
   return {
-    main,
-    folds,
+    main: draw(first),
+    folds: new Map(others.map((group) => [group.title, h('details.fold', h('summary', group.title), draw(group))])),
     get: (name) => controls.get(name),
     values: () => Object.fromEntries([...controls].map(([name, control]) => [name, control.value])),
     set: (values) => Object.entries(values).forEach(([name, value]) => controls.get(name)?.set(value)),
     disable: (reasons) => controls.forEach((control, name) => control.disable(reasons[name] ?? '')),
-    /** Show a message next to the field that it names, which is unfolded; returns whether it names one. */
+    /** Show a message next to the field that it names, which is unfolded. */
     complain(message) {
       const named = [...controls.values()].find(({ label }) => message.includes(`"${label}"`));
       named?.say(message);
       const folded = named?.node.closest('details');
       if (folded) folded.open = true;
-      return Boolean(named);
     },
   };
 }
 
 /**
- * A box for files, which are uploaded at once: {node, tokens, ready}. `ready()` resolves when all have arrived;
- * `onChange()` is called when the files have changed.
+ * A box for files, which are uploaded at once: {node, tokens, ready()}. `ready()` resolves when all have arrived;
+ * `onChange(early)` is called when the files have changed, and when an upload begins.
  */
 export function makeFiles({ id, label, accept = [], multiple = true, onChange }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
-  const input = h('input', { type: 'file', id: `${id}-input`, multiple, accept: accept.join(','),
-    onchange: () => add([...input.files]) });
-  const list = h('ul', { class: 'files' });
-  const status = h('p', { class: 'small', role: 'status' });
-  const name = h('span', { class: 'name' }, label);
-  const node = h('div', { class: 'field dropzone', id }, h('label', { for: `${id}-input` }, name, input), list, status);
-  node.addEventListener('dragover', (event) => event.preventDefault());
-  node.addEventListener('drop', (event) => {
+  const input = h('input',
+    { type: 'file', id: `${id}-input`, multiple, accept: accept.join(','), onchange: () => add([...input.files]) });
+  const list = h('ul.files');
+  const status = h('p.small', { role: 'status' });
+  const ondrop = (event) => {
     event.preventDefault();
     add([...event.dataTransfer.files]);
-  });
-  const button = (file) => h('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${file.name}`,
-    onclick: () => remove(file) }, '×');
-  const draw = () => list.replaceChildren(...files.map((file) => h('li', {}, file.name, ' ', button(file))));
+  };
+  const node = h('div.field.dropzone', { id, ondragover: (event) => event.preventDefault(), ondrop },
+    h('label', { for: `${id}-input` }, h('span.name', label), input), list, status);
+  const setFiles = (now) => {
+    files = now;
+    list.replaceChildren(...files.map((file) => h('li', file.name, ' ',
+      h('button.plain', { 'aria-label': `Remove ${file.name}`, onclick: () => remove(file) }, '×'))));
+  };
 
   function remove(file) {
-    files = files.filter((each) => each !== file);
-    draw();
+    setFiles(files.filter((each) => each !== file));
     onChange();
   }
 
@@ -150,12 +139,10 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
     status.textContent = `Uploading ${file.name} …`;
     const body = new FormData();
     body.append('file', file);
-    const answer = await fetch('lab/upload', { method: 'POST', body })
-      .then((sent) => sent.json())
+    const answer = await fetch('lab/upload', { method: 'POST', body }).then((sent) => sent.json())
       .catch(() => ({ error: LOST }));
     status.textContent = answer.error ?? '';
-    if (answer.token) files = multiple ? [...files, answer] : [answer];
-    draw();
+    if (answer.token) setFiles(multiple ? [...files, answer] : [answer]);
   }
 
   function add(chosen) {
@@ -170,43 +157,33 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
   return {
     node,
     get tokens() { return files.map(({ token }) => token); },
-    /** Wait for what is being uploaded. */
     async ready() {
-      let last;
-      do {
+      for (let last = null; last !== uploading;) {
         last = uploading;
         await last;
-      } while (last !== uploading);
+      }
     },
   };
 }
 
 /** Offer the models to start from again when there are others. */
-export function followStarts(panel, control) {
-  panel.page.on('changed', async () => {
-    const starts = await panel.ask('starts').catch(() => null);
-    if (starts) control.setOptions(starts); // nothing where it is asked again meanwhile
-  });
-}
+export const followStarts = (panel, control) => panel.page
+  .on('changed', async () => control.setOptions(await panel.ask('starts').catch(() => undefined)));
 
 /** Radio buttons of the sources of `options` [[value, label], ...]: {node, value, set(value)}. */
-export function makeSources(id, label, options, onChange) {
-  const declared = { name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] };
-  return makeControl(declared, id, onChange);
-}
+export const makeSources = (id, label, options, onChange) =>
+  makeControl({ name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] }, id, onChange);
 
 /**
  * The start button of a form: it starts one run however often it is pressed. `sent()` resolves to what the form sends;
  * its key is another one when the form has changed, and the server starts one run for each key.
  */
 export function makeStart(panel, { id, label, fields, sent }) {
-  let last = '';
-  let key = '';
   const PAUSE = 2000; // milliseconds in which a further press is the same
-  const message = h('p', { class: 'complaint', id: `${id}-message`, role: 'alert', hidden: true });
-  const button = h('button', { type: 'button', class: 'primary', id, onclick: press }, label);
+  let [last, key] = ['', ''];
+  const message = h('p.complaint', { id: `${id}-message`, role: 'alert', hidden: true });
+  const button = h('button.primary', { id, onclick: press }, label);
   async function press() {
-    if (button.disabled) return;
     button.disabled = true;
     setText(message, '');
     const wait = new Promise((resolve) => { setTimeout(resolve, PAUSE); });
@@ -226,5 +203,5 @@ export function makeStart(panel, { id, label, fields, sent }) {
     await wait;
     button.disabled = false;
   }
-  return h('div', { class: 'start' }, button, message);
+  return h('div.start', button, message);
 }

@@ -27,5 +27,5 @@ export const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 /** The states of a run, where the word differs. */
 export const STATUS = { waiting: 'queued', missing: 'no longer here' };
 
-export const dateTime = (seconds) => new Date(1000 * seconds).toLocaleString([],
-  { dateStyle: 'medium', timeStyle: 'short' });
+export const dateTime = (seconds) => new Date(1000 * seconds)
+  .toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });

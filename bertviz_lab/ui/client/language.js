@@ -7,5 +7,5 @@ export const LANGUAGE = [new URLSearchParams(location.search).get('lang'),
   document.querySelector('meta[name=lab-language]')?.content].find((code) => code in TEXTS) ?? 'en';
 
 /** A text of the course in its language, with values in place of the names in braces. */
-export const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text).replace(/\{(\w+)\}/g, (_, name) =>
-  values[name]);
+export const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text)
+  .replace(/\{(\w+)\}/g, (_, name) => values[name]);

@@ -38,9 +38,9 @@ async function mountProgress(root, kind) {
 }
 
 async function mountRunStrip(root) {
-  const start = runStrip(root, null);
-  const newest = await page.ask('runs', 'current', {}).catch(() => '');
-  if (newest && root.hidden) start({ run_id: newest });
+  const follow = runStrip(root);
+  const newest = await page.ask('runs', 'current').catch(() => '');
+  if (newest && root.hidden) follow(newest);
 }
 
 const PARTS = {

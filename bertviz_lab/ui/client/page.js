@@ -130,8 +130,8 @@ export const page = (() => {
       const { show, part, lesson } = place;
       const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space))
         .map(({ id }) => id);
-      const others = [...kept.keys()].filter((name) => place.settings && views.includes(name.split('.')[0])
-        && !name.endsWith('.open'));
+      const others = [...kept.keys()]
+        .filter((name) => place.settings && views.includes(name.split('.')[0]) && !name.endsWith('.open'));
       const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings,
         ...(part && { [`${show}.${part}`]: 'open' }) };
       for (const [name, value] of Object.entries(settings)) keep(name, value);

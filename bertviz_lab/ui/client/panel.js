@@ -8,23 +8,23 @@ import { page } from 'lab/client/page.js';
 /**
  * A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...].
  */
-export function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
-  const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value)
-    : input.value);
-  const input = ['select', 'textarea'].includes(kind) ? h(kind, { id, rows, placeholder, spellcheck: 'false' })
-    : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
+function makeField(kind, label, value, onChange, { options = [], ...attributes } = {}) {
+  const input = ['select', 'textarea'].includes(kind) ? h(kind, { ...attributes, spellcheck: 'false' })
+    : h('input', { type: kind, ...attributes, autocomplete: 'off', spellcheck: 'false' });
   if (kind === 'select') setOptions(input, options);
-  const shown = kind === 'range' ? h('output', {}) : null;
+  const shown = kind === 'range' ? h('output') : null;
+  const read = () =>
+    (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
+  const tell = () => { if (shown) shown.textContent = input.value; };
   const set = (to) => {
     if (kind === 'checkbox') input.checked = Boolean(to);
     else input.value = to;
-    if (shown) shown.textContent = input.value;
+    tell();
   };
   set(value);
   input.addEventListener('change', () => onChange(read()));
-  if (shown) input.addEventListener('input', () => { shown.textContent = input.value; });
-  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name quiet small' }, label), shown,
-    input);
+  input.addEventListener('input', tell);
+  const node = h(`label.field.field-${kind}`, h('span.name.quiet.small', label), shown, input);
   return { node, input, set, get value() { return read(); } };
 }
 
@@ -37,7 +37,7 @@ const REVEALS = 'Anyone with this link can query the model of this run: '
  * `before()` is called first: something may have been typed that nobody has asked for yet.
  */
 export function makeLinkButton(id, before = () => {}) {
-  const status = h('span', { class: 'quiet', role: 'status' });
+  const status = h('span.quiet', { role: 'status' });
   async function copy() {
     before();
     const warning = RUN_ID.test(new URL(page.address()).search) ? REVEALS : '';
@@ -49,8 +49,7 @@ export function makeLinkButton(id, before = () => {}) {
         'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
     }
   }
-  return h('span', { class: 'copy-link' }, h('button', { type: 'button', class: 'plain', id, onclick: copy },
-    'Copy link'), status);
+  return h('span.copy-link', h('button.plain', { id, onclick: copy }, 'Copy link'), status);
 }
 
 /**
@@ -58,20 +57,18 @@ export function makeLinkButton(id, before = () => {}) {
  * `prefix` begins ids and names of settings: a view in several places has another one in each.
  */
 export function makePanel(view, body, prefix = view.id) {
-  const parts = []; // {node, draw, stale, isOpen}
+  const parts = []; // {node, draw, stale, isOpen, say, redraw}
   const listening = []; // functions that end it, one for each topic that something in the panel listens to
+  const watching = []; // functions that wait until somebody can see it
+  let seen = false;
   const own = Object.create(page, { on: { value: (topic, act) => {
     listening.push(page.on(topic, act));
     return listening.at(-1);
   } } });
-  let seen = false;
-
-  const setting = (name) => `${prefix}.${name}`;
-  const watching = []; // functions that wait until somebody can see it
-  const ask = (question, more = {}, line = undefined) => {
+  const ask = (question, more = {}, line = question) => {
     const { model, text_a, text_b } = page.input;
     const input = view.workspace === 'explore' ? { model, text_a, text_b } : {};
-    return page.ask(view.id, question, { ...input, ...more }, `${prefix}.${line ?? question}`);
+    return page.ask(view.id, question, { ...input, ...more }, `${prefix}.${line}`);
   };
 
   async function bring(part) {
@@ -88,36 +85,53 @@ export function makePanel(view, body, prefix = view.id) {
     }
   }
 
+  function add(part) {
+    const complaint = h('p.complaint', { role: 'status', hidden: true });
+    part.node.append(complaint);
+    Object.assign(part, {
+      stale: true,
+      say: (message) => setText(complaint, message),
+      /** Draw it again because a setting of its own has changed. */
+      redraw: () => {
+        part.stale = true;
+        return bring(part);
+      },
+    });
+    parts.push(part);
+    bring(part);
+    return part;
+  }
+
   const panel = {
     view,
     body,
     prefix,
     page: own,
     ask,
+    field: makeField,
     /** Cancel a question of this panel, which then resolves to undefined. */
     cancel: (question) => page.ask.cancel(`${prefix}.${question}`),
-    field: makeField,
     drawing: (kind, label, options) => makeDrawing(kind, label, { ...options, own }),
     /** A setting that the address keeps. */
-    kept: (name, otherwise = '') => page.kept(setting(name), otherwise),
-    keep: (name, value) => page.keep(setting(name), value),
+    kept: (name, otherwise = '') => page.kept(`${prefix}.${name}`, otherwise),
+    keep: (name, value) => page.keep(`${prefix}.${name}`, value),
     /**
      * Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}. `changed(names)`
      * is called after a field or `change` has changed some. `field(name, kind, label, options)` makes the field of one.
      */
     settings(defaults, changed) {
       const fields = new Map();
-      const read = (name) => {
-        const text = panel.kept(name, defaults[name]);
-        if (text === String(defaults[name])) panel.keep(name, ''); // the address holds what differs
-        if (typeof defaults[name] !== 'number') return text;
-        return Number.isFinite(Number(text)) ? Number(text) : defaults[name]; // an address may say anything
+      const read = ([name, otherwise]) => {
+        const text = panel.kept(name, otherwise);
+        if (text === String(otherwise)) panel.keep(name, ''); // the address holds what differs
+        if (typeof otherwise !== 'number') return [name, text];
+        return [name, Number.isFinite(Number(text)) ? Number(text) : otherwise]; // an address may say anything
       };
-      const values = Object.fromEntries(Object.keys(defaults).map((name) => [name, read(name)]));
+      const values = Object.fromEntries(Object.entries(defaults).map(read));
       const change = (some) => {
         const names = Object.keys(some).filter((name) => values[name] !== some[name]);
+        Object.assign(values, some);
         for (const name of names) {
-          values[name] = some[name];
           fields.get(name)?.set(values[name]);
           panel.keep(name, values[name] === defaults[name] ? '' : values[name]);
         }
@@ -130,14 +144,10 @@ export function makePanel(view, body, prefix = view.id) {
       return { values, change, field };
     },
     /** Ask and show; nothing is shown where a newer question has taken this one's place. */
-    async show(drawing, question, more = {}, line = undefined) {
+    async show(drawing, question, more = {}, line = question) {
       if (!drawing.payload || drawing.payload.message) drawing.say('Computing …');
-      try {
-        const payload = await ask(question, more, line);
-        if (payload !== undefined) drawing.show(payload);
-      } catch (error) {
-        drawing.say(error.message);
-      }
+      const payload = await ask(question, more, line).catch(({ message }) => ({ message }));
+      if (payload !== undefined) drawing.show(payload);
     },
     /** Ask and show, or hide the drawing where there is nothing to draw; what is wrong is said elsewhere. */
     async showAny(drawing, question, more = {}) {
@@ -150,7 +160,7 @@ export function makePanel(view, body, prefix = view.id) {
      * A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name.
      */
     part(nodes, draw, name = null) {
-      const node = h('div', { class: 'part', id: name && `${prefix}-${name}` }, ...nodes);
+      const node = h('div.part', { id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
       return add({ node, draw, isOpen: () => !node.hidden });
     },
@@ -159,9 +169,9 @@ export function makePanel(view, body, prefix = view.id) {
      * it. Whether it is open is kept in the address.
      */
     fold(name, title, build) {
-      const host = h('div', { class: 'fold-body' });
-      const node = h('details', { class: 'fold', id: `${prefix}-${name}`, open: panel.kept(name, '') === 'open' },
-        h('summary', {}, title), host);
+      const host = h('div.fold-body');
+      const node = h('details.fold', { id: `${prefix}-${name}`, open: panel.kept(name) === 'open' },
+        h('summary', title), host);
       body.append(node);
       let draw = null;
       const part = add({
@@ -191,12 +201,7 @@ export function makePanel(view, body, prefix = view.id) {
       });
     },
     /** Draw again what is in sight, and the rest when it comes into sight. */
-    refresh() {
-      for (const part of parts) {
-        part.stale = true;
-        bring(part);
-      }
-    },
+    refresh: () => parts.forEach((part) => part.redraw()),
     /** Wait until somebody can see the panel. */
     whenSeen: () => (seen ? Promise.resolve() : new Promise((resolve) => { watching.push(resolve); })),
     /** Called by the workspace: whether somebody can see the panel. */
@@ -212,23 +217,6 @@ export function makePanel(view, body, prefix = view.id) {
       listening.forEach((end) => end());
     },
   };
-
   if (view.workspace === 'explore') own.on('input', panel.refresh);
-
-  function add(part) {
-    const complaint = h('p', { class: 'complaint', role: 'status', hidden: true });
-    part.node.append(complaint);
-    part.stale = true;
-    part.say = (message) => setText(complaint, message);
-    /** Draw it again because a setting of its own has changed. */
-    part.redraw = () => {
-      part.stale = true;
-      return bring(part);
-    };
-    parts.push(part);
-    if (seen) bring(part);
-    return part;
-  }
-
   return panel;
 }

@@ -34,13 +34,13 @@ function walkShapes(node, place, shapes) {
     || node.classList.contains('hush')) return;
   const box = node.getBoundingClientRect();
   if (node.localName === 'svg') vectorShapes(node, box, place, shapes);
-  else if (node.localName === 'canvas') shapes.push(svg('image', { ...place(box), href: node.toDataURL(),
-    style: `image-rendering: ${style.imageRendering}` }));
+  else if (node.localName === 'canvas') shapes.push(svg('image',
+    { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
   else {
     if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
     const folded = node.localName === 'details' && !node.open;
-    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place,
-      shapes);
+    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes)
+      walkShapes(child, place, shapes);
   }
 }
 
@@ -55,14 +55,13 @@ function boxShapes(style, { x, y, width, height }, shapes) {
   const fill = visible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
   const inset = even ? sides[0].size / 2 : 0;
   if (fill !== 'none' || inset > 0) {
-    shapes.push(svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset),
-      height: Math.max(0, height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill,
-      stroke: inset > 0 ? sides[0].paint : 'none', 'stroke-width': 2 * inset,
-      'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null }));
+    shapes.push(svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
+      height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset > 0 ? sides[0].paint
+      : 'none', 'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null }));
   }
   if (even) return;
-  const ends = [[x, y, x + width, y], [x + width, y, x + width, y + height],
-    [x, y + height, x + width, y + height], [x, y, x, y + height]];
+  const ends = [[x, y, x + width, y], [x + width, y, x + width, y + height], [x, y + height, x + width, y + height],
+    [x, y, x, y + height]];
   sides.forEach((side, index) => {
     if (side.size === 0) return;
     const [x1, y1, x2, y2] = ends[index];
@@ -94,10 +93,9 @@ function textShapes(node, place, shapes) {
     const at = place(line.box);
     const text = forXml(line.text.trimEnd());
     // A reader without this page's fonts keeps the widths, so that nothing overlaps.
-    shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central',
-      textLength: at.width, lengthAdjust: 'spacingAndGlyphs',
-      fill: plainPaint(style.color), 'font-family': style.fontFamily, 'font-size': style.fontSize,
-      'font-weight': style.fontWeight, 'xml:space': 'preserve' }, text));
+    shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central', textLength: at.width,
+      lengthAdjust: 'spacingAndGlyphs', fill: plainPaint(style.color), 'font-family': style.fontFamily,
+      'font-size': style.fontSize, 'font-weight': style.fontWeight, 'xml:space': 'preserve' }, text));
   }
 }
 
@@ -108,8 +106,7 @@ function vectorShapes(node, box, place, shapes) {
   from.forEach((original, index) => {
     const style = getComputedStyle(original);
     for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
-      'stroke-dasharray', 'opacity',
-      'paint-order', 'font-family', 'font-size', 'font-weight']) {
+      'stroke-dasharray', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight']) {
       to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
     }
     to[index].removeAttribute('class');
@@ -143,10 +140,10 @@ export function savePng(name, picture, pixels = 2) {
  * "Save: PNG CSV JSON": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own.
  */
 export function saveButtons(what, kinds, saveHtml = null) {
-  const button = (name, title, onclick) => h('button', { type: 'button', class: 'plain',
+  const button = (name, title, onclick) => h('button.plain', {
     'data-save': name.toLowerCase(),
     'aria-label': title, title, onclick }, name);
-  return h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'),
+  return h('div.save.push', { 'data-noexport': '' }, h('span.quiet', 'Save'),
     ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),
     saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
 }
@@ -159,7 +156,7 @@ export function saveDrawing(what, file, { picture, rows, body, savePage = null }
   const name = (ending) => `${file()}.${ending}`;
   return saveButtons(what, {
     ...(picture && { PNG: () => savePng(name('png'), picture()), SVG: () => saveSvg(name('svg'), picture()) }),
-    ...(rows && { CSV: () => saveCsv(name('csv'), rows()) }),
-    ...(body && { JSON: () => saveJson(name('json'), body()) }),
+    ...(rows && { CSV: async () => saveCsv(name('csv'), await rows()) }),
+    ...(body && { JSON: async () => saveJson(name('json'), await body()) }),
   }, savePage && (() => savePage(file())));
 }

@@ -27,8 +27,8 @@ export function decodeBase64(text) {
 export function encodeBase64(array) {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   let text = '';
-  for (let start = 0; start < bytes.length; start += 8192) text += String.fromCharCode(...bytes.subarray(start,
-    start + 8192));
+  for (let start = 0; start < bytes.length; start += 8192)
+    text += String.fromCharCode(...bytes.subarray(start, start + 8192));
   return btoa(text);
 }
 

@@ -18,13 +18,12 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
   const panels = VIEWS.filter((view) => view.workspace === name).map(makeView);
-  root.append(h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
-    h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title))),
-  ...panels.map(({ node }) => node));
+  root.append(h('nav.contents', { 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) => h('button.plain',
+    { 'data-view': view.id, onclick: () => reveal() }, view.title))), ...panels.map(({ node }) => node));
   const look = () => panels.forEach((panel) => panel.look());
   page.on('space', look);
-  page.on('settings', (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) =>
-    panel.clear()));
+  page.on('settings',
+    (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) => panel.clear()));
   page.on('open', () => {
     look();
     revealAsked();
@@ -40,19 +39,18 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   }
 
   function makeView(view) {
-    const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
-    const head = h('button', { type: 'button', class: 'panel-head line', 'aria-expanded': 'false',
-      'aria-controls': body.id, onclick: () => turn(!isOpen()) },
-      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title),
-        h('span', { class: 'gloss quiet small' }, view.gloss));
+    const body = h('div.panel-body', { id: `${view.id}-body` });
+    const head = h('button.panel-head.line', { 'aria-expanded': 'false', 'aria-controls': body.id,
+      onclick: () => turn(!isOpen()) }, h('span.arrow', { 'aria-hidden': 'true' }, '▸'), h('span.title', view.title),
+      h('span.gloss.quiet.small', view.gloss));
     const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`,
-      'aria-label': view.title }, h('h2', {}, head), body);
+      'aria-label': view.title }, h('h2', head), body);
     let panel = null;
     let mounted = null; // the panel whose script has drawn its parts
     let near = false;
     const isOpen = () => !body.hidden;
     const lookAt = () => {
-      if (isOpen() && near && !panel) body.replaceChildren(h('p', { class: 'quiet' }, missing()));
+      if (isOpen() && near && !panel) body.replaceChildren(h('p.quiet', missing()));
       if (isOpen() && near && !panel && !missing()) {
         body.replaceChildren();
         panel = makePanel(view, body);
@@ -65,9 +63,9 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       if (panel !== mine) return; // built again meanwhile
       mount(panel);
       if (view.explanation) {
-        const words = h('div', { class: 'explanation' });
+        const words = h('div.explanation');
         words.innerHTML = view.explanation; // our own words: explanation.html of the view
-        body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
+        body.append(h('details.fold', h('summary', 'How is this computed?'), words));
       }
       mounted = panel;
       lookAt();

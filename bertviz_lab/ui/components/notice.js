@@ -5,9 +5,9 @@ import { h } from 'lab/client/dom.js';
 export default function notice(root, first) {
   root.classList.add('callout');
   const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
-  const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
-  const text = h('p', { class: 'text' });
-  root.append(sign, h('div', { class: 'grow' }, text));
+  const sign = h('span.sign', { 'aria-hidden': 'true' });
+  const text = h('p.text');
+  root.append(sign, h('div.grow', text));
 
   return function show(body) {
     root.hidden = !body;

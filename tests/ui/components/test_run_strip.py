@@ -31,7 +31,7 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>stri
 <link rel="icon" href="data:,"></head><body><div id="strip" class="lab-island"><section class="lab"></section></div>
 <script type="module">
 import runStrip from 'lab/components/runs/run_strip.js';
-runStrip(document.querySelector('#strip .lab'), { run_id: 'toy' });
+runStrip(document.querySelector('#strip .lab'))('toy');
 </script></body></html>"""
 
 

@@ -8,29 +8,23 @@ import { decodeBase64 } from 'lab/client/saving.js';
  * 8, and then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
  */
 export function readAttention(payload) {
-  const size = payload.tokens.length;
-  const perHead = size * size;
-  const codes = typeof payload.cells === 'string' ? readCodes(payload.cells, payload.bits) : payload.cells;
-  const layers = new Map(); // layer -> its codes
-  payload.sent.forEach((layer, place) => {
-    layers.set(layer, codes.subarray(place * payload.heads * perHead, (place + 1) * payload.heads * perHead));
-  });
-  return { ...payload, cells: null, size, perHead, stored: layers, exact: new Map(), peaks: new Map(),
-    special: payload.special ?? payload.tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
-}
-
-function readCodes(text, bits) {
-  const bytes = decodeBase64(text);
-  return bits === 16 ? new Uint16Array(bytes.buffer) : bytes;
+  const { tokens, heads, bits } = payload;
+  const perHead = tokens.length ** 2;
+  let codes = payload.cells;
+  if (typeof codes === 'string') {
+    codes = decodeBase64(codes);
+    if (bits === 16) codes = new Uint16Array(codes.buffer);
+  }
+  const stored = new Map(payload.sent.map((layer, place) => // layer -> its codes
+    [layer, codes.subarray(place * heads * perHead, (place + 1) * heads * perHead)]));
+  return { ...payload, cells: null, size: tokens.length, perHead, stored, exact: new Map(), peaks: new Map(),
+    special: payload.special ?? tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
 }
 
 export const headId = (layer, head) => `${layer}/${head}`;
 
-/** The codes of one head, or null where its layer was not sent. */
-function headCodes(data, layer, head) {
-  const codes = data.stored.get(layer);
-  return codes ? codes.subarray(head * data.perHead, (head + 1) * data.perHead) : null;
-}
+const headCodes = (data, layer, head) => data.stored.get(layer)
+  .subarray(head * data.perHead, (head + 1) * data.perHead);
 
 /** Decode a weight; `top` is the largest code. Of a difference the middle code is 0. */
 function decode(code, top, signed) {
@@ -40,14 +34,12 @@ function decode(code, top, signed) {
   return Math.sign(root) * root * root;
 }
 
-const topOf = (codes) => (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255);
-
 /** The weights of one head, as right as they are known. */
 export function headWeights(data, layer, head) {
   const exact = data.exact.get(headId(layer, head));
   if (exact) return exact;
   const codes = headCodes(data, layer, head);
-  const top = topOf(codes);
+  const top = codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255;
   return Float32Array.from(codes, (code) => decode(code, top, data.signed));
 }
 
@@ -143,24 +135,21 @@ export function specialShare(data, weights) {
 export const SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale from 0 to 1: makes small weights visible',
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
-  fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads',
-    place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
+  fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads', place: (weight) => weight,
+    ticks: () => [0, 0.25, 0.5, 0.75, 1] },
   head: { label: 'per head',
-    says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
-    place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4,
-      peak] },
+    says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads', place: (
+    weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
+const signedScale = (name, says, middle) =>
+  ({ says, ticks: (peak) => [-1, -middle, 0, middle, 1].map((share) => share * (name === 'head' ? peak : 1)),
+  place: (weight, peak) => 0.5 + Math.sign(weight) * SCALES[name].place(Math.abs(weight), peak) / 2 });
 const SIGNED_SCALES = {
-  sqrt: { label: 'square root', says: 'square-root scale, brown negative, blue positive: makes small numbers visible',
-    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25,
-      1] },
-  fixed: { label: 'linear', says: 'linear scale, brown negative, blue positive, the same for all heads',
-    place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
-  head: { label: 'per head',
-    says: 'linear scale to the largest number of each head: colors are not comparable between heads',
-    place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0,
-      peak / 2, peak] },
+  sqrt: signedScale('sqrt', 'square-root scale, brown negative, blue positive: makes small numbers visible', 0.25),
+  fixed: signedScale('fixed', 'linear scale, brown negative, blue positive, the same for all heads', 0.5),
+  head: signedScale('head', 'linear scale to the largest number of each head: colors are not comparable between heads',
+    0.5),
 };
 export const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
 
@@ -174,31 +163,20 @@ function diverging(share) {
 const ramp = (paint) => Array.from({ length: 256 }, (_, index) => paint(index / 255));
 const RAMPS = { plain: ramp(viridis), signed: ramp(diverging) };
 export const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
-const packed = ([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 
-/** For each of the 256 codes its pixel, in the byte order of image data. */
-function pixelTable(data, scale, peak) {
-  const colors = rampOf(data);
-  return Uint32Array.from({ length: 256 }, (_, code) => {
-    const place = scalesOf(data)[scale].place(decode(code, 255, data.signed), peak);
-    return packed(colors[Math.round(Math.min(Math.max(place, 0), 1) * 255)]);
-  });
-}
-
-const evenTables = new Map();
-
-function colorTable(data, scale, peak) {
-  if (scale === 'head') return pixelTable(data, scale, peak);
-  const key = `${scale} ${Boolean(data.signed)}`;
-  if (!evenTables.has(key)) evenTables.set(key, pixelTable(data, scale, 1));
-  return evenTables.get(key);
-}
-
-/** A canvas of one pixel a cell, and the pixels to be set. */
-function pixelsOf(canvas, size) {
+/**
+ * Paint a canvas of one pixel a cell. `paint(pixels, pixelOf)` sets the pixels; `pixelOf(weight)` is the color of a
+ * weight in the byte order of image data. What is not set stays clear.
+ */
+function paintCells(canvas, data, scale, peak, paint) {
+  const { size } = data;
   if (canvas.width !== size || canvas.height !== size) [canvas.width, canvas.height] = [size, size];
   const image = new ImageData(size, size);
-  return { pixels: new Uint32Array(image.data.buffer), put: () => canvas.getContext('2d').putImageData(image, 0, 0) };
+  const colors = rampOf(data).map(([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0);
+  const { place } = scalesOf(data)[scale];
+  paint(new Uint32Array(image.data.buffer),
+    (weight) => colors[Math.round(Math.min(Math.max(place(weight, peak), 0), 1) * 255)]);
+  canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
 /** Paint one head as it came over the wire, or what a lens leaves of it. */
@@ -208,21 +186,16 @@ export function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
     paintWeights(canvas, data, weights, scale, largest(weights));
     return;
   }
-  const codes = headCodes(data, layer, head);
-  const table = colorTable(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
-  const { pixels, put } = pixelsOf(canvas, data.size);
-  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
-  for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
-  put();
+  paintCells(canvas, data, scale, scale === 'head' ? peakOf(data, layer, head) : 1, (pixels, pixelOf) => {
+    const table = Uint32Array.from({ length: 256 }, (_, code) => pixelOf(decode(code, 255, data.signed)));
+    const codes = headCodes(data, layer, head);
+    const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
+    for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
+  });
 }
 
 /** Paint any weights; what is not a number stays clear. */
 export function paintWeights(canvas, data, weights, scale, peak) {
-  const { pixels, put } = pixelsOf(canvas, data.size);
-  const [{ place: toShare }, colors] = [scalesOf(data)[scale], rampOf(data).map(packed)];
-  weights.forEach((weight, place) => {
-    if (Number.isNaN(weight)) return;
-    pixels[place] = colors[Math.round(Math.min(Math.max(toShare(weight, peak), 0), 1) * 255)];
-  });
-  put();
+  paintCells(canvas, data, scale, peak, (pixels, pixelOf) =>
+    weights.forEach((weight, place) => { if (!Number.isNaN(weight)) pixels[place] = pixelOf(weight); }));
 }

@@ -13,39 +13,37 @@ import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
  * the title of saved pictures, and `shapes()` returns what is drawn over them.
  */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
-  const heading = h('p', { class: 'heading' });
-  const sentence = h('p', { class: 'quiet' });
+  const heading = h('p.heading');
+  const sentence = h('p.quiet');
   const picture = h('div');
-  const scroller = h('div', { class: 'plot' }, picture); // a hundred labels scroll
-  const legend = h('div', { class: 'keys' });
-  const foot = h('p', { class: 'quiet small' });
+  const scroller = h('div.plot', picture); // a hundred labels scroll
+  const legend = h('div.keys');
+  const foot = h('p.quiet.small');
   const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, pickMark);
   let payload = null;
 
-  const saveImage = async (format) => {
+  const saveImage = (format, type, decode) => async () => {
     const address = await plot.image(format, payload.caption ?? payload.title, payload.shapes?.());
     // An address is not fetched: the page's content security policy allows its own server only.
-    const content = address.slice(address.indexOf(',') + 1);
-    const [type, bytes] = format === 'png' ? ['image/png', decodeBase64(content)] : ['image/svg+xml',
-      decodeURIComponent(content)];
-    saveBlob(`${payload.file}.${format}`, new Blob([bytes], { type }));
+    saveBlob(`${payload.file}.${format}`, new Blob([decode(address.slice(address.indexOf(',') + 1))], { type }));
   };
   const buttons = saveButtons('the picture', {
-    PNG: () => saveImage('png'),
-    SVG: () => saveImage('svg'),
+    PNG: saveImage('png', 'image/png', decodeBase64),
+    SVG: saveImage('svg', 'image/svg+xml', decodeURIComponent),
     CSV: () => saveCsv(`${payload.file}.csv`, payload.csv ?? [payload.table.header, ...payload.table.rows]),
     JSON: () => saveJson(`${payload.file}.json`, payload),
   }, savePage && (() => savePage(payload.file)));
   host.classList.add('chart');
-  host.append(h('div', { class: 'bar' }, heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
+  host.append(h('div.bar', heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
 
   function show(body) {
     payload = body;
-    for (const [node, text] of [[heading, body.title], [sentence, body.sentence], [foot, body.note]]) setText(node,
-      text);
-    legend.replaceChildren(...(body.keys ?? []).map(([name, paint]) => h('span', { class: 'key' },
-      h('i', { style: `background: ${paint}` }), h('span', {}, `${name} `, h('b')))));
+    setText(heading, body.title);
+    setText(sentence, body.sentence);
+    setText(foot, body.note);
+    legend.replaceChildren(...(body.keys ?? [])
+      .map(([name, paint]) => h('span.key', h('i', { style: `background: ${paint}` }), h('span', `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;
     scroller.classList.toggle('picks', Boolean(body.picks?.length));
     numbers.fill();
@@ -53,21 +51,20 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   }
 
   function readTable() {
-    const counts = payload.table.header.map((_, column) => payload.table.rows
-      .every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
-    const write = (value, column) => (typeof value === 'number' ? (counts[column] ? whole : short)(value) : value
-      ?? '');
+    const { header, rows } = payload.table;
+    const isCount =
+      header.map((_, column) => rows.every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
+    // The text of a bar, such as a percentage, is in its cell too.
+    const label = (row, column) => (payload.kind === 'bars' && column ? payload.texts[column - 1]?.[row] : undefined);
     const cell = (value, row, column) => {
+      const shown = label(row, column) ?? value;
+      const text = typeof shown === 'number' ? (isCount[column] ? whole : short)(shown) : shown ?? '';
       const item = column ? itemAt(row, column - 1) : null;
-      const text = write(column ? label(row, column - 1) ?? value : value, column);
-      return item === null ? text : h('button', { type: 'button', class: 'pick', 'data-item': item.number,
-        onclick: () => onPick(item.pick) }, text === '' ? '–' : text);
+      return item ? h('button.pick', { 'data-item': item.number, onclick: () => onPick(item.pick) },
+        text === '' ? '–' : text) : text;
     };
-    return { header: payload.table.header, rows: payload.table.rows.slice(0, 600), cell };
+    return { header, rows: rows.slice(0, 600), cell };
   }
-
-  /** The text of a bar, such as a percentage, is in its cell too. */
-  const label = (row, column) => (payload.kind === 'bars' ? payload.texts[column]?.[row] : undefined);
 
   /** Return what a cell of the table represents: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {
@@ -78,18 +75,16 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   }
 
   function pickMark(trace, point) {
-    const pick = Array.isArray(point) ? payload.picks?.[point[0]]?.[point[1]] : payload.picks?.[trace]?.[point];
+    const [first, second] = Array.isArray(point) ? point : [trace, point];
+    const pick = payload.picks?.[first]?.[second];
     if (pick) onPick(pick);
   }
 
-  return { show, picture,
-    /** Write values behind the names of the legend. */
-    tell: (values) => legend.querySelectorAll('b').forEach((node, place) => { node.textContent = values[place]; }) };
+  /** Write values behind the names of the legend. */
+  const tell = (values) => legend.querySelectorAll('b').forEach((node, place) => { node.textContent = values[place]; });
+  return { show, picture, tell };
 }
 
 /** A chart as a drawing of its own. */
-export default function chart(root, first, { label, events = {}, savePage } = {}) {
-  const view = payloadView(root, label, 'Nothing has been computed yet.', (payload) => drawn.show(payload));
-  const drawn = makeChart(view.content, { onPick: (pick) => events.item_select?.(pick), savePage });
-  return view.start(first);
-}
+export default payloadView('Nothing has been computed yet.', (content, { events, savePage }) =>
+  makeChart(content, { onPick: (pick) => events.item_select?.(pick), savePage }).show);

@@ -8,8 +8,8 @@ import { severalTrials } from 'lab/components/runs/run_words.js';
 
 const POINTS = 600; // of a trace: two for each of 300 columns, its lowest and its highest value
 
-const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
-  : value >= 1e3 ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
+const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
+  ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 /** A value in words, by the unit of its panel. */
 const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1),
   perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),
@@ -40,8 +40,8 @@ function thinned(xs, ys, parts, share) {
   const picked = [];
   for (const [start, end] of parts) {
     let [column, low, high] = [null, 0, 0];
-    const flush = () => { if (column !== null) picked.push(...(low === high ? [low] : [Math.min(low, high),
-      Math.max(low, high)])); };
+    const flush = () => { if (column !== null)
+      picked.push(...(low === high ? [low] : [Math.min(low, high), Math.max(low, high)])); };
     for (let index = start; index < end; index += 1) {
       const place = share(xs[index]);
       // beyond a zoomed axis, as far as one may drag it
@@ -86,19 +86,19 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown = () => nu
   const share = (x) => (bend(x) - left) / (right - left || 1);
   const points = (trace) => {
     const { role, field, run } = trace.meta;
-    return role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled) : trainingPoints(logs[run],
-      trace.meta, look, xs[run], share);
+    return role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled)
+      : trainingPoints(logs[run], trace.meta, look, xs[run], share);
   };
   // A compared run is named although it has no value yet.
   const named = (trace) => (trace.showlegend ? { ...trace, x: [NaN], y: [NaN] } : null);
   const stated = logs.flatMap((log) => baselinesOf(panel, log)); // of several runs only what is the same for all
   const baselines = stated.filter(({ name, value }, place) => stated.findIndex((other) => other.name === name) === place
     && stated.every((other) => other.name !== name || other.value === value));
-  const shapes = baselines.map(({ name, mark, value }) => marked(marks[mark], { y0: value, y1: value },
-    `${name}: ${written(panel.unit, value)}`));
+  const shapes = baselines.map(({ name, mark, value }) =>
+    marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
   const room = logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
-  const include = [...(layout.yaxis.autorangeoptions?.include ?? []), ...baselines
-    .map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
+  const include = [...(layout.yaxis.autorangeoptions?.include ?? []),
+    ...baselines.map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
   return {
     data: data.map((trace) => ({ trace, at: points(trace) }))
       .map(({ trace, at }) => (at ? { ...trace, ...at } : named(trace))).filter(Boolean),
@@ -107,8 +107,7 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown = () => nu
       uirevision,
       shapes: logs.length === 1 ? [...shapes, ...marksOf(logs[0], look, marks, scaled)] : shapes,
       xaxis: { ...layout.xaxis, type: look.logX ? 'log' : 'linear', tickformat: unit.tickformat,
-        title: { ...layout.xaxis.title, text: unit.label },
-        unifiedhovertitle: { text: unit.hover } },
+        title: { ...layout.xaxis.title, text: unit.label }, unifiedhovertitle: { text: unit.hover } },
       yaxis: { ...layout.yaxis, ...(logY ? { type: 'log' } : {}), autorangeoptions: { include } },
     },
   };
@@ -126,18 +125,17 @@ function heldOutPoints(log, field, axis, scaled) {
  * The values of a measure in training, thinned; null where there is none, or where only held-out ones are asked for.
  */
 function trainingPoints(log, { role, field, smooth }, look, xs, share) {
-  if (log.lastPlace(field) < 0 || (look.heldOutOnly && log.evals
-    .some((row) => Number.isFinite(row[field])))) return null;
+  if (log.lastPlace(field) < 0 || (look.heldOutOnly && log.evals.some((row) => Number.isFinite(row[field]))))
+    return null;
   const parts = partsOf(log);
-  return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing, parts)
-    : log.column(field), parts, share);
+  return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing,
+    parts) : log.column(field), parts, share);
 }
 
 /** The baselines that a run states for what is in a panel: [{name, field, mark, value}]. */
 export function baselinesOf(panel, log) {
-  return panel.baselines.filter(({ field }) => !field || hasMeasure(log, field))
-    .map(({ key, ...line }) => ({ ...line, value: log.started?.baselines?.[key] }))
-      .filter(({ value }) => Number.isFinite(value));
+  return panel.baselines.filter(({ field }) => !field || hasMeasure(log, field)).map(({ key, ...line }) =>
+    ({ ...line, value: log.started?.baselines?.[key] })).filter(({ value }) => Number.isFinite(value));
 }
 
 /** Where a step lies on an axis; evaluations of old logs have no tokens. */
@@ -145,8 +143,8 @@ const xAt = (log, step, field) =>
   log.columns[field][Math.max(0, log.columns.step.subarray(0, log.count).findLastIndex((other) => other <= step))] ?? 0;
 
 // Plotly reads a little HTML in its labels.
-const marked = (mark, place, text = '') => ({ ...mark, ...place,
-  label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
+const marked = (mark, place, text = '') =>
+  ({ ...mark, ...place, label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
 
 /**
  * What happened on the way of a run: its causal-LM warm-up, which the caption names, and its trials, by name where
@@ -165,12 +163,12 @@ function marksOf(log, look, marks, scaled) {
 
 /** A slider of how much curves are smoothed, from 0 to 0.99, as in TensorBoard. */
 export function smoothingSlider(look, onChange) {
-  const shown = h('output', {}, String(look.smoothing));
+  const shown = h('output', String(look.smoothing));
   const input = h('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: look.smoothing, oninput: () => {
     look.smoothing = Number(input.value);
     shown.textContent = input.value;
     onChange();
   } });
-  return h('label', { class: 'slider tick', title: 'Exponential moving average: the weight of what came before' },
-    'Smoothing', input, shown);
+  return h('label.slider.tick', { title: 'Exponential moving average: the weight of what came before' }, 'Smoothing',
+    input, shown);
 }

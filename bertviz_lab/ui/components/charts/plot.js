@@ -7,13 +7,12 @@ let plotly = null;
 
 function loadPlotly() {
   plotly ??= window.Plotly ? Promise.resolve(window.Plotly) : new Promise((resolve, reject) => {
-    const script = h('script', { src: import.meta.resolve('lab/vendor/plotly-cartesian.min.js') });
-    script.addEventListener('load', () => resolve(window.Plotly));
-    script.addEventListener('error', () => {
+    const onerror = () => {
       plotly = null; // the server may be away for a moment
       reject(new Error('The chart library could not be loaded. Is the server still running?'));
-    });
-    document.head.append(script);
+    };
+    document.head.append(h('script', { src: import.meta.resolve('lab/vendor/plotly-cartesian.min.js'),
+      onload: () => resolve(window.Plotly), onerror }));
   });
   return plotly;
 }
@@ -67,8 +66,8 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false,
       modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
-    await withoutBase(() => library.react(host, data,
-      { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
+    await withoutBase(() =>
+      library.react(host, data, { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
     drawn = mine;
     if (!first) return;
     host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
@@ -99,14 +98,13 @@ export function makePlot(host, onPick = () => {}, on = {}) {
     pointAt: (x) => drawn && (x === null ? library.Fx.unhover(host, {}) : library.Fx.hover(host, { xval: x }, ['xy'])),
     async image(format, title, shapes = []) {
       library ??= await loadPlotly();
-      const { data, layout } = inColors({ ...figure,
-        layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
+      const { data, layout } =
+        inColors({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
         margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage(
-        { data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(pageColor('--lab-page')) } },
-        { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
+      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(
+        pageColor('--lab-page')) } }, { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
 }
@@ -117,7 +115,9 @@ export function makePlot(host, onPick = () => {}, on = {}) {
  */
 export function makeTurns(list, draw) {
   let [running, wanted] = [false, false];
-  async function run() {
+  async function want() {
+    wanted = true;
+    if (running) return;
     running = true;
     try {
       while (wanted) {
@@ -131,24 +131,18 @@ export function makeTurns(list, draw) {
       running = false;
     }
   }
-  return { want() {
-    wanted = true;
-    if (!running) run();
-  } };
+  return { want };
 }
 
-/**
- * The numbers of a chart behind a fold. `read()` returns {header, rows, cell}: `cell(value, row, column)` writes one.
- */
+/** The numbers of a chart behind a fold. `read()` returns {header, rows, cell(value, row, column)}. */
 export function makeDataTable(read) {
-  const place = h('div', { class: 'numbers', tabindex: '0' });
-  const node = h('details', { class: 'table' }, h('summary', {}, 'Data table'), place);
+  const place = h('div.numbers', { tabindex: '0' });
+  const node = h('details.table', { ontoggle: fill }, h('summary', 'Data table'), place);
   function fill() {
     if (!node.open) return;
     const { header, rows, cell } = read();
     place.replaceChildren(makeTable(header,
       rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
   }
-  node.addEventListener('toggle', fill);
   return { node, fill };
 }

@@ -1,24 +1,25 @@
 // Examples under each other: what is true, what the model said and how sure it was, and the beginning of the text.
 
-import { h, payloadView, setText, walkWithKeys } from 'lab/client/dom.js';
+import { h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/picture.js';
 
-export default function exampleList(root, first, { label, events = {}, savePage } = {}) {
+export default payloadView('No examples yet. They appear after the first evaluation.',
+  (content, { events, savePage }) => {
   const AT_ONCE = 50;
-  const view = payloadView(root, label, 'No examples yet. They appear after the first evaluation.', show);
-  const heading = h('p', { class: 'heading' });
-  const sentence = h('p', { class: 'quiet' });
-  const nothing = h('p', { class: 'empty' });
-  const list = h('div', { class: 'list card', role: 'listbox' });
-  const more = h('button', { type: 'button', class: 'more plain', onclick: showMore });
-  const said = h('p', { class: 'hush', role: 'status' });
   let payload = null;
   let chosen = null; // index of the marked example
   let shown = 0;
 
+  const heading = h('p.heading');
+  const sentence = h('p.quiet');
+  const nothing = h('p.empty');
+  const list = h('div.list.card', { role: 'listbox' });
+  const more = h('button.more.plain', { onclick: showMore });
+  const said = h('p.hush', { role: 'status' });
   const buttons = saveDrawing('the examples', () => payload.file, { rows: fileRows, body: () => payload, savePage });
-  view.content.append(h('div', { class: 'bar' }, heading, buttons), sentence, nothing, list, more, said);
+  const walk = walkWithKeys(list, { choose });
+  content.append(h('div.bar', heading, buttons), sentence, nothing, list, more, said);
 
   function show(body) {
     if (payload?.key !== body.key || !body.key) chosen = null;
@@ -38,9 +39,8 @@ export default function exampleList(root, first, { label, events = {}, savePage 
 
   /** Draw up to so many. */
   function append(goal) {
-    const until = Math.min(goal, payload.items.length);
-    list.append(...payload.items.slice(shown, until).map((item, place) => drawItem(item, shown + place)));
-    shown = until;
+    list.append(...payload.items.slice(shown, goal).map((item, place) => drawItem(item, shown + place)));
+    shown = list.children.length;
     const left = payload.items.length - shown;
     setText(more, left && `Show ${whole(Math.min(AT_ONCE, left))} more of the ${whole(left)} left`);
   }
@@ -52,46 +52,29 @@ export default function exampleList(root, first, { label, events = {}, savePage 
     walk.moveTo(first, true);
   }
 
-  // ---- one example
-
-  function drawItem(item, place) {
-    const facts = item.facts.map(([name, value]) => h('span', { class: 'named' }, h('span', { class: 'quiet' },
-      name && `${name} `),
-      h(name ? 'b' : 'span', { dir: 'auto' }, value)));
-    return h('div', { class: 'item', role: 'option', tabindex: '-1', 'data-place': place,
-      'aria-selected': String(item.index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place
-        + 1 },
-    h('p', { class: 'verdict line' }, typeof item.right === 'boolean' ? sign(item.right) : null, ...facts,
-      Number.isFinite(item.probability) ? bar(item.probability) : null),
-    ...(item.texts ?? []).map((text, at) => h('p', { class: at ? 'text two-lines second' : 'text two-lines',
-      dir: 'auto' }, text)),
-    item.words ? h('p', { class: 'words', dir: 'auto' }, ...item.words.flatMap((word) => [drawWord(...word), ' ']))
-      : null,
-    item.detail ? h('p', { class: 'quiet small cut', dir: 'auto' }, item.detail) : null);
+  function drawItem({ index, right, facts, probability, texts = [], words, detail }, place) {
+    // Right or wrong, as a sign that needs no color.
+    const sign = typeof right !== 'boolean' ? null : h(right ? 'span.sign.right' : 'span.sign.wrong',
+      { role: 'img', 'aria-label': right ? 'correct:' : 'wrong:' }, right ? '✓' : '✗');
+    const named = facts.map(([name, value]) =>
+      h('span.named', h('span.quiet', name && `${name} `), h(name ? 'b' : 'span', { dir: 'auto' }, value)));
+    const sure = Number.isFinite(probability)
+      ? h('span.sure', track(probability, { 'aria-hidden': 'true' }), h('span.share', percent(probability))) : null;
+    return h('div.item', { role: 'option', tabindex: '-1', 'data-place': place,
+      'aria-selected': String(index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
+      h('p.verdict.line', sign, ...named, sure), ...texts.map((text, at) => h(at ? 'p.text.two-lines.second'
+      : 'p.text.two-lines', { dir: 'auto' }, text)), words ? h('p.words', { dir: 'auto' }, ...words.flatMap((word) =>
+      [drawWord(...word), ' '])) : null, detail ? h('p.quiet.small.cut', { dir: 'auto' }, detail) : null);
   }
-
-  /** Right or wrong, as a sign that needs no color. */
-  const sign = (right) => h('span', { class: right ? 'sign right' : 'sign wrong', role: 'img', 'aria-label': right
-    ? 'correct:' : 'wrong:' },
-    right ? '✓' : '✗');
-
-  const bar = (share) => h('span', { class: 'sure' }, h('span', { class: 'track', 'aria-hidden': 'true' },
-    h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'share' }, percent(share)));
 
   /** A word with its label; under a wrong one the true label too. */
   function drawWord(word, truth, predicted) {
-    const tag = (text) => h('span', { class: 'tag' }, text);
-    if (truth !== predicted) {
-      return h('span', { class: 'word wrong tinted' }, h('span', { class: 'said' }, word), ' ',
-        tag(`${predicted}, not ${truth}`));
-    }
-    return truth === 'O' ? h('span', { class: 'word' }, word) : h('span', { class: 'word tagged tinted' }, word, ' ',
-      tag(truth));
+    const tag = (text) => h('span.tag', text);
+    if (truth !== predicted)
+      return h('span.word.wrong.tinted', h('span.said', word), ' ', tag(`${predicted}, not ${truth}`));
+    return truth === 'O' ? h('span.word', word) : h('span.word.tagged.tinted', word, ' ', tag(truth));
   }
 
-  // ---- choosing
-
-  const walk = walkWithKeys(list, { choose });
   list.addEventListener('click', (event) => {
     const node = event.target.closest('.item');
     if (node && !String(getSelection())) choose(Number(node.dataset.place)); // text can be marked for copying
@@ -100,7 +83,7 @@ export default function exampleList(root, first, { label, events = {}, savePage 
   function choose(place) {
     walk.moveTo(place, true);
     chosen = payload.items[place].index;
-    for (const node of list.children) node.setAttribute('aria-selected', String(Number(node.dataset.place) === place));
+    [...list.children].forEach((node, at) => node.setAttribute('aria-selected', String(at === place)));
     events.example_select?.({ index: chosen });
   }
 
@@ -110,5 +93,5 @@ export default function exampleList(root, first, { label, events = {}, savePage 
     return [names, ...rows.map((row) => names.map((name) => row[name]))];
   }
 
-  return view.start(first);
-}
+  return show;
+});

@@ -3,31 +3,19 @@
 import { h, payloadView } from 'lab/client/dom.js';
 import { percent } from 'lab/client/format.js';
 
-export default function healthCards(root, first, { label } = {}) {
-  const view = payloadView(root, label,
-    'Choose a corpus above: its statistics are reported here before anything is trained.', show);
-  const verdict = h('p', { class: 'verdict' });
-  const cards = h('dl', { class: 'cards tiles' });
-  const warnings = h('ul', { class: 'warnings' });
-  const frequent = h('ol', { class: 'frequent line' });
-  const reading = h('ul', { class: 'reading' });
-  const more = h('details', {}, h('summary', {}, 'More statistics'),
-    h('p', { class: 'quiet' }, 'Most frequent tokens, as shares of all tokens:'), frequent, reading);
-  view.content.append(verdict, cards, warnings, more);
+const EMPTY = 'Choose a corpus above: its statistics are reported here before anything is trained.';
 
-  function show(body) {
-    verdict.replaceChildren(h('b', {}, body.name), ` ${body.verdict}`);
-    cards.replaceChildren(...body.cards.map(([name, value, about]) => h('div', { class: 'card', title: about },
-      h('dt', { class: 'quiet small' }, name), h('dd', {}, value), about ? h('dd', { class: 'quiet about' }, about)
-        : null)));
-    warnings.replaceChildren(...body.warnings
-      .map((text) => h('li', { class: 'callout' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
-      h('span', { class: 'grow' }, text))));
-    warnings.hidden = body.warnings.length === 0;
-    frequent.replaceChildren(...body.frequent.map(([token, share]) => h('li', {}, h('span', { class: 'mono' }, token),
-      ` ${percent(share)}`)));
-    reading.replaceChildren(...body.reading.map((text) => h('li', { class: 'quiet' }, text)));
-  }
-
-  return view.start(first);
-}
+export default payloadView(EMPTY, (content) => {
+  const more = h('details');
+  return ({ name, verdict, cards, warnings, frequent, reading }) => {
+    const card = ([term, value, about]) => h('div.card', { title: about }, h('dt.quiet.small', term), h('dd', value),
+      about ? h('dd.quiet.about', about) : null);
+    const warning = (text) => h('li.callout', h('span.sign', { 'aria-hidden': 'true' }, '!'), h('span.grow', text));
+    content.replaceChildren(h('p.verdict', h('b', name), ` ${verdict}`), h('dl.cards.tiles', ...cards.map(card)),
+      h('ul.warnings', { hidden: !warnings.length }, ...warnings.map(warning)), more);
+    more.replaceChildren(h('summary', 'More statistics'),
+      h('p.quiet', 'Most frequent tokens, as shares of all tokens:'),
+      h('ol.frequent.line', ...frequent.map(([token, share]) => h('li', h('span.mono', token), ` ${percent(share)}`))),
+      h('ul.reading', ...reading.map((text) => h('li.quiet', text))));
+  };
+});

@@ -33,20 +33,20 @@ export function makeLog() {
 
   function dropAfter(step) {
     while (log.count && log.columns.step[log.count - 1] > step) log.count -= 1;
-    for (const rows of [log.evals, log.probes, log.trials, log.done]) while (rows.length
-      && rows.at(-1).step > step) rows.pop();
+    for (const rows of [log.evals, log.probes, log.trials, log.done]) while (rows.length && rows.at(-1).step > step)
+      rows.pop();
   }
 
-  const withPerplexity = (row) => (Number.isFinite(row.mlm_loss) ? { ...row, perplexity: Math.exp(row.mlm_loss) }
-    : row);
+  const withPerplexity = (row) =>
+    (Number.isFinite(row.mlm_loss) ? { ...row, perplexity: Math.exp(row.mlm_loss) } : row);
 
   const handlers = {
     Preparing(row) { log.preparing = row; },
     RunStarted(row) {
       // A run that was resumed writes to the same file, from its last checkpoint: later steps are trained again.
       const { mlm_loss: uniform, unigram_entropy: unigram } = row.baselines ?? {};
-      log.started = { ...row, baselines: { ...row.baselines, uniform_perplexity: Math.exp(uniform),
-        unigram_perplexity: Math.exp(unigram) } };
+      log.started = { ...row,
+        baselines: { ...row.baselines, uniform_perplexity: Math.exp(uniform), unigram_perplexity: Math.exp(unigram) } };
       log.finished = null;
       dropAfter(row.step ?? Infinity);
     },
@@ -94,12 +94,12 @@ export function makeLog() {
   return log;
 }
 
-const measuresOf = (row) => Object.keys(row).filter((name) => typeof row[name] === 'number' && !['eta_seconds',
-  'trial'].includes(name));
+const measuresOf = (row) => Object.keys(row)
+  .filter((name) => typeof row[name] === 'number' && !['eta_seconds', 'trial'].includes(name));
 
 /** Whether a measure has been taken, in training or on held-out data. */
-export const hasMeasure = (log, field) => log.lastPlace(field) >= 0 || log.evals
-  .some((row) => Number.isFinite(row[field]));
+export const hasMeasure = (log, field) => log.lastPlace(field) >= 0
+  || log.evals.some((row) => Number.isFinite(row[field]));
 
 /** The panels of a run's objective, each with the series that have something to draw. */
 export function panelsOf(log, { panels, guesses }) {
@@ -108,9 +108,8 @@ export function panelsOf(log, { panels, guesses }) {
   const last = log.evals.at(-1) ?? log.started?.baselines ?? {};
   const name = objective === 'tokens' && !Number.isFinite(last.f1) && Number.isFinite(last.accuracy) ? 'words'
     : objective;
-  return (panels[name] ?? panels.mlm ?? Object.values(panels)[0])
-    .map((panel) => ({ ...panel, guess: guesses[name], series: panel.series
-      .filter(({ field }) => hasMeasure(log, field)) }));
+  return (panels[name] ?? panels.mlm ?? Object.values(panels)[0]).map((panel) =>
+    ({ ...panel, guess: guesses[name], series: panel.series.filter(({ field }) => hasMeasure(log, field)) }));
 }
 
 /** The rows of each trial as [first, behind the last]; pretraining is one part. */
@@ -136,8 +135,8 @@ export function statusOf(log, state) {
  * Every number of a log as {kind, trial, step ...}: training, held-out data, trials, probes; of each the newest `most`.
  */
 export function entriesOf(log, most = Infinity) {
-  const trialOf = (row) => (log.trials.length ? { trial: row.name ?? log.trials
-    .find(({ trial }) => trial === row.trial)?.name ?? '' } : {});
+  const trialOf = (row) =>
+    (log.trials.length ? { trial: row.name ?? log.trials.find(({ trial }) => trial === row.trial)?.name ?? '' } : {});
   const numbersOf = (row) => Object.fromEntries(measuresOf(row).map((name) => [name, row[name]]));
   const entries = (kind, rows, more = () => ({})) => rows.slice(-most)
     .map((row) => ({ kind, ...trialOf(row), ...numbersOf(row), ...more(row) }));
@@ -150,8 +149,8 @@ export function entriesOf(log, most = Infinity) {
       training.push(entry);
     }
   });
-  const right = (row) => Object.fromEntries(Object.entries(row.right ?? {})
-    .map(([kind, share]) => [`right_${kind}`, share]));
+  const right = (row) =>
+    Object.fromEntries(Object.entries(row.right ?? {}).map(([kind, share]) => [`right_${kind}`, share]));
   return [...training, ...entries('held-out', log.evals), ...entries('best of trial', log.done),
     ...entries('probes', log.probes, right)];
 }
@@ -166,14 +165,14 @@ export const NEWEST = 100; // rows of a data table
 
 /** The newest of these entries for a data table, in the words and units of the panels. */
 export function tableOf(entries, panels) {
-  const newest = entries.filter(({ kind }) => kind !== 'probes').sort((one, other) => other.step - one.step).slice(0,
-    NEWEST);
+  const newest = entries.filter(({ kind }) => kind !== 'probes').sort((one, other) => other.step - one.step)
+    .slice(0, NEWEST);
   const [header, ...rows] = rowsOf(newest);
-  const known = Object.fromEntries(panels.flatMap(({ unit, series }) => series
-    .map(({ field, label }) => [field, { label, write: (value) => written(unit, value) }])));
+  const known = Object.fromEntries(panels.flatMap(({ unit, series }) =>
+    series.map(({ field, label }) => [field, { label, write: (value) => written(unit, value) }])));
   Object.assign(known, { step: { write: whole }, seconds: { label: 'time', write: duration },
     tokens: { label: 'tokens seen', write: whole } });
-  const cell = (value, _, column) => (typeof value === 'number' ? (known[header[column]]?.write ?? short)(value)
-    : value ?? '');
+  const cell = (value, _, column) =>
+    (typeof value === 'number' ? (known[header[column]]?.write ?? short)(value) : value ?? '');
   return { header: header.map((name) => known[name]?.label ?? name), rows, cell };
 }

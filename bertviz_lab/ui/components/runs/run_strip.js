@@ -5,58 +5,50 @@ import { h } from 'lab/client/dom.js';
 import { ACTIVE, duration, plural, whole } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
-export default function runStrip(root, first, { label } = {}) {
-  const PAUSE = 2000;
-  root.classList.add('card');
-  root.setAttribute('role', 'group');
-  root.setAttribute('aria-label', label ?? 'Training run');
-  const dot = h('span', { class: 'dot', 'aria-hidden': 'true' });
-  const name = h('b', { class: 'name' });
-  const words = h('span', { class: 'words' });
-  const place = h('span', { class: 'place quiet small cut' });
-  const spoken = h('span', { class: 'hush', role: 'status' });
-  const curves = h('button', { type: 'button', class: 'go', 
-    onclick: () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' }) }, 'Show curves');
-  const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line',
-    onclick: () => { closed = root.hidden = true; } }, '×');
-  const fill = h('span', { class: 'fill' });
-  root.append(dot, name, words, place, curves, close, spoken, h('span', { class: 'track', 'aria-hidden': 'true' },
-    fill));
-  root.hidden = true;
-
+/** Returns the function that follows a run, by its id. */
+export default function runStrip(root) {
+  const PAUSE = 2000; // milliseconds
   let follower = 0;
   let runId = '';
   let closed = false; // by the visitor, until another run or a resumed one is to be followed
-  let known = { status: '', saved: '' };
+  let known = null; // the last {status, saved}
 
-  function start(body) {
+  const name = h('b.name');
+  const words = h('span.words');
+  const place = h('span.place.quiet.small.cut');
+  const spoken = h('span.hush', { role: 'status' });
+  const fill = h('span.fill');
+  const showCurves = () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' });
+  const hide = () => { closed = root.hidden = true; };
+  root.classList.add('card');
+  root.setAttribute('role', 'group');
+  root.setAttribute('aria-label', 'Training run');
+  root.append(h('span.dot', { 'aria-hidden': 'true' }), name, words, place, h('button.go', { onclick: showCurves },
+    'Show curves'), h('button.close', { 'aria-label': 'Hide this line', title: 'Hide this line', onclick: hide }, '×'),
+    spoken, h('span.track', { 'aria-hidden': 'true' }, fill));
+  root.hidden = true;
+
+  function follow(id) {
     follower += 1;
-    [root.hidden, closed] = [true, false];
-    if (!body?.run_id) return start;
-    runId = body.run_id;
-    known = 'status' in body ? { status: body.status, saved: body.saved } : null; // else as it is found
-    follow(follower);
-    return start;
-  }
-
-  function follow(mine) {
+    const mine = follower;
+    [runId, known, closed, root.hidden] = [id, null, false, true];
     poll(() => page.ask('runs', 'glance', { run_id: runId }, 'glance'), (now) => {
       root.hidden = closed || now === null; // the run was deleted
       if (now === null) return null;
       show(now);
-      known ??= { status: now.status, saved: now.saved };
-      if (now.saved && now.saved !== known.saved) {
+      const { status, saved } = known ?? now;
+      if (now.saved && now.saved !== saved) {
         if (page.start.awaited === runId) page.set({ model: runId }); // the first model of a run that was started here
         else page.emit('model', runId);
         page.start.awaited = '';
         page.emit('changed'); // it can be started from
       }
-      if (now.status !== known.status) {
+      if (now.status !== status) {
         spoken.textContent = `${now.name}: ${now.status}`;
         page.emit('start'); // lists of runs tell it
         page.emit('changed');
       }
-      known = { status: now.status, saved: now.saved };
+      known = now;
       return ACTIVE.includes(now.status) ? PAUSE : null;
     }, () => mine === follower && root.isConnected);
   }
@@ -67,32 +59,30 @@ export default function runStrip(root, first, { label } = {}) {
     words.textContent = sentence(now);
     place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model can be chosen in Explore' : '';
     place.title = now.path;
-    const share = now.total_steps ? now.step / now.total_steps
-      : now.eta_seconds !== null ? now.seconds / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;
+    const share = now.total_steps ? now.step / now.total_steps : now.eta_seconds !== null ? now.seconds
+      / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;
     fill.style.width = `${100 * (now.status === 'finished' ? 1 : Math.min(1, share))}%`;
   }
 
-  function sentence(now) {
-    const step = `step ${whole(now.step)}${now.total_steps ? ` of ${whole(now.total_steps)}` : ''}`;
-    if (now.status === 'training' && now.eta_seconds !== null && now.step) {
-      return `training · ${step} · about ${duration(now.eta_seconds)} left`;
-    }
-    if (now.status === 'training') return 'training · first step';
-    if (now.status === 'preparing') return `preparing · ${now.message || 'reading the corpus'}`;
-    if (now.status === 'waiting') return `queued · ${now.message}`;
-    if (now.status === 'starting') return 'starting …';
-    if (now.status === 'finished') return `finished · ${plural(now.step, 'step')} in ${duration(now.seconds)}`;
-    if (now.status === 'stopped') return `stopped at ${step} · can be resumed`;
-    return `failed · ${now.message}`;
+  function sentence({ status, step, total_steps, seconds, eta_seconds, message }) {
+    const steps = `step ${whole(step)}${total_steps ? ` of ${whole(total_steps)}` : ''}`;
+    return {
+      training: eta_seconds !== null && step ? `training · ${steps} · about ${duration(eta_seconds)} left`
+        : 'training · first step',
+      preparing: `preparing · ${message || 'reading the corpus'}`,
+      waiting: `queued · ${message}`,
+      starting: 'starting …',
+      finished: `finished · ${plural(step, 'step')} in ${duration(seconds)}`,
+      stopped: `stopped at ${steps} · can be resumed`,
+    }[status] ?? `failed · ${message}`;
   }
 
-  page.on('follow', (run_id) => start({ run_id })); // it was started or resumed by a panel
+  page.on('follow', follow); // it was started or resumed by a panel
   page.on('start', async () => { // it may have another name now, or be gone
     if (root.hidden || !runId) return;
     const now = await page.ask('runs', 'glance', { run_id: runId }, 'glance again').catch(() => undefined);
     if (now) show(now);
     else if (now === null) root.hidden = true;
   });
-
-  return start(first);
+  return follow;
 }

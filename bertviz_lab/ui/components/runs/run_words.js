@@ -27,8 +27,7 @@ export function stageWords(log, status, task) {
   const steps = plural(last?.step ?? 0, 'step');
   const took = finished && ENDED.includes(status) ? ` in ${duration(finished.seconds)}` : '';
   const ended = { finished: `Finished: ${steps}${took}`, stopped: `Stopped after ${steps}${took}`,
-    failed: 'The run failed',
-    missing: 'This run is no longer here', waiting: 'Queued' };
+    failed: 'The run failed', missing: 'This run is no longer here', waiting: 'Queued' };
   if (status in ended) return ended[status];
   if (status === 'training') {
     if (!last) return 'Training: first step';
@@ -59,7 +58,7 @@ export function detailWords(log, state, status, panels) {
 /** Each held-out measure of pretraining that a row has: [label, field, value in words]. */
 const heldOut = (row, panels) => panels.filter(({ held_out: held, id }) => held && id !== 'perplexity')
   .flatMap(({ unit, series }) => series.filter(({ field }) => Number.isFinite(row[field]))
-    .map(({ label, field }) => [label, field, written(unit, row[field])]));
+  .map(({ label, field }) => [label, field, written(unit, row[field])]));
 
 /** What a model that was trained on already scored on held-out text before and scores now; "" for any other. */
 export function changeWords(log, panels) {
@@ -86,16 +85,16 @@ function resultWords(log, panels) {
 }
 
 /** The series of a panel that are measured now: after the warm-up, its last value is no longer the present one. */
-export const currentSeries = (log, panel) => panel.series.filter(({ field }) => !field.startsWith('causal')
-  || log.warmsUp());
+export const currentSeries = (log, panel) => panel.series
+  .filter(({ field }) => !field.startsWith('causal') || log.warmsUp());
 
 /** Return the progress of a run in a few words, for a screen reader. */
 export function newestWords(log, panels) {
   const [panel] = panels;
   const losses = currentSeries(log, panel).map(({ label, field }) => `${label} ${short(log.newest(field))}`);
   const score = scorePanel(panels) ? scoreOf(scorePanel(panels), log.evals.at(-1)) : null;
-  const baselines = score ? [`held-out ${score.text}`] : baselinesOf(panel, log)
-    .map(({ name, value }) => `${name} ${short(value)}`);
+  const baselines = score ? [`held-out ${score.text}`]
+    : baselinesOf(panel, log).map(({ name, value }) => `${name} ${short(value)}`);
   return [...losses, ...baselines].join(', ');
 }
 
@@ -124,8 +123,8 @@ export function taskWords(log, panels, ended) {
   const name = best.row.name ?? log.trials.find((trial) => trial.trial === best.row.trial)?.name ?? '';
   const words = [`Best ${ended ? '' : 'so far '}on held-out examples: ${best.text}${name && severalTrials(log)
     ? ` (${name})` : ''}`];
-  if (random.length < all.length) words.push(...random
-    .map((score) => `random weights: ${written(panel.unit, score.value)}`));
+  if (random.length < all.length)
+    words.push(...random.map((score) => `random weights: ${written(panel.unit, score.value)}`));
   const baseline = log.started?.baselines?.[best.field];
   if (Number.isFinite(baseline)) words.push(`${panel.guess}: ${written(panel.unit, baseline)}`);
   return [`${words.join('; ')}.`, ...spreadWords(panel, log.done.length ? scored : [])].join(' ');
@@ -151,8 +150,8 @@ function spreadWords(panel, scored) {
   return Object.entries(groups).filter(([, values]) => values.length > 1).map(([name, values]) => {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const spread = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
-    const [show, wide] = [(value) => written(panel.unit, value), panel.unit === 'share'
-      ? `${(100 * spread).toFixed(1)} points` : spread.toFixed(3)];
+    const [show, wide] = [(value) => written(panel.unit, value),
+      panel.unit === 'share' ? `${(100 * spread).toFixed(1)} points` : spread.toFixed(3)];
     return `Over ${plural(values.length, 'seed')}${name ? ` (${name})`
       : ''}: mean ${show(mean)}, standard deviation ${wide}; ${
       show(Math.min(...values))} to ${show(Math.max(...values))}.`;

@@ -39,39 +39,34 @@ function breakLines(columns, widths, room) {
 }
 
 /**
- * A strip in `host`: `show(columns, rows)`. Rows are {label, title, text(column, position), kind(column, position),
- * paint(column, position)}, the last one the style of a cell; the first row is made of buttons that arrow keys walk
- * through. `describe(position)` returns the nodes of the read-out under the strip.
+ * A strip in `host`; returns the function that shows columns in rows. Rows are {label, title, text(column, position),
+ * kind(column, position), paint(column, position)}, the last one the style of a cell; the first row is made of buttons
+ * that arrow keys walk through. `describe(position)` returns the nodes of the read-out under the strip.
  */
 export function makeStrip(host, describe, selection) {
-  const lines = h('div', { class: 'lines' });
-  const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
+  const lines = h('div.lines');
+  const readout = h('p.readout', { 'aria-live': 'polite', 'data-noexport': '' });
   host.replaceChildren(lines, readout);
   let [columns, rows] = [[], []];
   let selected = null; // the token that is selected in all panels
-  let drawn = '';
+  let drawn = ''; // the length of each line
   let buttons = [];
 
   const perLine = () => buttons[walk.current].closest('tr').children.length - 1;
   const walk = walkWithKeys(lines, { items: () => buttons, across: perLine });
   const tell = (position) => readout.replaceChildren(...describe(position));
-  const hint = () => readout.replaceChildren(
-    h('span', { class: 'quiet' }, 'Point at a token, or use the arrow keys, to read about it.'));
 
   function measure() {
     const context = h('canvas').getContext('2d');
-    const style = getComputedStyle(host);
-    const mono = style.getPropertyValue('--lab-mono') || 'monospace';
-    context.font = `13px ${mono}`;
-    return columns.map((column, position) => Math.max(34, ...rows.map((row) =>
-      Math.ceil(context.measureText(row.text(column, position) ?? '').width) + 18)));
+    context.font = `13px ${getComputedStyle(host).getPropertyValue('--lab-mono') || 'monospace'}`;
+    const widthOf = (text) => Math.ceil(context.measureText(text ?? '').width) + 18;
+    return columns.map((column, position) => Math.max(34, ...rows.map((row) => widthOf(row.text(column, position)))));
   }
 
   function draw(force) {
-    const labelWidth = 96;
-    const room = Math.max(120, host.clientWidth - labelWidth - 8);
     if (host.clientWidth === 0) return; // in a tab that is not open yet: the size watcher calls again
-    const parts = breakLines(columns, measure(), room);
+    const LABEL = 104; // pixels of a row's name
+    const parts = breakLines(columns, measure(), Math.max(120, host.clientWidth - LABEL));
     const shape = parts.map((line) => line.length).join();
     if (!force && shape === drawn) return;
     drawn = shape;
@@ -81,34 +76,25 @@ export function makeStrip(host, describe, selection) {
     markSelected();
   }
 
-  function drawLine(positions) {
-    const caption = h('caption', { class: 'hush' }, `Positions ${positions[0]} to ${positions.at(-1)}`);
-    const body = rows.map((row, index) => h('tr', {},
-      h('th', { scope: 'row', title: row.title }, row.label),
-      ...positions.map((position) => drawCell(row, index === 0, position))));
-    return h('table', {}, caption, h('tbody', {}, ...body));
-  }
+  const drawLine = (positions) => h('table', h('caption.hush', `Positions ${positions[0]} to ${positions.at(-1)}`),
+    h('tbody', ...rows.map((row, index) => h('tr', h('th', { scope: 'row', title: row.title }, row.label),
+    ...positions.map((position) => drawCell(row, index === 0, position))))));
 
   function drawCell(row, first, position) {
     const column = columns[position];
-    const joinsLeft = column.word !== null && columns[position - 1]?.word === column.word;
-    const joinsRight = column.word !== null && columns[position + 1]?.word === column.word;
-    const kind = `${row.kind ? row.kind(column, position) : ''}${joinsLeft ? ' joins-left' : ''}${
-      joinsRight ? ' joins-right' : ''}`;
+    const joins = (other) => column.word !== null && columns[other]?.word === column.word;
+    const kinds = [first && 'token', row.kind?.(column, position), joins(position - 1) && 'joins-left',
+      joins(position + 1) && 'joins-right'];
+    const cell = { class: kinds.filter(Boolean).join(' '), 'data-position': position };
     const text = row.text(column, position) ?? '';
-    if (!first) {
-      return h('td', { class: kind, 'data-position': position },
-        h('span', { class: 'cell', style: row.paint?.(column, position) ?? null }, text));
-    }
-    const button = h('button', { type: 'button', class: 'cell', tabindex: '-1', title: words(describe(position)) },
-      text || '(blank)');
-    buttons[position] = button;
-    return h('td', { class: `token ${kind}`, 'data-position': position }, button);
+    if (!first) return h('td', cell, h('span.cell', { style: row.paint?.(column, position) }, text));
+    const title = describe(position).map((node) => node.textContent ?? node).join('');
+    buttons[position] = h('button.cell', { tabindex: '-1', title }, text || '(blank)');
+    return h('td', cell, buttons[position]);
   }
 
-  const words = (nodes) => nodes.map((node) => (typeof node === 'string' ? node : node.textContent)).join('');
-  const positionOf = (event) => {
-    const cell = event.target.closest?.('td[data-position]');
+  const positionOf = ({ target }) => {
+    const cell = target.closest?.('td[data-position]');
     return cell ? Number(cell.dataset.position) : null;
   };
   // Not pointerover: that also comes when the keyboard scrolls the strip under a pointer at rest.
@@ -131,18 +117,17 @@ export function makeStrip(host, describe, selection) {
 
   function markSelected() {
     const shown = selection.linked ? selected : null;
-    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected',
-      Number(cell.dataset.position) === shown);
-    buttons.forEach((button, position) => (position === shown ? button.setAttribute('aria-current', 'true')
-      : button.removeAttribute('aria-current')));
+    for (const cell of lines.querySelectorAll('td[data-position]'))
+      cell.classList.toggle('selected', Number(cell.dataset.position) === shown);
+    buttons.forEach((button, position) => {
+      if (position === shown) button.setAttribute('aria-current', 'true');
+      else button.removeAttribute('aria-current');
+    });
   }
 
-  return {
-    lines,
-    show(newColumns, newRows) {
-      [columns, rows] = [newColumns, newRows];
-      hint();
-      draw(true);
-    },
+  return (newColumns, newRows) => {
+    [columns, rows] = [newColumns, newRows];
+    readout.replaceChildren(h('span.quiet', 'Point at a token, or use the arrow keys, to read about it.'));
+    draw(true);
   };
 }

@@ -12,8 +12,9 @@ import { makeFrames } from 'lab/views/dynamics/frames.js';
 import { makePredictions } from 'lab/views/dynamics/predictions.js';
 import { makeTimeline } from 'lab/views/dynamics/timeline.js';
 
-export default function scrubber(root, first, { label, events = {}, server, savePage } = {}) {
-  const view = payloadView(root, label, 'Choose a training run and press Show.', show);
+export default payloadView('Choose a training run and press Show.', scrubber);
+
+function scrubber(content, { events, server, savePage }, root) {
   const current = { index: 0, playing: 0, follow: true }; // the place of the slider
   const shown = () => scene.frames.nearest(current.index);
   const scene = { opening: null, plane: null, current, root, server, drawFold, shown, jump };
@@ -48,7 +49,7 @@ export default function scrubber(root, first, { label, events = {}, server, save
   const everything = saveButtons('all snapshots', { JSON: () => saveJson('training-dynamics.json', entire()) },
     savePage && (() => savePage('training-dynamics', entire())));
 
-  view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node,
+  content.append(h('div', { class: 'bar' }, title, everything), lossLines.node,
     h('div', { class: 'scrub line' }, play, slider), where, state, spoken, predictions.node, attention.node,
     ...Object.values(folds).map(({ node }) => node));
 
@@ -94,7 +95,7 @@ export default function scrubber(root, first, { label, events = {}, server, save
     const { steps, axis, loss } = scene.opening;
     const last = steps.length - 1;
     Object.assign(slider, { max: last, value: current.index, disabled: !last });
-    view.content.style.setProperty('--end', axis.range[1]);
+    content.style.setProperty('--end', axis.range[1]);
     slider.style.setProperty('--part', Math.max(0.02, last / axis.range[1]));
     lossLines.node.hidden = !loss.figure.data.length;
     lossLines.show(loss);
@@ -130,14 +131,14 @@ export default function scrubber(root, first, { label, events = {}, server, save
     if (!frame) return;
     const began = performance.now();
     attention.draw(frame); // asks how much room it has, which is quick only as long as nothing else has changed
-    view.content.style.setProperty('--at', current.index); // all cursors
+    content.style.setProperty('--at', current.index); // all cursors
     lossLines.move();
     predictions.move(frame);
     for (const part of openFolds()) part.move(frame);
     tellStep(frame);
     tellState();
-    view.content.dataset.step = frame.step;
-    view.content.dataset.took = (performance.now() - began).toFixed(1);
+    content.dataset.step = frame.step;
+    content.dataset.took = (performance.now() - began).toFixed(1);
   }
 
   function want() {
@@ -241,5 +242,5 @@ export default function scrubber(root, first, { label, events = {}, server, save
 
   onThemeChange(root, want);
 
-  return view.start(first);
+  return show;
 }
