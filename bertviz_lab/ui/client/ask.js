@@ -56,9 +56,7 @@ export function askWith(answerer, emit = () => {}) {
   return ask;
 }
 
-/**
- * Read an answer of packed arrays (`to_bytes` of the server): the JSON's entries, and the arrays as views of `buffer`.
- */
+/** Read an answer of packed arrays (`to_bytes` of the server): its JSON, and the arrays as views of `buffer`. */
 export function unpack(buffer) {
   const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
   const start = 4 + new DataView(buffer).getUint32(0, true);
@@ -86,10 +84,7 @@ export const serverAnswerer = {
   },
 };
 
-/**
- * Wait between two questions, and on while nobody looks: a page in the background asks nothing, and with `node` neither
- * does a part of the page that is out of sight.
- */
+/** Wait between two questions, and on while the page is in the background or `node` is out of sight. */
 export async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
   if (document.hidden)

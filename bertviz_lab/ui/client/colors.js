@@ -10,9 +10,8 @@ export const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688
 export function viridis(share) {
   const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
   const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
-  const channel = (index, at) => parseInt(VIRIDIS[index].slice(2 * at, 2 * at + 2), 16);
-  return [0, 1, 2]
-    .map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
+  const [from, to] = [low, low + 1].map((index) => VIRIDIS[index].match(/../g).map((hex) => parseInt(hex, 16)));
+  return from.map((channel, at) => Math.round(channel + (place - low) * (to[at] - channel)));
 }
 
 /** A computed color as rgb() or rgba(), which every SVG reader knows; mixed colors come as color(srgb ...). */
@@ -33,11 +32,11 @@ export function shade(share, negative, property = 'background') {
 /** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */
 export function sharpContext(canvas, width, height) {
   const ratio = Math.min(window.devicePixelRatio || 1, 3);
-  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== across) canvas.width = across;
-  if (canvas.height !== down) canvas.height = down;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
+  for (const [side, size] of Object.entries({ width, height })) {
+    const pixels = Math.round(size * ratio);
+    if (canvas[side] !== pixels) canvas[side] = pixels;
+    canvas.style[side] = `${size}px`;
+  }
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

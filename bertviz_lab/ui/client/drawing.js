@@ -12,27 +12,14 @@ function payloadText(payload) {
   return JSON.stringify(payload, written).replaceAll('<', '\\u003c');
 }
 
-/** Follow and change the selected token of Explore. A payload of other tokens says so: {linked: false}. */
-function linkTo(own, read) {
-  const isLinked = () => read()?.linked !== false;
-  return {
-    get linked() { return isLinked(); },
-    follow(mark) {
-      own.on('select', mark);
-      mark(own.selected);
-    },
-    choose: (position) => isLinked() && own.select(position),
-  };
-}
-
 /**
  * Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to functions,
  * `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the input of
  * Explore: it marks the selected token, and a click on a token in it selects that in every panel.
  */
-export function makeDrawing(kind, label, { id = null, linked = false, own = page, root = null, ...options } = {}) {
-  root ??= h('section', { class: `lab lab-${kind}` });
-  const host = root.parentElement ?? h('div', { id, class: `drawing lab-island lab-island-${kind}` }, root);
+export function makeDrawing(kind, label,
+  { id = null, linked = false, own = page, root = h(`section.lab.lab-${kind}`), ...options } = {}) {
+  const host = root.parentElement ?? h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);
   let payload = null;
   let update = null;
   const savePage = async (stem, body = payload) => {
@@ -40,10 +27,17 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     // A function as replacement: in a string "$" would have a meaning.
     saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => payloadText(body)));
   };
-  const selection = linked ? linkTo(own, () => payload) : NO_SELECTION;
-  import(`lab/${DRAWINGS[kind]}`).then((module) => {
-    update = module.default;
-    update = update(root, payload, { label, selection, savePage, ...options });
+  const selection = !linked ? NO_SELECTION : {
+    /** A payload of other tokens says so: {linked: false}. */
+    get linked() { return payload?.linked !== false; },
+    follow(mark) {
+      own.on('select', mark);
+      mark(own.selected);
+    },
+    choose: (position) => selection.linked && own.select(position),
+  };
+  import(`lab/${DRAWINGS[kind]}`).then(({ default: draw }) => {
+    update = draw(root, payload, { label, selection, savePage, ...options });
   }, () => { root.textContent = LOST; });
   // A payload within another answer comes as text.
   const show = (next) => {

@@ -11,9 +11,7 @@ import { VIEWS } from 'lab/site.js';
 import { mountLessonBar } from 'lab/views/lessons/bar.js';
 import { mountLessons } from 'lab/views/lessons/lessons.js';
 
-/**
- * Runs: the visitor's runs and the shipped models. The one that was chosen last is the setting "run.id" of the address.
- */
+/** The visitor's runs and the shipped models. The one that was chosen last is the setting "run.id" of the address. */
 function mountRuns(root) {
   root.classList.add('workspace');
   const workspace = makeWorkspace('runs', root, ['runs', 'run']);
@@ -23,12 +21,12 @@ function mountRuns(root) {
 /** A view that is a part of its own: a form, or with `kind` the newest run of a form in the same panel as in Runs. */
 async function mountView(root, id, kind = '') {
   root.classList.add('workspace');
-  const body = h('div', { class: `lab-view-${id}` });
+  const body = h(`div.lab-view-${id}`);
   root.append(body);
   const panel = Object.assign(makePanel(VIEWS.find((view) => view.id === id), body, kind || id), { kind });
   const { mount } = await import(`lab/views/${id}/view.js`);
-  const onSeen = (entries) => panel.setSeen(entries.at(-1).isIntersecting);
-  new IntersectionObserver(onSeen, { rootMargin: NEAR }).observe(root);
+  new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR })
+    .observe(root);
   await mount(panel);
   return panel;
 }
@@ -60,8 +58,8 @@ const PARTS = {
  */
 function makeTabs(list, onSelect) {
   const tabs = [...(list?.children ?? [])];
-  const names = tabs.map((tab) => tab.dataset.tabId);
   const select = (name) => {
+    if (!tabs.some((tab) => tab.dataset.tabId === name)) return;
     for (const tab of tabs) {
       const selected = tab.dataset.tabId === name;
       tab.setAttribute('aria-selected', selected);
@@ -70,15 +68,15 @@ function makeTabs(list, onSelect) {
     }
     onSelect(name);
   };
-  const steps = { ArrowLeft: -1, ArrowRight: 1 };
-  list?.addEventListener('click', ({ target }) => target.dataset.tabId && select(target.dataset.tabId));
+  list?.addEventListener('click', ({ target }) => select(target.dataset.tabId));
   list?.addEventListener('keydown', ({ target, key }) => {
-    if (!(key in steps)) return;
-    const next = tabs.at((tabs.indexOf(target) + steps[key]) % tabs.length);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (!step) return;
+    const next = tabs.at((tabs.indexOf(target) + step) % tabs.length);
     next.focus();
     select(next.dataset.tabId);
   });
-  return (name) => names.includes(name) && select(name);
+  return select;
 }
 
 window.Lab = { page }; // for the console of a browser, and for tests
@@ -91,7 +89,7 @@ export function mount(element, props) {
     for (const place of [...waiting].filter((node) => !node.closest('[hidden]'))) {
       waiting.delete(place);
       const { part, view } = place.dataset;
-      const root = h('section', { class: `lab lab-${part}` });
+      const root = h(`section.lab.lab-${part}`);
       place.classList.add('lab-island', `lab-island-${part}`);
       place.append(root);
       PARTS[part](root, view);

@@ -13,9 +13,7 @@ export const page = (() => {
     return () => listeners.get(topic).delete(act);
   };
   const emit = (topic, ...what) => [...(listeners.get(topic) ?? [])].forEach((act) => act(...what));
-
   const ask = askWith(serverAnswerer, emit);
-  let changes = 0; // none of them takes the place of another
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
@@ -30,14 +28,14 @@ export const page = (() => {
   const firstSpace = start.has('lesson') ? 'learn' : named() || 'explore';
   let space = named();
   let writing = 0;
+  let selected = null; // a token, by its position in the input of the model
+  let changes = 0; // none of them takes the place of another
 
   function address() {
-    const parts = new URLSearchParams(start.has('lang') ? { lang: LANGUAGE } : {});
-    if (space) parts.set('space', space);
-    for (const name of TEXTS) if (input[name] && input[name].length <= LONGEST) parts.set(name, input[name]);
-    for (const [name, value] of kept) parts.set(name, value);
-    const query = parts.toString();
-    return `${location.pathname}${query ? `?${query}` : ''}`;
+    const texts = TEXTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
+    const parts = [...(start.has('lang') ? [['lang', LANGUAGE]] : []), ...(space ? [['space', space]] : []), ...texts,
+      ...kept];
+    return `${location.pathname}${parts.length ? '?' : ''}${new URLSearchParams(parts)}`;
   }
 
   /** Browsers refuse more than a hundred changes of the address in half a minute. */
@@ -53,21 +51,15 @@ export const page = (() => {
     writeAddress();
   }
 
-  // ---- the input of Explore
-
   /** Change some of the input; listeners to `input` receive the names. */
-  function set(changes) {
-    const changed = Object.keys(changes).filter((name) => input[name] !== changes[name]);
+  function set(some) {
+    const changed = Object.keys(some).filter((name) => input[name] !== some[name]);
     if (!changed.length) return;
-    Object.assign(input, changes);
+    Object.assign(input, some);
     if (changed.some((name) => name !== 'other')) select(null);
     writeAddress();
     emit('input', changed);
   }
-
-  // ---- the selected token, by its position in the input of the model
-
-  let selected = null;
 
   function select(position) {
     if (selected === position) return;
@@ -75,44 +67,39 @@ export const page = (() => {
     emit('select', position);
   }
 
+  /** Ask for a change: throws an error whose message is for people. */
+  function askChange(view, question, args) {
+    changes += 1;
+    return ask(view, question, args, `change ${changes}`);
+  }
+
   window.addEventListener('popstate', () => page.open({ space: named() || 'explore' }));
 
   return {
+    on, emit, ask, SPACES, input, set, keep, select, TEXTS, firstSpace,
+    kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
+    get selected() { return selected; },
+    get space() { return space; },
     /** What Python tells the page: the default model, and the run whose first model is awaited. */
     start: { model: '' },
     /** The lesson that the page was opened with: its number. */
     lesson: start.get('lesson'),
-    /**
-     * The place that `open` or the address asked for last, until a workspace that was perhaps not there yet has opened
-     * the view.
-     */
+    /** The place that `open` or the address asked for last, until a workspace has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
-    /**
-     * Stop, resume, rename, push or delete a run: {action, run_id, ...}, see `ui/server/run_changes.py`. Resolves to a
-     * message; throws an error whose message is for people.
-     */
+    /** Stop, resume, rename, push or delete a run, see `ui/server/run_changes.py`. Resolves to a message. */
     async changeRun(change) {
-      const { action, run_id } = change;
-      changes += 1;
-      const message = await page.ask('runs', action === 'push' ? 'push' : 'change', change, `change ${changes}`);
-      if (action === 'resume') emit('follow', run_id);
+      const message = await askChange('runs', change.action === 'push' ? 'push' : 'change', change);
+      if (change.action === 'resume') emit('follow', change.run_id);
       emit('start');
       emit('changed');
       return message;
     },
-    /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
+    /** Queue the runs of an ablation study: {names, steps, seed}. */
     async trainAblations(plan) {
-      changes += 1;
-      const started = await page.ask('ablation', 'train', plan, `change ${changes}`);
+      const started = await askChange('ablation', 'train', plan);
       if (started.length) emit('follow', started[0]);
       emit('start');
     },
-    on, emit, ask, SPACES, input, set, keep, select, TEXTS,
-    kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
-    get selected() { return selected; },
-    get space() { return space; },
-    /** The workspace that the page opens with. */
-    firstSpace,
     /** A workspace has come into sight. */
     setSpace(name) {
       const moved = space && name !== (named() || 'explore');
@@ -130,12 +117,13 @@ export const page = (() => {
       const { show, part, lesson } = place;
       const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space))
         .map(({ id }) => id);
-      const others = [...kept.keys()]
-        .filter((name) => place.settings && views.includes(name.split('.')[0]) && !name.endsWith('.open'));
+      const viewOf = (name) => name.split('.')[0];
+      const others = place.settings
+        ? [...kept.keys()].filter((name) => views.includes(viewOf(name)) && !name.endsWith('.open')) : [];
       const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings,
         ...(part && { [`${show}.${part}`]: 'open' }) };
       for (const [name, value] of Object.entries(settings)) keep(name, value);
-      if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map((name) => name.split('.')[0])]);
+      if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map(viewOf)]);
       if (place.input) set(place.input);
       page.asked = place;
       emit('open', place);

@@ -7,123 +7,110 @@ import { saveCanvas, saveCsv, saveJson, saveText } from 'lab/client/saving.js';
 
 /** An SVG element that looks like `root`, under a caption. Parts marked data-noexport are left out. */
 export function pictureOf(root, caption = '', margin = 16) {
-  const head = caption ? 28 : 0;
+  const head = margin + (caption ? 28 : 0);
   const origin = root.getBoundingClientRect();
-  const extent = { right: origin.width, bottom: 0 };
-  const shapes = [];
-  const place = (box) => {
-    const at = { x: box.left - origin.left, y: box.top - origin.top, width: box.width, height: box.height };
-    extent.right = Math.max(extent.right, at.x + at.width);
-    extent.bottom = Math.max(extent.bottom, at.y + at.height);
+  let [right, bottom] = [origin.width, 0];
+  const place = ({ left, top, width, height }) => {
+    const at = { x: left - origin.left, y: top - origin.top, width, height };
+    [right, bottom] = [Math.max(right, at.x + width), Math.max(bottom, at.y + height)];
     return at;
   };
-  walkShapes(root, place, shapes);
-  const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin + head)];
-  const page = svg('rect', { width, height, fill: plainPaint(pageColor('--lab-page')) });
-  const group = svg('g', { transform: `translate(${margin} ${margin + head})` }, ...shapes);
-  const title = svg('text', { x: margin, y: margin + 8, fill: plainPaint(pageColor('--lab-text')), 'font-size': '13px',
-    'font-family': getComputedStyle(root).fontFamily }, caption);
-  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, title, group);
+  const shapes = shapesOf(root, place);
+  const [width, height] = [Math.ceil(right + 2 * margin), Math.ceil(bottom + margin + head)];
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
+    svg('rect', { width, height, fill: plainPaint(pageColor('--lab-page')) }), svg('text', { x: margin, y: margin + 8,
+    fill: plainPaint(pageColor('--lab-text')), 'font-size': '13px', 'font-family': getComputedStyle(root).fontFamily },
+    caption), svg('g', { transform: `translate(${margin} ${head})` }, ...shapes));
 }
 
-function walkShapes(node, place, shapes) {
-  if (node.nodeType === Node.TEXT_NODE) textShapes(node, place, shapes);
-  if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
+function shapesOf(node, place) {
+  if (node.nodeType === Node.TEXT_NODE) return textShapes(node, place);
+  if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport') || node.classList.contains('hush'))
+    return [];
   const style = getComputedStyle(node);
-  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0'
-    || node.classList.contains('hush')) return;
+  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0') return [];
   const box = node.getBoundingClientRect();
-  if (node.localName === 'svg') vectorShapes(node, box, place, shapes);
-  else if (node.localName === 'canvas') shapes.push(svg('image',
-    { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
-  else {
-    if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
-    const folded = node.localName === 'details' && !node.open;
-    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes)
-      walkShapes(child, place, shapes);
-  }
+  if (node.localName === 'svg') return [vectorShape(node, place(box))];
+  if (node.localName === 'canvas')
+    return [svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` })];
+  const own = box.width > 0 && box.height > 0 ? boxShapes(style, place(box)) : [];
+  const isFolded = node.localName === 'details' && !node.open;
+  const children = isFolded ? node.querySelectorAll(':scope > summary') : node.childNodes;
+  return [...own, ...[...children].flatMap((child) => shapesOf(child, place))];
 }
 
-function boxShapes(style, { x, y, width, height }, shapes) {
-  const visible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
+function boxShapes(style, { x, y, width, height }) {
+  const isVisible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
   const sides = ['Top', 'Right', 'Bottom', 'Left'].map((side) => {
-    const shown = style[`border${side}Style`] !== 'none' && visible(style[`border${side}Color`]);
-    return { size: shown ? parseFloat(style[`border${side}Width`]) : 0,
-      paint: plainPaint(style[`border${side}Color`]) };
+    const [line, paint, size] = ['Style', 'Color', 'Width'].map((name) => style[`border${side}${name}`]);
+    return { size: line !== 'none' && isVisible(paint) ? parseFloat(size) : 0, paint: plainPaint(paint) };
   });
-  const even = sides.every((side) => side.size === sides[0].size && side.paint === sides[0].paint);
-  const fill = visible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
-  const inset = even ? sides[0].size / 2 : 0;
-  if (fill !== 'none' || inset > 0) {
-    shapes.push(svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
-      height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset > 0 ? sides[0].paint
-      : 'none', 'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null }));
-  }
-  if (even) return;
-  const ends = [[x, y, x + width, y], [x + width, y, x + width, y + height], [x, y + height, x + width, y + height],
-    [x, y, x, y + height]];
-  sides.forEach((side, index) => {
-    if (side.size === 0) return;
-    const [x1, y1, x2, y2] = ends[index];
-    shapes.push(svg('line', { x1, y1, x2, y2, stroke: side.paint, 'stroke-width': side.size }));
-  });
+  const [{ size, paint: stroke }] = sides;
+  const even = sides.every((side) => side.size === size && side.paint === stroke);
+  const fill = isVisible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
+  const inset = even ? size / 2 : 0;
+  const box = fill === 'none' && !inset ? []
+    : [svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
+    height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset ? stroke : 'none',
+    'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null })];
+  if (even) return box;
+  const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
+  return [...box, ...sides.flatMap((side, index) => {
+    const [[x1, y1], [x2, y2]] = [corners[index], corners[index + 1]];
+    return side.size ? [svg('line', { x1, y1, x2, y2, stroke: side.paint, 'stroke-width': side.size })] : [];
+  })];
 }
 
 /** Text without control characters, which have no place in an XML file. */
 export const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
 
 /** One text element for each line that the browser broke the text into. */
-function textShapes(node, place, shapes) {
-  if (!node.data.trim()) return;
+function textShapes(node, place) {
   const style = getComputedStyle(node.parentElement);
   const range = document.createRange();
   const lines = [];
   for (const part of node.data.matchAll(/\S+\s*/gu)) {
     range.setStart(node, part.index);
     range.setEnd(node, part.index + part[0].trimEnd().length);
-    const box = range.getBoundingClientRect();
+    const { left, top, right, width, height } = range.getBoundingClientRect();
     const last = lines.at(-1);
-    if (last && Math.abs(last.box.top - box.top) < 2) {
-      last.text += part[0];
-      last.box = { left: last.box.left, top: last.box.top, height: box.height, width: box.right - last.box.left };
-    }
-    else if (box.width > 0) lines.push({ box, text: part[0] });
+    if (last && Math.abs(last.top - top) < 2)
+      Object.assign(last, { text: last.text + part[0], top, height, width: right - last.left });
+    else if (width > 0) lines.push({ text: part[0], left, top, width, height });
   }
-  for (const line of lines) {
-    const at = place(line.box);
-    const text = forXml(line.text.trimEnd());
+  return lines.map((line) => {
+    const { x, y, width, height } = place(line);
     // A reader without this page's fonts keeps the widths, so that nothing overlaps.
-    shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central', textLength: at.width,
+    return svg('text', { x, y: y + height / 2, 'dominant-baseline': 'central', textLength: width,
       lengthAdjust: 'spacingAndGlyphs', fill: plainPaint(style.color), 'font-family': style.fontFamily,
-      'font-size': style.fontSize, 'font-weight': style.fontWeight, 'xml:space': 'preserve' }, text));
-  }
+      'font-size': style.fontSize, 'font-weight': style.fontWeight, 'xml:space': 'preserve' },
+      forXml(line.text.trimEnd()));
+  });
 }
 
+const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
+  'stroke-dasharray', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight'];
+
 /** A copy of a drawing inside the page, with the colors that the page's style sheet gave it written in. */
-function vectorShapes(node, box, place, shapes) {
+function vectorShape(node, box) {
   const copy = node.cloneNode(true);
-  const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
-  from.forEach((original, index) => {
-    const style = getComputedStyle(original);
-    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
-      'stroke-dasharray', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight']) {
-      to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
-    }
-    to[index].removeAttribute('class');
-    to[index].removeAttribute('style');
-    for (const child of to[index].childNodes) if (child.nodeType === Node.TEXT_NODE) child.data = forXml(child.data);
+  const originals = [node, ...node.querySelectorAll('*')];
+  [copy, ...copy.querySelectorAll('*')].forEach((part, index) => {
+    const style = getComputedStyle(originals[index]);
+    for (const name of STYLES) part.setAttribute(name, plainPaint(style.getPropertyValue(name)));
+    part.removeAttribute('class');
+    part.removeAttribute('style');
+    for (const child of part.childNodes) if (child.nodeType === Node.TEXT_NODE) child.data = forXml(child.data);
   });
-  for (const [name, value] of Object.entries(place(box))) copy.setAttribute(name, value);
-  shapes.push(copy);
+  for (const [name, value] of Object.entries(box)) copy.setAttribute(name, value);
+  return copy;
 }
 
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
 export const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
 
-/**
- * Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold.
- */
+/** Save a picture as PNG with so many pixels for each CSS pixel, fewer where a canvas cannot hold as many. */
 export function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
   const scale = Math.min(pixels, 16000 / height, 16000 / width);
@@ -136,9 +123,7 @@ export function savePng(name, picture, pixels = 2) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
 }
 
-/**
- * "Save: PNG CSV JSON": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own.
- */
+/** "Save: PNG CSV": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
 export function saveButtons(what, kinds, saveHtml = null) {
   const button = (name, title, onclick) => h('button.plain', {
     'data-save': name.toLowerCase(),

@@ -16,16 +16,11 @@ export function remember(key, value) {
   } catch { /* then it is forgotten with the page */ }
 }
 
-export function decodeBase64(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const raw = atob(text);
-  const bytes = new Uint8Array(raw.length);
-  for (let index = 0; index < raw.length; index += 1) bytes[index] = raw.charCodeAt(index);
-  return bytes;
-}
+export const decodeBase64 = (text) => Uint8Array.fromBase64?.(text)
+  ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-export function encodeBase64(array) {
-  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+export function encodeBase64({ buffer, byteOffset, byteLength }) {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   let text = '';
   for (let start = 0; start < bytes.length; start += 8192)
     text += String.fromCharCode(...bytes.subarray(start, start + 8192));
@@ -34,8 +29,7 @@ export function encodeBase64(array) {
 
 export function saveBlob(name, blob) {
   const url = URL.createObjectURL(blob);
-  const link = h('a', { href: url, download: name });
-  link.click();
+  h('a', { href: url, download: name }).click();
   // Some browsers read the address only after the click has been handled.
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
@@ -49,10 +43,9 @@ export const saveCanvas = (name, canvas) => canvas.toBlob((blob) => saveBlob(nam
 /** Rows as CSV. A text cell that a spreadsheet would run as a formula gets a quote in front. */
 export function saveCsv(name, rows) {
   const cell = (value) => {
-    if (value === null || value === undefined) return '';
     if (typeof value === 'number') return String(value);
-    const text = String(value).replace(/^(?=[=+\-@\t\r＝＋－＠])|(?<=[;\r\n])(?=[=＝])/g, "'");
+    const text = String(value ?? '').replace(/^(?=[=+\-@\t\r＝＋－＠])|(?<=[;\r\n])(?=[=＝])/g, "'");
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  saveText(name, 'text/csv', `${rows.map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`);
+  saveText(name, 'text/csv', rows.map((row) => `${row.map(cell).join(',')}\r\n`).join(''));
 }

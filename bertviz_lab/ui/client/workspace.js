@@ -18,8 +18,10 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
   const panels = VIEWS.filter((view) => view.workspace === name).map(makeView);
-  root.append(h('nav.contents', { 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) => h('button.plain',
-    { 'data-view': view.id, onclick: () => reveal() }, view.title))), ...panels.map(({ node }) => node));
+  const links =
+    panels.map(({ view, reveal }) => h('button.plain', { 'data-view': view.id, onclick: () => reveal() }, view.title));
+  root.append(h('nav.contents', { 'aria-label': 'Views' }, ...links), ...panels.map(({ node }) => node));
+  /** Something that they draw may have come into sight. */
   const look = () => panels.forEach((panel) => panel.look());
   page.on('space', look);
   page.on('settings',
@@ -39,25 +41,26 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   }
 
   function makeView(view) {
-    const body = h('div.panel-body', { id: `${view.id}-body` });
-    const head = h('button.panel-head.line', { 'aria-expanded': 'false', 'aria-controls': body.id,
-      onclick: () => turn(!isOpen()) }, h('span.arrow', { 'aria-hidden': 'true' }, '▸'), h('span.title', view.title),
+    const body = h('div.panel-body', { id: `${view.id}-body`, hidden: !open.has(view.id) });
+    const head = h('button.panel-head.line', { 'aria-expanded': String(open.has(view.id)), 'aria-controls': body.id,
+      onclick: () => turn(body.hidden) }, h('span.arrow', { 'aria-hidden': 'true' }, '▸'), h('span.title', view.title),
       h('span.gloss.quiet.small', view.gloss));
-    const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`,
-      'aria-label': view.title }, h('h2', head), body);
+    const node = h(`section.panel.card.lab-view-${view.id}`, { id: `panel-${view.id}`, 'aria-label': view.title },
+      h('h2', head), body);
     let panel = null;
     let mounted = null; // the panel whose script has drawn its parts
     let near = false;
-    const isOpen = () => !body.hidden;
-    const lookAt = () => {
-      if (isOpen() && near && !panel) body.replaceChildren(h('p.quiet', missing()));
-      if (isOpen() && near && !panel && !missing()) {
-        body.replaceChildren();
-        panel = makePanel(view, body);
-        draw(panel);
+    function lookAt() {
+      const isSeen = !body.hidden && near;
+      if (isSeen && !panel) {
+        body.replaceChildren(...(missing() ? [h('p.quiet', missing())] : []));
+        if (!missing()) {
+          panel = makePanel(view, body);
+          draw(panel);
+        }
       }
-      if (mounted === panel) panel?.setSeen(isOpen() && near && root.offsetParent !== null);
-    };
+      if (mounted === panel) panel?.setSeen(isSeen && root.offsetParent !== null);
+    }
     async function draw(mine) {
       const { mount } = await import(`lab/views/${view.id}/view.js`);
       if (panel !== mine) return; // built again meanwhile
@@ -75,7 +78,8 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       head.setAttribute('aria-expanded', String(to));
       if (to) open.add(view.id);
       else open.delete(view.id);
-      page.keep(setting, [...open].join(',') === openFirst.join(',') ? '' : [...open].join(','));
+      const names = [...open].join(',');
+      page.keep(setting, names === openFirst.join(',') ? '' : names);
       lookAt();
     }
     /** Open it, and keep it or one of its folds in sight while what is above it is still being drawn. */
@@ -105,8 +109,6 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       panel = mounted = null;
       body.replaceChildren();
     }
-    body.hidden = !open.has(view.id);
-    head.setAttribute('aria-expanded', String(isOpen()));
     new IntersectionObserver((entries) => {
       near = entries.at(-1).isIntersecting;
       lookAt();
@@ -114,10 +116,6 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     return { view, node, reveal, clear, look: lookAt, refresh: () => mounted?.refresh() };
   }
 
-  return {
-    /** Something that they draw may have come into sight. */
-    look,
-    /** What is in sight is drawn again, the rest when it comes into sight. */
-    refresh: () => panels.forEach((panel) => panel.refresh()),
-  };
+  /** `refresh`: what is in sight is drawn again, the rest when it comes into sight. */
+  return { look, refresh: () => panels.forEach((panel) => panel.refresh()) };
 }

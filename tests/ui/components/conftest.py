@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page
 
-from tests.ui.components.harness import Desk, serve
+from tests.ui.components.harness import Desk, application, serving
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[tuple[str, Desk]]:
     desk = Desk()
-    with serve(desk) as url:
+    with serving(application(desk)) as url:
         yield url, desk
 
 
@@ -27,10 +27,14 @@ DRAWN = {"fill": "#fill .candidate", "tokens": "#tokens td"}
 
 @pytest.fixture
 def visit(request: pytest.FixtureRequest, served: tuple[str, Desk], desk: Desk, page: Page) -> Callable[..., Page]:
-    """Open the page with the components that the test's file names in `PARTS`, and wait until they are drawn."""
+    """Open the page with the components that the test's file names in `PARTS`, and wait until they are drawn.
+
+    Values by the name of a component are shown in place of its first one.
+    """
     parts = request.module.PARTS
 
-    def open_page(theme: str = "light", width: int = 1280) -> Page:
+    def open_page(theme: str = "light", width: int = 1280, **values: str) -> Page:
+        desk.values |= values
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(f"{served[0]}?__theme={theme}&parts={','.join(parts)}")
         page.locator("#loaded .loaded").wait_for()

@@ -1,9 +1,7 @@
 """A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
 
 import json
-import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ import gradio as gr
 import numpy as np
 import uvicorn
 from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -40,39 +39,53 @@ from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop
 from tests.ui.components import tuned
 
+Feed = Callable[[str, str], None]
+Visit = Callable[..., Page]
+
 HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}", "</script><b>x", "`\\")
+
+
+def saved(page: Page, part: str, kind: str) -> bytes:
+    """What a component saves as a file of this kind."""
+    with page.expect_download() as waiting:
+        page.locator(f"#{part} [data-save={kind}]").click()
+    assert waiting.value.suggested_filename.endswith(f".{kind}")
+    return waiting.value.path().read_bytes()
+
+
+def data_table(place: Locator) -> list[dict[str, str]]:
+    """The rows of a chart's data table by the names of its columns."""
+    details = place.locator("details.table")
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    header = details.locator("thead th").all_inner_texts()
+    rows = details.locator("tbody tr").evaluate_all("rows => rows.map(row => [...row.cells].map(c => c.textContent))")
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) -> SimpleNamespace:
     """An Encoding-like object; `second` is the position at which sentence B begins."""
     everything = [*tokens, *["[PAD]"] * padding]
+    segments = [int(second is not None and second <= place < len(tokens)) for place in range(len(everything))]
+    special = [token in ("[CLS]", "[SEP]", "[PAD]") for token in everything]
     words: list[int | None] = []
     offsets: list[tuple[int, int]] = []
     texts = ["", ""]
-    special = [token in ("[CLS]", "[SEP]", "[PAD]") for token in everything]
-    for position, token in enumerate(everything):
-        side = int(second is not None and second <= position < len(tokens))
-        if special[position]:
-            words.append(None)
-            offsets.append((0, 0))
-            continue
-        joins = token.startswith("##")
-        surface = token[2:] if joins else token
-        texts[side] += "" if joins else " "
-        offsets.append((len(texts[side]), len(texts[side]) + len(surface)))
-        texts[side] += surface
-        before = [word for word in words if word is not None]
-        words.append(before[-1] if joins else (before[-1] + 1 if before else 0))
+    word = -1
+    for token, side, is_special in zip(everything, segments, special, strict=True):
+        surface = "" if is_special else token.removeprefix("##")
+        word += not is_special and surface == token
+        texts[side] += " " * (surface == token) + surface
+        words.append(None if is_special else word)
+        offsets.append((0, 0) if is_special else (len(texts[side]) - len(surface), len(texts[side])))
     return SimpleNamespace(
         text_a=texts[0],
         text_b=texts[1] if second is not None else None,
         ids=tuple(100 + 7 * index % 8000 for index in range(len(everything))),
         tokens=tuple(everything),
-        token_type_ids=tuple(
-            int(second is not None and second <= index < len(tokens)) for index in range(len(everything))
-        ),
+        token_type_ids=tuple(segments),
         attention_mask=tuple(int(index < len(tokens)) for index in range(len(everything))),
-        special_tokens_mask=tuple(int(flag) for flag in special),
+        special_tokens_mask=tuple(map(int, special)),
         offsets=tuple(offsets),
         word_ids=tuple(words),
         dropped_a=(),
@@ -124,17 +137,8 @@ def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> Simp
     tokens = tokens or ["[CLS]", "the", "[MASK]", "sat", "on", "the", "[MASK]", ".", "[SEP]"]
     names = words or ("cat", "dog", "old", "man", "##s")
     shares = (0.412, 0.231, 0.09, 0.041, 0.002)
-    masks = [
-        MaskPrediction(
-            position,
-            tuple(
-                Candidate(name, index + 50, share)
-                for index, (name, share) in enumerate(zip(names, shares, strict=False))
-            ),
-        )
-        for position, token in enumerate(tokens)
-        if token == "[MASK]"
-    ]
+    candidates = tuple(Candidate(name, 50 + at, shares[at]) for at, name in enumerate(names))
+    masks = [MaskPrediction(position, candidates) for position, token in enumerate(tokens) if token == "[MASK]"]
     return SimpleNamespace(encoding=encoding(tokens), masks=masks)
 
 
@@ -266,23 +270,19 @@ class Desk:
         return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
 
 
-#: Each drawing that stands on the page, with its label.
-DRAWINGS = {
-    "attention": "Attention of every head",
-    "loss": "Learning curves",
-    "tokens": "Input of the model",
-    "masking": "Masking",
-    "fill": "Predictions for the masked tokens",
-    "scores": "Tokens and their numbers",
-    "chart": "Chart",
-    "preview": "First rows of the data",
-    "examples": "Examples",
-    "marked": "Marked text",
-}
-#: The same component three times, with other rows.
-STRIPS = {"masking": "tokens", "scores": "tokens"}
-#: What a component asks by itself.
-ASKS = {"attention": ("exact_values", "layer_values", "query_key"), "loss": ("poll",)}
+#: The drawings on the page: name, label, kind, and what they ask by themselves.
+DRAWINGS: list[tuple[str, str, str, list[str]]] = [
+    ("attention", "Attention of every head", "attention", ["exact_values", "layer_values", "query_key"]),
+    ("loss", "Learning curves", "loss", ["poll"]),
+    ("tokens", "Input of the model", "tokens", []),
+    ("masking", "Masking", "tokens", []),
+    ("fill", "Predictions for the masked tokens", "fill", []),
+    ("scores", "Tokens and their numbers", "tokens", []),
+    ("chart", "Chart", "chart", []),
+    ("preview", "First rows of the data", "preview", []),
+    ("examples", "Examples", "examples", []),
+    ("marked", "Marked text", "marked", []),
+]
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>components</title>%s
 <link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><style>
@@ -299,7 +299,7 @@ const make = (tag, attributes) => Object.assign(document.createElement(tag), att
 const value = async (name) => JSON.parse(await (await fetch(`value/${name}`)).text() || 'null');
 page.ask = async (view, question, { drawing }) => (await fetch(`standalone/${drawing}`)).text();
 const events = new Proxy({}, { get: (_, event) => (data) => post('fired', [event, data]) });
-async function place([name, label, asks, kind]) {
+async function place([name, label, kind, asks]) {
   const asking = (what) => async (...sent) => {
     const answer = await post(`ask/${what}`, sent).catch(() => null);
     if (!answer?.ok) return undefined;
@@ -320,10 +320,7 @@ Promise.all(%s.filter(([name]) => !wanted || wanted.includes(name)).map(place))
 
 
 def application(desk: Desk) -> Starlette:
-    """The page: all components under each other and a button for each that shows what `desk.values` holds.
-
-    Their scripts are mounted as Gradio's page mounts them, without Gradio, which takes a second to load.
-    """
+    """The page: all components under each other and a button for each that shows what `desk.values` holds."""
     desk.reset()
 
     def exact_values(key: str, layer: int, head: int) -> dict[str, Any]:
@@ -346,8 +343,7 @@ def application(desk: Desk) -> Starlette:
     }
 
     async def page(_: Request) -> Response:
-        places = [[name, DRAWINGS[name], list(ASKS.get(name, ())), STRIPS.get(name, name)] for name in DRAWINGS]
-        return HTMLResponse(PAGE % (assets.head(), json.dumps(places)))
+        return HTMLResponse(PAGE % (assets.head(), json.dumps(DRAWINGS)))
 
     async def value(request: Request) -> Response:
         return PlainTextResponse(str(desk.values[request.path_params["name"]]))
@@ -382,22 +378,16 @@ def application(desk: Desk) -> Starlette:
 
 
 @contextmanager
-def serve(desk: Desk) -> Iterator[str]:
-    """The address of the running page."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(
-            application(desk), host="127.0.0.1", port=port, log_level="critical", timeout_graceful_shutdown=1
-        )
-    )
+def serving(application: Starlette) -> Iterator[str]:
+    """The address of an application while it runs."""
+    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
-        time.sleep(0.01)
+        thread.join(0.01)
     try:
-        yield f"http://127.0.0.1:{port}/"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
     finally:
         server.should_exit = True
         thread.join()
@@ -405,29 +395,23 @@ def serve(desk: Desk) -> Iterator[str]:
 
 @contextmanager
 def running(make: Callable[[], gr.Blocks], *routes: Route) -> Iterator[str]:
-    """The address of a page while it runs."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    """The address of a page of Gradio while it runs."""
 
     def launch() -> gr.Blocks:
         blocks = make()
+        middleware = [Middleware(assets.PageHead, language="en")]
         blocks.launch(
             server_name="127.0.0.1",
-            server_port=port,
             prevent_thread_lock=True,
             quiet=True,
             run_history=False,
             enable_monitoring=False,
-            app_kwargs={
-                "routes": [assets.route(), *routes],
-                "middleware": [Middleware(assets.PageHead, language="en")],
-            },
+            app_kwargs={"routes": [assets.route(), *routes], "middleware": middleware},
         )
         return blocks
 
     blocks = in_event_loop(launch)
     try:
-        yield f"http://127.0.0.1:{port}/"
+        yield blocks.local_url
     finally:
         blocks.close(verbose=False)

@@ -1,9 +1,7 @@
 """Every component under axe, in light and dark, wide and narrow, with all its states open."""
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.strips import marked_payload
@@ -11,11 +9,9 @@ from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from tests.browser import complaints
 from tests.ui.components import tuned
-from tests.ui.components.harness import charts, ending, events
+from tests.ui.components.harness import Feed, Visit, charts, ending, events
 
 PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart", "preview", "examples", "marked"]
-Feed = Callable[[str, str], None]
-Visit = Callable[..., Page]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -31,6 +27,10 @@ def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     assert complaints(page, *PARTS) == []
     page.get_by_role("radio", name="Single tokens").click()
     assert complaints(page, "attention") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = """([part, width]) => [...document.querySelectorAll(`#${part} *`)]
+      .filter(node => node.getBoundingClientRect().right > width && !node.closest('.hush, .lines, .rows')).length"""
+    assert {part: page.evaluate(wide, [part, width]) for part in PARTS} == dict.fromkeys(PARTS, 0)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -42,20 +42,8 @@ def test_empty_and_live_states_pass_too(visit: Visit, feed: Feed, theme: str):
     assert complaints(page, "attention", "loss") == []
 
 
-def test_page_is_no_wider_than_a_phone(visit: Visit, feed: Feed):
-    page = visit(width=400)
-    feed("loss", replay_payload([*events(200), ending(200)], "A run"))
-    expect(page.locator("#loss .panels").first).to_be_visible()
-    page.get_by_role("radio", name="Single tokens").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    wide = """part => [...document.querySelectorAll(`#${part} *`)]
-      .filter(node => node.getBoundingClientRect().right > 400 && !node.closest('.hush, .lines, .rows')).length"""
-    assert {part: page.evaluate(wide, part) for part in PARTS} == dict.fromkeys(PARTS, 0)
-
-
-def test_every_control_has_a_visible_focus(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload([*events(50), ending(50)]))
+def test_every_control_has_a_visible_focus(visit: Visit):
+    page = visit(loss=replay_payload([*events(50), ending(50)]))
     expect(page.locator("#loss .panels").first).to_be_visible()
     page.locator("#attention").evaluate("node => node.scrollIntoView()")
     page.mouse.click(5, 5)

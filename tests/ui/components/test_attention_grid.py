@@ -3,17 +3,24 @@
 import csv
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body, scores_body
-from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
-from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
+from tests.ui.components.harness import (
+    HOSTILE,
+    SENTENCE,
+    Desk,
+    Feed,
+    Visit,
+    attention,
+    hostile_encoding,
+    saved,
+    sentence_attention,
+)
 
 PARTS = ["attention"]
 
@@ -38,6 +45,13 @@ def choose(page: Page, layer: int, head: int) -> None:
     page.locator(f'#attention .grid canvas[data-layer="{layer}"][data-head="{head}"]').click()
 
 
+def walk(page: Page, *keys: str) -> None:
+    """Go from the first cell of the heat map by these keys."""
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", *keys):
+        page.keyboard.press(key)
+
+
 def pixel(page: Page, layer: int, head: int, row: int, column: int) -> tuple[int, int, int]:
     script = (
         "([selector, x, y]) => [...document.querySelector(selector).getContext('2d').getImageData(x, y, 1, 1).data]"
@@ -47,7 +61,7 @@ def pixel(page: Page, layer: int, head: int, row: int, column: int) -> tuple[int
     return red, green, blue
 
 
-def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Callable[..., Page]):
+def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Visit):
     page = visit()
     choose(page, 1, 2)
     truth = attention(4, 4, SIZE)[1, 2]
@@ -66,7 +80,7 @@ def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Callable[..., 
     assert (SIZE - 1, SIZE - 1) in seen
 
 
-def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Callable[..., Page]):
+def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Visit):
     page = visit()
     truth = attention(4, 4, SIZE)[0, 0]
     heatmap = page.locator("#attention .map .top")
@@ -86,12 +100,10 @@ def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Callable[.
     expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[row])
 
 
-def test_arrow_keys_walk_through_the_cells(visit: Callable[..., Page]):
+def test_arrow_keys_walk_through_the_cells(visit: Visit):
     page = visit()
     truth = attention(4, 4, SIZE)[0, 0]
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home", "ArrowDown", "ArrowDown", "ArrowRight"):
-        page.keyboard.press(key)
+    walk(page, "ArrowDown", "ArrowDown", "ArrowRight")
     row, column, weight, _ = cell(page)
     assert (row, column) == (2, 1)
     assert weight == pytest.approx(float(truth[2, 1]), abs=6e-5)
@@ -100,7 +112,7 @@ def test_arrow_keys_walk_through_the_cells(visit: Callable[..., Page]):
     assert cell(page)[:2] == (SIZE - 1, SIZE - 1)
 
 
-def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Callable[..., Page]):
+def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Visit):
     page = visit()
     assert head_name(page) == "Layer 1 of 4, head 1 of 4"
     choose(page, 2, 1)
@@ -118,7 +130,7 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Callable[..., Page])
     expect(chosen).to_be_focused()
 
 
-def test_grid_paints_rows_as_the_attending_tokens(visit: Callable[..., Page]):
+def test_grid_paints_rows_as_the_attending_tokens(visit: Visit):
     page = visit()
     truth = attention(4, 4, SIZE)
     for layer, head in ((1, 3), (3, 0)):
@@ -130,7 +142,7 @@ def test_grid_paints_rows_as_the_attending_tokens(visit: Callable[..., Page]):
             assert sum(bright) > sum(pixel(page, layer, head, int(column), int(row)))
 
 
-def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
+def test_colour_scale_is_stated_and_switched(visit: Visit):
     page = visit()
     legend = page.locator("#attention .legend")
     expect(legend).to_contain_text("square-root scale from 0 to 1")
@@ -144,7 +156,7 @@ def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
     eventually(page, lambda: pixel(page, 0, 0, row, column) != (253, 231, 37))
 
 
-def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
+def test_lines_show_the_row_of_the_chosen_token(visit: Visit):
     page = visit()
     page.get_by_role("radio", name="Single tokens").click()
     page.locator("#attention .from .item", has_text="cat").click()
@@ -158,7 +170,7 @@ def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
     expect(page.locator('#attention .from [aria-selected="true"]')).to_have_text("sat")
 
 
-def test_another_text_keeps_the_readers_place(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+def test_another_text_keeps_the_readers_place_and_a_smaller_model_takes_the_nearest(visit: Visit, feed: Feed):
     page = visit()
     choose(page, 2, 3)
     page.locator("#attention .map .top").focus()
@@ -169,21 +181,15 @@ def test_another_text_keeps_the_readers_place(visit: Callable[..., Page], feed: 
     expect(page.locator("#attention .readout")).to_contain_text(f"{truth[row, column]:.4f}"[:5])
     assert cell(page)[:2] == (row, column)
     assert head_name(page) == "Layer 3 of 4, head 4 of 4"
-
-
-def test_smaller_model_takes_the_nearest_place(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
-    choose(page, 3, 3)
     feed("attention", sentence_attention(layers=2, heads=2))
     expect(page.locator("#attention .one .heading").first).to_have_text("Layer 2 of 2, head 2 of 2")
     expect(page.locator("#attention .grid canvas")).to_have_count(4)
 
 
-def test_hostile_tokens_are_text(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
+def test_hostile_tokens_are_text(visit: Visit):
     tokens = hostile_encoding().tokens
     size = len(tokens)
-    feed("attention", attention_payload(attention_body(tokens, [0] * size, attention(2, 2, size), HOSTILE[0])))
+    page = visit(attention=attention_payload(attention_body(tokens, [0] * size, attention(2, 2, size), HOSTILE[0])))
     expect(page.locator("#attention .heading").first).to_have_text(HOSTILE[0])
     page.get_by_role("radio", name="Single tokens").click()
     assert page.locator("#attention .from .item").all_inner_texts() == list(tokens)
@@ -191,58 +197,34 @@ def test_hostile_tokens_are_text(visit: Callable[..., Page], feed: Callable[[str
     assert page.locator("#attention img").count() == 0
 
 
-@pytest.mark.parametrize("kind", ["PNG", "SVG"])
 @pytest.mark.parametrize("form", ["All tokens", "Single tokens"])
-def test_head_is_saved_as_a_picture(visit: Callable[..., Page], tmp_path: Path, kind: str, form: str):
+def test_heads_are_saved_as_pictures(visit: Visit, form: str):
     page = visit()
     page.get_by_role("radio", name=form).click()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save this head as {kind}").click()
-    path = tmp_path / "picture"
-    waiting.value.save_as(path)
-    assert waiting.value.suggested_filename == f"attention-layer1-head1.{kind.lower()}"
-    content = path.read_bytes()
-    assert content.startswith(b"\x89PNG" if kind == "PNG" else b"<svg")
-    assert kind == "PNG" or b"##believ" in content
-    assert len(content) > 3000
+    for part, kind, start in ((".one", "png", b"\x89PNG"), (".one", "svg", b"<svg"), (".all", "png", b"\x89PNG")):
+        content = saved(page, f"attention {part}", kind)
+        assert content.startswith(start)
+        assert len(content) > 3000
+        assert kind == "png" or b"##believ" in content
 
 
-def test_all_heads_are_saved_as_a_picture(visit: Callable[..., Page]):
-    page = visit()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the picture of all heads as PNG").click()
-    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
-
-
-def test_saved_numbers_are_the_weights(visit: Callable[..., Page], tmp_path: Path):
+def test_saved_numbers_are_the_weights_and_formulas_are_disarmed(visit: Visit, feed: Feed):
     page = visit()
     choose(page, 3, 1)
     truth = attention(4, 4, SIZE)[3, 1]
-    for kind in ("JSON", "CSV"):
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name=f"Save this head as {kind}").click()
-        waiting.value.save_as(tmp_path / kind)
-    body = json.loads((tmp_path / "JSON").read_text())
+    body = json.loads(saved(page, "attention", "json"))
     assert (body["layer"], body["head"], body["tokens"]) == (4, 2, SENTENCE)
     assert np.abs(np.array(body["weights"]) - truth).max() < 3e-5
-    rows = list(csv.DictReader((tmp_path / "CSV").read_text().splitlines()))
+    rows = list(csv.DictReader(saved(page, "attention", "csv").decode().splitlines()))
     assert len(rows) == SIZE * SIZE
-    found = {(int(row["from_position"]), int(row["to_position"])): float(row["weight"]) for row in rows}
-    assert found[3, 5] == pytest.approx(float(truth[3, 5]), abs=3e-5)
-
-
-def test_formulas_are_disarmed_in_csv(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
+    weights = {(int(row["from_position"]), int(row["to_position"])): float(row["weight"]) for row in rows}
+    assert weights[3, 5] == pytest.approx(float(truth[3, 5]), abs=3e-5)
     feed("attention", attention_payload(attention_body(["=1+1", "tok"], [0, 0], attention(1, 1, 2), "formulas")))
     expect(page.locator("#attention .heading").first).to_have_text("formulas")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save this head as CSV").click()
-    assert "0,'=1+1,0,'=1+1," in Path(waiting.value.path()).read_text()
+    assert b"0,'=1+1,0,'=1+1," in saved(page, "attention", "csv")
 
 
-def test_long_text_fetches_layers_and_exact_weights(
-    visit: Callable[..., Page], desk: Desk, feed: Callable[[str, str], None]
-):
+def test_long_text_fetches_layers_and_exact_weights(visit: Visit, desk: Desk, feed: Feed):
     page = visit()
     size = 300
     truth = attention(6, 8, size)
@@ -263,16 +245,7 @@ def test_long_text_fetches_layers_and_exact_weights(
     assert weight == pytest.approx(float(truth[1, 0, row, column]), abs=5.1e-5)
 
 
-def test_message_takes_the_place_of_the_picture(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
-    feed("attention", message_payload("This text is too long for the model."))
-    expect(page.locator("#attention .empty")).to_have_text("This text is too long for the model.")
-    expect(page.locator("#attention .grid")).to_be_hidden()
-    feed("attention", sentence_attention())
-    expect(page.locator("#attention .empty")).to_be_hidden()
-
-
-def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Callable[..., Page]):
+def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Visit):
     page = visit()
     script = """async () => {
       const heads = [...document.querySelectorAll('#attention .grid canvas')];
@@ -299,7 +272,7 @@ def more(page: Page) -> None:
     page.locator("#attention .knobs summary").click()
 
 
-def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Callable[..., Page]):
+def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     page = visit()
     page.locator("#attention select[aria-label='Sort heads']").select_option("first")
     values = attention(4, 4, SIZE)[..., 0].mean(-1)
@@ -317,7 +290,7 @@ def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Callable[...,
     expect(page.locator("#attention .legend")).to_contain_text("share of attention on the first token")
 
 
-def test_averages_and_rollout_are_those_of_the_weights(visit: Callable[..., Page]):
+def test_averages_and_rollout_are_those_of_the_weights(visit: Visit):
     page = visit()
     more(page)
     truth = attention(4, 4, SIZE).astype(float)
@@ -328,14 +301,12 @@ def test_averages_and_rollout_are_those_of_the_weights(visit: Callable[..., Page
     wanted = {"layer": truth[2].mean(0), "all": truth.mean((0, 1)), "rollout": flow}
     for of, weights in wanted.items():
         page.locator("#attention select[aria-label='Show']").select_option(of)
-        page.locator("#attention .map .top").focus()
-        for key in ("PageUp", "Home", "ArrowDown", "ArrowRight"):
-            page.keyboard.press(key)
+        walk(page, "ArrowDown", "ArrowRight")
         row, column, weight, _ = cell(page)
         assert weight == pytest.approx(weights[row, column], abs=1e-4), of
 
 
-def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., Page]):
+def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Visit):
     page = visit()
     more(page)
     truth = attention(4, 4, SIZE)[0, 0].astype(float)
@@ -343,9 +314,7 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., P
     share = truth[:, special].sum() / SIZE
     expect(page.locator("#attention .one .small").first).to_contain_text(f"{100 * share:.1f}%")
     page.get_by_role("radio", name="renormalised").click()
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home", "ArrowDown"):
-        page.keyboard.press(key)
+    walk(page, "ArrowDown")
     expect(page.locator("#attention .readout")).to_contain_text("hidden")
     page.keyboard.press("ArrowRight")
     row, column, weight, _ = cell(page)
@@ -353,20 +322,18 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., P
     assert weight == pytest.approx(rest[column] / rest.sum(), abs=1e-4)
 
 
-def test_only_attention_from_one_sentence_to_the_other_is_shown(visit: Callable[..., Page]):
+def test_only_attention_from_one_sentence_to_the_other_is_shown(visit: Visit):
     page = visit()
     more(page)
     page.get_by_role("radio", name="A → B").click()
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home"):
-        page.keyboard.press(key)
+    walk(page)
     expect(page.locator("#attention .readout")).to_contain_text("hidden")
     page.keyboard.press("End")
     row, column, weight, _ = cell(page)
     assert weight == pytest.approx(float(attention(4, 4, SIZE)[0, 0][row, column]), abs=1e-4)
 
 
-def test_the_attention_of_several_tokens_is_summed(visit: Callable[..., Page]):
+def test_the_attention_of_several_tokens_is_summed(visit: Visit):
     page = visit()
     page.get_by_role("radio", name="Single tokens").click()
     items = page.locator("#attention .from .item")
@@ -382,7 +349,7 @@ def test_the_attention_of_several_tokens_is_summed(visit: Callable[..., Page]):
     expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[3])
 
 
-def test_the_products_behind_a_weight_are_shown(visit: Callable[..., Page]):
+def test_the_products_behind_a_weight_are_shown(visit: Visit):
     page = visit()
     page.get_by_text("Why this weight?").click()
     pair = page.locator("#attention .pair")
@@ -393,45 +360,30 @@ def test_the_products_behind_a_weight_are_shown(visit: Callable[..., Page]):
     expect(pair.locator("tbody tr")).to_have_count(4)
 
 
-def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+def test_differences_have_a_sign_and_a_middle_and_are_not_scaled_up(visit: Visit, feed: Feed):
     page = visit()
-    one, other = attention(4, 4, SIZE), attention(4, 4, SIZE, seed=1)
-    feed(
-        "attention", attention_payload(difference_body(SENTENCE, [0] * 10 + [1] * 4, other - one, "Second less first"))
-    )
-    expect(page.locator("#attention .heading").first).to_have_text("Second less first")
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home", "ArrowDown"):
-        page.keyboard.press(key)
-    text = page.locator("#attention .readout").inner_text()
-    weight = float(re.search(r"\): ([+-][\d.]+)$", text)[1])
-    assert weight == pytest.approx(float((other - one)[0, 0, 1, 0]), abs=2e-4)
-    expect(page.locator("#attention .legend")).to_contain_text("blue")
-
-
-def test_rows_of_differences_are_not_scaled_up(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
-    page.locator("#attention .knobs summary").click()
+    more(page)
     scaled = page.get_by_role("radio", name="renormalised")
     scaled.check(force=True)
     expect(page.locator("#attention .one")).to_contain_text("which are left out")
     difference = attention(4, 4, SIZE, seed=1) - attention(4, 4, SIZE)
-    body = difference_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first")
-    feed("attention", attention_payload(body))
+    feed("attention", attention_payload(difference_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first")))
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
     expect(scaled).to_be_hidden()
     expect(page.get_by_role("radio", name="hidden", exact=True)).to_be_checked()
+    page.get_by_role("radio", name="shown", exact=True).check(force=True)
+    walk(page, "ArrowDown")
+    weight = float(re.search(r"\): ([+-][\d.]+)$", page.locator("#attention .readout").inner_text())[1])
+    assert weight == pytest.approx(float(difference[0, 0, 1, 0]), abs=2e-4)
+    expect(page.locator("#attention .legend")).to_contain_text("blue")
 
 
-def test_what_a_layer_of_local_attention_cannot_see_is_left_out(
-    visit: Callable[..., Page], feed: Callable[[str, str], None]
-):
-    page = visit()
+def test_what_a_layer_of_local_attention_cannot_see_is_left_out(visit: Visit):
     weights = attention(2, 2, SIZE)
     near = np.abs(np.arange(SIZE)[:, None] - np.arange(SIZE)) <= 2
     weights[1] = weights[1] * near / (weights[1] * near).sum(-1, keepdims=True)
     body = attention_body(SENTENCE, [0] * SIZE, weights, "local", windows=[None, 4], note="Layer 2 is local.")
-    feed("attention", attention_payload(body))
+    page = visit(attention=attention_payload(body))
     expect(page.locator("#attention .foot")).to_contain_text("Layer 2 is local. Grey cells are outside")
     opaque = "canvas => [0, 1, 2, 3].map((column) => canvas.getContext('2d').getImageData(column, 0, 1, 1).data[3] > 0)"
     for layer, seen in ((0, [True] * 4), (1, [True, True, True, False])):
@@ -439,9 +391,7 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(
         eventually(page, lambda canvas=canvas, seen=seen: canvas.evaluate(opaque) == seen)
     choose(page, 1, 0)
     assert head_name(page) == "Layer 2 of 2 (local attention, window 4), head 1 of 2"
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home", "ArrowRight", "ArrowRight"):
-        page.keyboard.press(key)
+    walk(page, "ArrowRight", "ArrowRight")
     row, column, weight, _ = cell(page)
     assert (row, column) == (0, 2)
     assert weight == pytest.approx(float(weights[1, 0, 0, 2]), abs=6e-5)
@@ -449,14 +399,11 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(
     expect(page.locator("#attention .readout")).to_contain_text("outside the window of local attention")
 
 
-def test_scores_are_read_in_their_own_unit(visit: Callable[..., Page], feed: Callable[[str, str], None]):
-    page = visit()
+def test_scores_are_read_in_their_own_unit(visit: Visit):
     scores = np.random.default_rng(0).normal(0, 5, (2, 2, SIZE, SIZE)).astype(np.float32)
-    feed("attention", attention_payload(scores_body(SENTENCE, [0] * SIZE, scores, "Scores")))
+    page = visit(attention=attention_payload(scores_body(SENTENCE, [0] * SIZE, scores, "Scores")))
     expect(page.locator("#attention .heading").first).to_have_text("Scores")
-    page.locator("#attention .map .top").focus()
-    for key in ("PageUp", "Home", "ArrowDown"):
-        page.keyboard.press(key)
+    walk(page, "ArrowDown")
     text = page.locator("#attention .readout").inner_text()
     assert float(re.search(r"\): ([+-][\d.]+)$", text)[1]) == pytest.approx(float(scores[0, 0, 1, 0]), abs=2e-3)
     expect(page.locator("#attention .strongest caption")).to_contain_text("scores furthest from 0 with")

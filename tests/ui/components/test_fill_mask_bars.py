@@ -1,28 +1,19 @@
 """The fill-mask bars."""
 
 import csv
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from tests.browser import eventually
-from tests.ui.components.harness import HOSTILE, Desk, filled
+from tests.ui.components.harness import HOSTILE, Desk, Feed, Visit, filled, saved
 
-Feed = Callable[[str, str], None]
-Visit = Callable[..., Page]
 PARTS = ["fill"]
 
 
 def sentence(page: Page) -> str:
     return page.locator("#fill .sentence").inner_text()
-
-
-def test_sentence_reads_with_its_masked_tokens(visit: Visit):
-    page = visit()
-    assert sentence(page) == "the masked token 1 sat on the masked token 2 ."
 
 
 def test_candidates_stand_in_order_with_their_share(visit: Visit):
@@ -37,22 +28,21 @@ def test_candidates_stand_in_order_with_their_share(visit: Visit):
     expect(first).to_contain_text("Together 77.6%; the other 22.4% is spread over the other 8,187 tokens")
 
 
-def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit):
+def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, feed: Feed):
     page = visit()
-    page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
-    assert sentence(page) == "the dog sat on the masked token 2 ."
-    page.locator("#fill .blank").nth(1).get_by_role("button", name="man").click()
+    blanks = page.locator("#fill .blank")
+    assert sentence(page) == "the masked token 1 sat on the masked token 2 ."
+    blanks.nth(0).get_by_role("button", name="##s").click()
+    assert sentence(page) == "thes sat on the masked token 2 ."  # a word ending joins the word before
+    blanks.nth(0).get_by_role("button", name="dog").click()
+    blanks.nth(1).get_by_role("button", name="man").click()
     assert sentence(page) == "the dog sat on the man ."
-    pressed = page.locator('#fill .candidate[aria-pressed="true"]')
-    expect(pressed).to_have_count(2)
+    expect(page.locator('#fill .candidate[aria-pressed="true"]')).to_have_count(2)
     page.keyboard.press("Enter")
     assert sentence(page) == "the dog sat on the masked token 2 ."
-
-
-def test_word_ending_joins_the_word_before(visit: Visit):
-    page = visit()
-    page.locator("#fill .blank").nth(0).get_by_role("button", name="##s").click()
-    assert sentence(page) == "thes sat on the masked token 2 ."
+    feed("fill", fill_mask_payload(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"])))
+    expect(blanks).to_have_count(1)
+    assert sentence(page) == "a masked token ran"
 
 
 def test_clicked_words_ask_to_be_hidden_and_masked_tokens_to_come_back(visit: Visit, desk: Desk):
@@ -64,17 +54,8 @@ def test_clicked_words_ask_to_be_hidden_and_masked_tokens_to_come_back(visit: Vi
     assert {"position": 2, "token": "[MASK]", "masked": False} in desk.told("toggle_mask")
 
 
-def test_another_sentence_starts_afresh(visit: Visit, feed: Feed):
-    page = visit()
-    page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
-    feed("fill", fill_mask_payload(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"])))
-    expect(page.locator("#fill .blank")).to_have_count(1)
-    assert sentence(page) == "a masked token ran"
-
-
-def test_hostile_words_and_candidates_are_text(visit: Visit, feed: Feed):
-    page = visit()
-    feed("fill", fill_mask_payload(filled(["[CLS]", *HOSTILE, "[MASK]", "[SEP]"], HOSTILE)))
+def test_hostile_words_and_candidates_are_text(visit: Visit):
+    page = visit(fill=fill_mask_payload(filled(["[CLS]", *HOSTILE, "[MASK]", "[SEP]"], HOSTILE)))
     expect(page.locator("#fill .name").first).to_have_text(HOSTILE[0])
     assert page.locator("#fill .name").all_inner_texts() == list(HOSTILE)
     page.locator("#fill .candidate").first.click()
@@ -83,21 +64,11 @@ def test_hostile_words_and_candidates_are_text(visit: Visit, feed: Feed):
     assert page.locator("#fill img").count() == 0
 
 
-@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV", "JSON"])
-def test_predictions_are_saved(visit: Visit, kind: str):
+def test_predictions_are_saved(visit: Visit):
     page = visit()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save the predictions as {kind}").click()
-    content = Path(waiting.value.path()).read_bytes()
-    assert waiting.value.suggested_filename == f"fill-mask.{kind.lower()}"
-    assert content.startswith(b"\x89PNG") if kind == "PNG" else b"dog" in content
-    if kind == "CSV":
-        rows = list(csv.DictReader(content.decode().splitlines()))
-        assert rows[6] == {
-            "masked_token": "2",
-            "position": "6",
-            "rank": "2",
-            "token": "dog",
-            "id": "51",
-            "probability": "0.231",
-        }
+    files = {kind: saved(page, "fill", kind) for kind in ("png", "svg", "csv", "json")}
+    assert files["png"].startswith(b"\x89PNG")
+    assert all(b"dog" in files[kind] for kind in ("svg", "csv", "json"))
+    header, *rows = csv.reader(files["csv"].decode().splitlines())
+    assert header == ["masked_token", "position", "rank", "token", "id", "probability"]
+    assert rows[6] == ["2", "6", "2", "dog", "51", "0.231"]

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,8 @@ from tests.browser import PageLog, complaints
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.pages import little_settings
 
-
-@dataclass
-class Desk:
-    """What the page is answered: a body, or the sentence why there is none."""
-
-    answers: dict[int, dict[str, Any] | str] = field(default_factory=dict)
+#: What the page is answered, by the number of a lesson: a body, or the sentence why there is none.
+Desk = dict[int, dict[str, Any] | str]
 
 
 def lesson_bodies(text: str) -> list[dict[str, Any]]:
@@ -59,7 +54,7 @@ PARTS = ("wire", "lesson-bar", "lessons")
 @contextmanager
 def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
     def measured(state: Any, number: int, language: Word) -> Any:
-        body = desk.answers.get(number, answer())
+        body = desk.get(number, answer())
         if isinstance(body, str):
             raise InputError(body)
         return body
@@ -85,19 +80,17 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Desk]]:
-    desk = Desk()
-    with lessons(desk, payload_text(), tmp_path_factory.mktemp("lessons")) as address:
+    desk: Desk = {}
+    with lessons(
+        desk, f"An idea with `[MASK]` in it. {' '.join(HOSTILE)}", tmp_path_factory.mktemp("lessons")
+    ) as address:
         yield address, desk
-
-
-def payload_text() -> str:
-    return f"An idea with `[MASK]` in it. {' '.join(HOSTILE)}"
 
 
 @pytest.fixture
 def desk(served: tuple[str, Desk]) -> Desk:
     desk = served[1]
-    desk.answers.clear()
+    desk.clear()
     return desk
 
 
@@ -112,13 +105,13 @@ def visit(served: tuple[str, Desk], page: Page) -> Any:
     return open_page
 
 
-def reveal(page: Page, choice: int = 1) -> None:
+def reveal(page: Page, choice: int = 1):
     page.locator("#lessons .choice").nth(choice).click()
     page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#lessons .bars")).to_be_visible()
 
 
-def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk) -> None:
+def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk):
     page = visit()
     expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
     expect(page.locator("#lessons .told")).to_be_hidden()
@@ -130,7 +123,7 @@ def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk) ->
     expect(page.get_by_role("radio", name="neither")).to_be_disabled()
 
 
-def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk) -> None:
+def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk):
     page = visit()
     page.get_by_role("radio", name="this", exact=True).focus()
     page.keyboard.press("ArrowDown")
@@ -148,7 +141,7 @@ def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk) -> None:
     expect(page.locator("#lessons .question").get_by_role("status")).to_have_text("First choose what you expect.")
 
 
-def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, desk: Desk) -> None:
+def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, desk: Desk):
     page = visit()
     reveal(page, 0)
     page.get_by_role("button", name="Next lesson").click()
@@ -165,7 +158,7 @@ def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, 
 
 
 @pytest.mark.parametrize("kept", ["{", "[]", '{"at": 99, "chosen": 3, "done": "x"}', "null"])
-def test_whatever_a_browser_has_kept_the_lessons_open(visit: Any, desk: Desk, kept: str) -> None:
+def test_whatever_a_browser_has_kept_the_lessons_open(visit: Any, desk: Desk, kept: str):
     page = visit()
     page.evaluate("kept => localStorage.setItem('bertviz-lab-lessons', kept)", kept)
     page.reload()
@@ -174,16 +167,19 @@ def test_whatever_a_browser_has_kept_the_lessons_open(visit: Any, desk: Desk, ke
 
 
 @pytest.mark.parametrize(
-    ("query", "title"), [("?lesson=3", "Lesson C"), ("?lesson=99", "Lesson A"), ("?lesson=<b>", "Lesson A")]
+    ("query", "title"), [("?lesson=3", "Lesson C"), ("?lesson=99", "Lesson A"), ("?lesson=<b>&lang=<b>", "Lesson A")]
 )
-def test_an_address_opens_a_lesson(visit: Any, desk: Desk, query: str, title: str) -> None:
-    expect(visit(query).locator("#lessons h2")).to_have_text(title)
+def test_an_address_opens_a_lesson(visit: Any, desk: Desk, query: str, title: str):
+    page = visit(query)
+    expect(page.locator("#lessons h2")).to_have_text(title)
+    expect(page.get_by_role("button", name="Reveal")).to_be_visible()
+    expect(page.get_by_role("link", name="For leaders")).to_have_attribute("href", "leader?lang=en")
 
 
 OPENED = "() => { window.opened = []; window.Lab.page.on('open', (place) => { window.opened.push(place); }); }"
 
 
-def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) -> None:
+def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk):
     page = visit()
     page.evaluate(OPENED)
     expect(page.locator("#lesson-bar .lab")).to_be_hidden()
@@ -204,9 +200,13 @@ def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) 
     assert page.evaluate("() => window.opened.at(-1).show") == "attribution"
 
 
-def test_a_place_says_all_settings_of_its_workspace_and_leaves_those_of_others(visit: Any, desk: Desk) -> None:
+def test_a_place_says_all_settings_of_its_workspace_and_its_line_comes_back(visit: Any, desk: Desk):
     page = visit("?predictions.top_k=9&predictions.word=y&attention.layer=1&explore.open=tokens&run.id=mine")
-    page.get_by_role("button", name="Open Explore, panel Predictions").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Open Explore, panel Predictions").click()
+        expect(page.locator("#lesson-bar .lab")).to_be_visible()
+        page.get_by_role("button", name="Hide this line").click()
+        expect(page.locator("#lesson-bar .lab")).to_be_hidden()
     kept = page.evaluate(
         "() => ['predictions.top_k', 'predictions.word', 'attention.layer', 'explore.open', 'run.id']"
         ".map((name) => window.Lab.page.kept(name))"
@@ -216,7 +216,7 @@ def test_a_place_says_all_settings_of_its_workspace_and_leaves_those_of_others(v
 
 def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
     visit: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     bodies = lesson_bodies("x")
     monkeypatch.setitem(globals(), "lesson_bodies", lambda text: [{**body, "missing": True} for body in bodies])
     page = visit("?model=mine")
@@ -225,32 +225,19 @@ def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
     assert page.evaluate("() => [window.Lab.page.input.model, window.Lab.page.input.text_a]") == ["mine", "A."]
 
 
-def test_a_line_that_was_hidden_comes_back_when_the_same_place_is_opened(visit: Any, desk: Desk) -> None:
-    page = visit()
-    for _ in range(2):
-        page.get_by_role("button", name="Open Explore, panel Predictions").click()
-        expect(page.locator("#lesson-bar .lab")).to_be_visible()
-        page.get_by_role("button", name="Hide this line").click()
-        expect(page.locator("#lesson-bar .lab")).to_be_hidden()
-
-
-def test_a_model_that_is_not_there_is_told_in_place(visit: Any, desk: Desk) -> None:
-    desk.answers[1] = "There is no such model."
+def test_a_missing_model_and_a_measurement_without_an_answer_are_told_in_place(visit: Any, desk: Desk):
+    desk[1], desk[2] = "There is no such model.", {**answer(), "answer": None}
     page = visit()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#lessons .verdict")).to_have_text("There is no such model.")
     expect(page.locator("#lessons .side")).not_to_contain_text("done")
-
-
-def test_a_measurement_that_bears_out_no_choice_says_so(visit: Any, desk: Desk) -> None:
-    desk.answers[1] = {**answer(), "answer": None}
-    page = visit()
+    page.locator("#lessons .list button").nth(1).click()
     reveal(page)
     expect(page.locator("#lessons .verdict")).to_have_text("The measurement supports none of these.")
 
 
-def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: PageLog) -> None:
+def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: PageLog):
     page = visit()
     page.locator("#lessons .choice").first.click()
     page.context.set_offline(True)
@@ -264,8 +251,8 @@ def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: 
     page_log.clear()  # a browser without a network says so
 
 
-def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
-    desk.answers[1] = answer(" ".join(HOSTILE))
+def test_texts_are_only_texts(visit: Any, desk: Desk):
+    desk[1] = answer(" ".join(HOSTILE))
     page = visit()
     reveal(page)
     expect(page.locator("#lessons .idea code").first).to_have_text("[MASK]")
@@ -274,12 +261,7 @@ def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_leaders_have_a_page_of_their_own(visit: Any, desk: Desk) -> None:
-    link = visit().get_by_role("link", name="For leaders")
-    expect(link).to_have_attribute("href", "leader?lang=en")
-
-
-def test_a_link_leads_to_the_same_lesson_in_the_other_language_and_back(visit: Any, desk: Desk) -> None:
+def test_a_link_leads_to_the_same_lesson_in_the_other_language_and_back(visit: Any, desk: Desk):
     page = visit("?text_a=Mine.&lesson=2")
     page.get_by_role("link", name="Deutsch").click()
     expect(page.get_by_role("button", name="Auflösen")).to_be_visible()
@@ -294,14 +276,10 @@ def test_a_link_leads_to_the_same_lesson_in_the_other_language_and_back(visit: A
     expect(page.get_by_role("button", name="Reveal")).to_be_visible()
 
 
-def test_an_unknown_language_is_the_servers(visit: Any, desk: Desk) -> None:
-    expect(visit("?lang=<b>").get_by_role("button", name="Reveal")).to_be_visible()
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, language: str) -> None:
+def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, language: str):
     page = visit(f"?__theme={theme}&lang={language}", width)
     page.emulate_media(reduced_motion="reduce")
     assert complaints(page, "lessons") == []

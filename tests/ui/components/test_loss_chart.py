@@ -3,8 +3,6 @@
 import csv
 import math
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,8 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from tests.browser import PageLog, eventually, reload
-from tests.ui.components.harness import Desk, ending, events
+from tests.ui.components.harness import Desk, Feed, Visit, data_table, ending, events, saved
 
-Feed = Callable[[str, str], None]
-Visit = Callable[..., Page]
 PARTS = ["loss"]
 NODES = "document.querySelector('#loss').querySelectorAll('*').length"
 
@@ -50,33 +46,14 @@ def axis(page: Page, panel: str, name: str) -> dict[str, Any]:
     return page.evaluate(script, [panel, name])
 
 
-def data_table(page: Page) -> list[dict[str, str]]:
-    """The rows of the data table by the names of its columns."""
-    details = page.locator("#loss details.table")
-    if details.get_attribute("open") is None:
-        details.locator("summary").click()
-    header = details.locator("thead th").all_inner_texts()
-    rows = details.locator("tbody tr").evaluate_all("rows => rows.map(row => [...row.cells].map(c => c.textContent))")
-    return [dict(zip(header, row, strict=True)) for row in rows]
-
-
 def saved_rows(page: Page) -> list[dict[str, str]]:
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the curves as CSV").click()
-    return list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+    return list(csv.DictReader(saved(page, "loss", "csv").decode().splitlines()))
 
 
-def test_without_a_run_it_says_what_to_do(visit: Visit):
-    page = visit()
-    expect(page.locator("#loss .empty")).to_contain_text("No run yet")
-    expect(page.locator("#loss .knobs")).to_be_hidden()
-
-
-def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     rows = events(120)
     desk.runs["r1"], desk.states["r1"] = [], {"status": "starting"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Starting …")
     desk.runs["r1"], desk.states["r1"] = rows[:1], {"status": "preparing"}
     expect(page.locator("#loss .stage")).to_have_text("Preparing: learning the vocabulary: 1 of 2")
@@ -110,50 +87,49 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Des
     assert len(desk.polls) == asked
 
 
-def test_reload_finds_the_run_again(visit: Visit, feed: Feed, desk: Desk, page_log: PageLog):
-    page = visit()
-    desk.runs["r1"], desk.states["r1"] = events(80), {"status": "training"}
-    feed("loss", live_payload("r1"))
-    expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
+def test_a_lost_connection_and_a_reload_are_outlived(visit: Visit, desk: Desk, page_log: PageLog):
+    desk.runs["r1"], desk.states["r1"] = events(30), {"status": "training"}
+    page = visit(loss=live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_contain_text("step 30")
+    desk.poll_fails = True
+    expect(page.locator("#loss .state")).to_contain_text("Connection to the server lost")
+    desk.poll_fails = False
+    desk.runs["r1"] = events(80)
+    expect(page.locator("#loss .stage")).to_contain_text("step 80")
+    page_log.clear()  # the browser notes each failed request
     reload(page, page_log)
     expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
     assert len(saved_rows(page)) == 80 + 1
 
 
-def test_lost_connection_is_said_and_outlived(visit: Visit, feed: Feed, desk: Desk, page_log: PageLog):
+@pytest.mark.parametrize(
+    ("state", "stage", "words"),
+    [
+        (None, "This run is no longer here", ""),
+        ({"status": "failed", "message": "The machine ran out of memory."}, "The run failed", "ran out of memory."),
+        ({"status": "waiting", "message": "One other run is ahead."}, "Queued", "One other run is ahead."),
+    ],
+)
+def test_what_keeps_a_run_from_training_is_said(
+    visit: Visit, feed: Feed, desk: Desk, state: Any, stage: str, words: str
+):
     page = visit()
-    desk.runs["r1"], desk.states["r1"] = events(30), {"status": "training"}
+    expect(page.locator("#loss .empty")).to_contain_text("No run yet")
+    expect(page.locator("#loss .knobs")).to_be_hidden()
+    if state:
+        desk.runs["r1"], desk.states["r1"] = [], state
     feed("loss", live_payload("r1"))
-    expect(page.locator("#loss .stage")).to_contain_text("step 30")
-    desk.poll_fails = True
-    expect(page.locator("#loss .state")).to_contain_text("Connection to the server lost")
-    desk.poll_fails = False
-    desk.runs["r1"] = events(40)
-    expect(page.locator("#loss .stage")).to_contain_text("step 40")
-    page_log.clear()  # the browser notes each failed request
-
-
-def test_failed_run_says_why(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
-    desk.runs["r1"] = events(30)
-    desk.states["r1"] = {"status": "failed", "message": "The machine ran out of memory."}
-    feed("loss", live_payload("r1"))
-    expect(page.locator("#loss .stage")).to_have_text("The run failed")
-    expect(page.locator("#loss .state")).to_contain_text("The machine ran out of memory.")
-
-
-def test_unknown_run_is_said_to_be_gone(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
-    feed("loss", live_payload("nobody"))
-    expect(page.locator("#loss .stage")).to_have_text("This run is no longer here")
-    eventually(page, lambda: [data["status"] for data in desk.told("run_changed")] == ["missing"])
+    expect(page.locator("#loss .stage")).to_have_text(stage)
+    expect(page.locator("#loss .state")).to_contain_text(words)
+    eventually(
+        page, lambda: [data["status"] for data in desk.told("run_changed")] == [(state or {}).get("status", "missing")]
+    )
 
 
 def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
     rows = events(100)
     desk.runs["r1"], desk.states["r1"] = [*rows, ending(100, "stopped")], {"status": "stopped"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Stopped after 100 steps in 12 s")
     again = [row for row in events(90, seed=5) if row.get("step", 0) > 80]
     desk.runs["r1"] += [{**rows[1], "step": 80}, *again]
@@ -165,10 +141,9 @@ def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visi
 
 
 def test_another_run_replaces_the_first(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
     desk.runs = {"r1": events(50), "r2": events(7)}
     desk.states = {"r1": {"status": "training"}, "r2": {"status": "training"}}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_contain_text("step 50")
     feed("loss", live_payload("r2"))
     expect(page.locator("#loss .stage")).to_contain_text("step 7 ")
@@ -178,32 +153,27 @@ def test_another_run_replaces_the_first(visit: Visit, feed: Feed, desk: Desk):
     assert len([run for run, _ in desk.polls if run == "r1"]) == asked
 
 
-def test_finished_log_is_replayed_without_asking(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
-    feed("loss", replay_payload([*events(500), ending(500)], "Shipped model"))
+def test_finished_log_is_replayed_without_asking(visit: Visit, desk: Desk):
+    page = visit(loss=replay_payload([*events(500), ending(500)], "Shipped model"))
     expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
     expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
     expect(page.locator("#loss .state")).to_contain_text("majority-class baseline: 58.3%")
     expect(page.locator("#loss .panels").first.locator(".panel:visible")).to_have_count(3)
+    expect(page.locator("#loss .why")).to_be_hidden()
+    assert "causal" not in page.locator("#loss").inner_text()
     assert desk.polls == []
 
 
-def test_the_baselines_are_stated_for_every_panel(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(50)))
-    labels = [page.locator(f'#loss [data-panel="{name}"] .curves') for name in ("mlm", "nsp", "accuracy")]
-    expect(labels[0]).to_have_attribute("aria-label", re_contains("ln V 9.011", "unigram-entropy baseline 6.120"))
-    expect(labels[1]).to_have_attribute(
-        "aria-label", re_contains("uniform baseline, ln 2 0.693", "class-prior baseline 0.679")
-    )
-    expect(labels[2]).to_have_attribute(
-        "aria-label", re_contains("unigram baseline 5.2%", "majority-class baseline 58.3%")
-    )
-
-
-def test_the_names_of_two_baselines_do_not_cover_each_other(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(50)))
+def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(visit: Visit):
+    page = visit(loss=replay_payload(events(50)))
+    stated = {
+        "mlm": ("ln V 9.011", "unigram-entropy baseline 6.120"),
+        "nsp": ("uniform baseline, ln 2 0.693", "class-prior baseline 0.679"),
+        "accuracy": ("unigram baseline 5.2%", "majority-class baseline 58.3%"),
+    }
+    for panel, parts in stated.items():
+        chart = page.locator(f'#loss [data-panel="{panel}"] .curves')
+        expect(chart).to_have_attribute("aria-label", re_contains(*parts))
     names = page.locator('#loss [data-panel="nsp"] .shape-label text')
     expect(names).to_have_text(["uniform baseline, ln 2: 0.693", "class-prior baseline: 0.679"])
 
@@ -214,10 +184,9 @@ def test_the_names_of_two_baselines_do_not_cover_each_other(visit: Visit, feed: 
     eventually(page, apart)
 
 
-def test_an_older_log_states_chance(visit: Visit, feed: Feed):
-    page = visit()
+def test_an_older_log_states_chance(visit: Visit):
     started, *rows = [row for row in events(50) if row["event"] != "Preparing"]
-    feed("loss", replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
+    page = visit(loss=replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
     label = page.locator('#loss [data-panel="accuracy"] .curves')
     expect(label).to_have_attribute("aria-label", re_contains("Baselines: chance 50.0%"))
 
@@ -227,21 +196,24 @@ def re_contains(*parts: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part) for part in parts))
 
 
-def test_without_next_sentence_there_is_no_panel_for_it(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload([*events(60, nsp=False), ending(60)]))
+def test_the_panel_of_sentence_pairs_is_named_by_the_objective_or_left_out(visit: Visit, feed: Feed):
+    page = visit(loss=replay_payload([*events(60, nsp=False), ending(60)]))
     expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
     expect(page.locator('#loss [data-panel="nsp"]')).to_be_hidden()
     expect(page.locator('#loss [data-panel="accuracy"] .now span')).to_have_count(1)
     expect(page.locator("#loss .state")).not_to_contain_text("NSP")
+    rows = events(60)
+    rows[1] = {**rows[1], "objective": "mlm+sop"}
+    feed("loss", replay_payload([*rows, ending(60)]))
+    expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("SOP loss")
+    expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("SOP")
 
 
-def test_the_data_table_has_the_newest_rows_first_in_their_units(visit: Visit, feed: Feed):
-    page = visit()
+def test_the_data_table_has_the_newest_rows_first_in_their_units(visit: Visit):
     rows = [row for row in events(200) if row["event"] == "StepDone"]
-    feed("loss", replay_payload(events(200)))
+    page = visit(loss=replay_payload(events(200)))
     expect(page.locator("#loss .panels").first).to_be_visible()
-    table = data_table(page)
+    table = data_table(page.locator("#loss"))
     assert len(table) == 100
     newest = next(row for row in table if row["kind"] == "training")
     expected = {
@@ -252,9 +224,8 @@ def test_the_data_table_has_the_newest_rows_first_in_their_units(visit: Visit, f
     assert [row["step"] for row in table if row["kind"] == "held-out"] == ["200", "150"]
 
 
-def test_pointing_reads_the_same_step_in_every_panel(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(200)))
+def test_pointing_reads_the_same_step_in_every_panel(visit: Visit):
+    page = visit(loss=replay_payload(events(200)))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     first = page.locator('#loss [data-panel="mlm"] .nsewdrag').first.bounding_box()
     assert first
@@ -270,9 +241,8 @@ def test_pointing_reads_the_same_step_in_every_panel(visit: Visit, feed: Feed):
     expect(labels).to_have_count(0)
 
 
-def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unfolded(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(200)))
+def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unfolded(visit: Visit):
+    page = visit(loss=replay_payload(events(200)))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     for panel in ("perplexity", "rate", "norm", "speed"):
         assert painted(page, panel) == 0
@@ -286,9 +256,8 @@ def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unf
     assert axis(page, "perplexity", "yaxis")["type"] == "log"
 
 
-def test_axes_can_be_switched(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(200)))
+def test_axes_can_be_switched(visit: Visit):
+    page = visit(loss=replay_payload(events(200)))
     assert axis(page, "mlm", "xaxis")["title"] == "step"
     assert traces(page, "mlm")["mlm_loss held-out"]["x"] == [50, 100, 150, 200]
     page.get_by_role("radio", name="time").check()
@@ -303,10 +272,9 @@ def test_axes_can_be_switched(visit: Visit, feed: Feed):
     assert axis(page, "accuracy", "yaxis")["type"] == "linear"
 
 
-def test_the_slider_smooths_and_leaves_what_was_measured_faint_behind(visit: Visit, feed: Feed):
-    page = visit()
+def test_the_slider_smooths_and_leaves_what_was_measured_faint_behind(visit: Visit):
     rows = [row["mlm_loss"] for row in events(200) if row["event"] == "StepDone"]
-    feed("loss", replay_payload(events(200)))
+    page = visit(loss=replay_payload(events(200)))
 
     def roughness(name: str) -> float:
         return float(np.abs(np.diff(traces(page, "mlm")[f"mlm_loss {name}"]["y"][:-1])).mean())
@@ -320,11 +288,10 @@ def test_the_slider_smooths_and_leaves_what_was_measured_faint_behind(visit: Vis
     eventually(page, lambda: roughness("smoothed") == pytest.approx(roughness("training")))
 
 
-def test_a_zoom_is_kept_while_rows_come_and_shows_every_step_of_a_long_run(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_a_zoom_is_kept_while_rows_come_and_shows_every_step_of_a_long_run(visit: Visit, desk: Desk):
     rows = events(3000, total=4000)
     desk.runs["r1"], desk.states["r1"] = rows[:-500], {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     entire = traces(page, "mlm")["mlm_loss training"]["x"]
     assert len(entire) <= 603  # two for each of 301 columns, and the gap at the end
@@ -348,26 +315,26 @@ def test_a_zoom_is_kept_while_rows_come_and_shows_every_step_of_a_long_run(visit
     assert axis(page, "mlm", "xaxis")["range"] == zoomed
 
 
-def test_saved_rows_are_the_events(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(100)))
+def test_saved_and_tabled_rows_have_only_what_their_step_has(visit: Visit):
+    page = visit(loss=replay_payload(events(100, forwards=20)))
     expect(page.locator("#loss .panels").first).to_be_visible()
     rows = saved_rows(page)
-    steps = [row for row in events(100) if row["event"] == "StepDone"]
+    steps = [row for row in events(100, forwards=20) if row["event"] == "StepDone"]
     assert [row["kind"] for row in rows] == ["training"] * 100 + ["held-out"] * 2
     assert float(rows[41]["mlm_loss"]) == steps[41]["mlm_loss"]
-    assert rows[101]["learning_rate"] == ""
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the curves as PNG").click()
-    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+    assert float(rows[1]["causal_loss"]) == steps[1]["causal_loss"]
+    assert rows[1]["mlm_loss"] == rows[41]["causal_loss"] == rows[101]["learning_rate"] == ""
+    assert saved(page, "loss", "png").startswith(b"\x89PNG")
+    by_step = {row["step"]: row for row in data_table(page.locator("#loss")) if row["kind"] == "training"}
+    assert by_step["9"]["MLM loss"] != "" == by_step["9"]["Next-token loss"]
+    assert by_step["10"]["Next-token loss"] != "" == by_step["10"]["MLM loss"]
 
 
 @pytest.mark.thorough
-def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visit: Visit, desk: Desk):
     desk.chunk = 520
     desk.runs["r1"], desk.states["r1"] = events(104_000, total=104_000), {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .panels").first).to_be_visible()
     eventually(page, lambda: painted(page, "accuracy") > 500)
     before = page.evaluate(NODES)
@@ -382,10 +349,9 @@ def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visi
     assert (max(drawn), min(drawn)) == (max(losses), min(losses))
 
 
-def test_nothing_is_drawn_while_it_is_hidden(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_nothing_is_drawn_while_it_is_hidden(visit: Visit, desk: Desk):
     desk.runs["r1"], desk.states["r1"] = events(50), {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     page.evaluate("document.getElementById('loss').style.display = 'none'")
     points = painted(page, "mlm")
@@ -397,12 +363,11 @@ def test_nothing_is_drawn_while_it_is_hidden(visit: Visit, feed: Feed, desk: Des
     eventually(page, lambda: painted(page, "mlm") > points)
 
 
-def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, desk: Desk):
     rows = events(200, forwards=80)
     until = next(place for place, row in enumerate(rows) if row.get("step") == 61)
     desk.runs["r1"], desk.states["r1"] = rows[:until], {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Training: step 60 of 500, causal-LM warm-up")
     masked, each = (
         next(row[name] for row in rows[until - 1 :: -1] if name in row) for name in ("mlm_loss", "causal_loss")
@@ -423,43 +388,14 @@ def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed
     expect(chart).to_have_attribute("aria-label", re_contains("Up to step 80 is causal-LM warm-up"))
 
 
-def test_without_causal_lm_warm_up_nothing_is_said_of_it(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload([*events(200), ending(200)]))
-    expect(page.locator("#loss .panels").first).to_be_visible()
-    expect(page.locator("#loss .why")).to_be_hidden()
-    assert "causal" not in page.locator("#loss").inner_text()
-
-
-def test_a_row_of_the_table_has_only_what_its_step_has(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(events(40, forwards=40)))
-    expect(page.locator("#loss .panels").first).to_be_visible()
-    by_step = {row["step"]: row for row in data_table(page) if row["kind"] == "training"}
-    assert by_step["1"]["MLM loss"] != "" == by_step["1"]["Next-token loss"]
-    assert by_step["2"]["Next-token loss"] != "" == by_step["2"]["MLM loss"]
-
-
-def test_saved_rows_hold_the_values_of_the_causal_lm_warm_up(visit: Visit, feed: Feed):
-    page = visit()
-    rows = [row for row in events(30, forwards=20) if row["event"] == "StepDone"]
-    feed("loss", replay_payload(events(30, forwards=20)))
-    expect(page.locator("#loss .panels").first).to_be_visible()
-    saved = saved_rows(page)
-    assert float(saved[1]["causal_loss"]) == rows[1]["causal_loss"]
-    assert saved[1]["mlm_loss"] == saved[29]["causal_loss"] == ""
-    assert float(saved[0]["nsp_accuracy"]) == rows[0]["nsp_accuracy"]
-
-
-def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, desk: Desk):
     before = {"event": "EvalDone", "step": 0, "seconds": 0.0, "tokens": 0, "mlm_loss": 3.5463, "mlm_accuracy": 0.3561,
               "nsp_loss": 0.31, "nsp_accuracy": 0.875}  # fmt: skip
     rows = events(100, total=500)
-    state = page.locator("#loss .state")
     middle, now = [row for row in rows if row["event"] == "EvalDone"]
     desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:80]], {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
+    state = page.locator("#loss .state")
     expect(state).to_contain_text(f"MLM accuracy: 35.6% before, {100 * middle['mlm_accuracy']:.1f}% now")
     desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:], ending(100)], {"status": "finished"}
     expect(page.locator("#loss .stage")).to_contain_text("Finished")
@@ -468,22 +404,19 @@ def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, f
     expect(state).to_contain_text(f"NSP accuracy: 87.5% before, {100 * now['nsp_accuracy']:.1f}% now")
 
 
-def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
-    page = visit()
-    rows = events(60)
-    rows[1] = {**rows[1], "objective": "mlm+sop"}
-    feed("loss", replay_payload([*rows, ending(60)]))
-    expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("SOP loss")
-    expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("SOP")
-
-
-def test_smoothing_is_an_exponential_moving_average_that_leaves_gaps(visit: Visit):
-    script = """async () => {
-      const { smoothed } = await import('lab/components/charts/curve_figure.js');
-      return [...smoothed(Float64Array.from([4, NaN, 2, NaN]), 0.6, [[0, 4]])];
-    }"""
-    first, gap, last, end = visit().evaluate(script)
-    assert first == pytest.approx(4)
-    assert all(math.isnan(value) for value in (gap, end))
-    # TensorBoard's average divides by the weight so far: (0.6 * 0.4 * 4 + 0.4 * 2) / (1 - 0.6 ** 2).
-    assert last == pytest.approx((0.24 * 4 + 0.4 * 2) / 0.64)
+@pytest.mark.parametrize(
+    ("values", "weight", "parts", "expected"),
+    [
+        # TensorBoard's average divides by the weight so far.
+        ("4, NaN, 2, NaN", 0.6, "[0, 4]", [4, math.nan, (0.24 * 4 + 0.4 * 2) / 0.64, math.nan]),
+        ("4, 4, 4, 1, 1, NaN", 0.9, "[0, 3], [3, 6]", [4, 4, 4, 1, 1, math.nan]),
+    ],
+)
+def test_smoothing_is_a_moving_average_that_leaves_gaps_and_begins_anew_with_each_part(
+    visit: Visit, values: str, weight: float, parts: str, expected: list[float]
+):
+    script = f"""async () => {{
+      const {{ smoothed }} = await import('lab/components/charts/curve_figure.js');
+      return [...smoothed(Float64Array.from([{values}]), {weight}, [{parts}])];
+    }}"""
+    assert visit().evaluate(script) == pytest.approx(expected, nan_ok=True)

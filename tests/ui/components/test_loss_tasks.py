@@ -4,8 +4,6 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,12 +11,10 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from tests.browser import eventually
-from tests.ui.components.harness import Desk, ending, events
-from tests.ui.components.test_loss_chart import axis, data_table, traces
+from tests.ui.components.harness import Desk, Feed, Visit, data_table, ending, events, saved
+from tests.ui.components.test_loss_chart import axis, saved_rows, traces
 from tests.ui.components.tuned import task_events
 
-Feed = Callable[[str, str], None]
-Visit = Callable[..., Page]
 PARTS = ["loss"]
 SEEDS = ("seed 0", "seed 1", "seed 2")
 
@@ -34,12 +30,6 @@ def has_panels(page: Page, *names: str) -> None:
     eventually(page, lambda: page.evaluate(shown) == list(names))
 
 
-def saved(page: Page, kind: str) -> str:
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save the curves as {kind}").click()
-    return Path(waiting.value.path()).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("task", "title", "now"),
     [
@@ -49,11 +39,8 @@ def saved(page: Page, kind: str) -> str:
         ("qa", "Score: F1 of answers, exact match", r"^F1 of answers 79\.\d%"),
     ],
 )
-def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
-    visit: Visit, feed: Feed, task: str, title: str, now: str
-):
-    page = visit()
-    feed("loss", replay_payload([*task_events(task), ending(120)], "A run"))
+def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(visit: Visit, task: str, title: str, now: str):
+    page = visit(loss=replay_payload([*task_events(task), ending(120)], "A run"))
     expect(page.locator('#loss [data-panel="score"] .heading')).to_have_text(title)
     has_panels(page, "loss", "score")
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(now))
@@ -63,17 +50,15 @@ def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
     expect(page.locator("#loss .state")).to_contain_text("Best on held-out examples: ")
 
 
-def test_labels_that_mark_no_entities_are_judged_by_words(visit: Visit, feed: Feed):
-    page = visit()
+def test_labels_that_mark_no_entities_are_judged_by_words(visit: Visit):
     rows = [{key: value for key, value in row.items() if key != "f1"} for row in task_events("tokens")]
-    feed("loss", replay_payload(rows))
+    page = visit(loss=replay_payload(rows))
     expect(page.locator('#loss [data-panel="score"] .heading')).to_have_text("Score: accuracy")
 
 
-def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
+def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, desk: Desk):
     desk.runs["r1"], desk.states["r1"] = task_events("classification", SEEDS, until=200), {"status": "training"}
-    feed("loss", live_payload("r1"))
+    page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: seed 1 (2 of 3), step 80 of 120")
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "56")
     ends = [row["accuracy"] for row in done("classification", *SEEDS)]
@@ -94,9 +79,8 @@ def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, feed: 
 
 
 def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit, feed: Feed):
-    page = visit()
     ends = [row["accuracy"] for row in done("classification", "", "random weights")]
-    feed("loss", replay_payload(task_events("classification", ("", "random weights"), until=200)))
+    page = visit(loss=replay_payload(task_events("classification", ("", "random weights"), until=200)))
     expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: random weights (2 of 2), step 80 of 120")
     feed("loss", replay_payload([*task_events("classification", ("", "random weights")), ending(240)]))
     expect(page.locator("#loss .state")).to_contain_text(
@@ -105,9 +89,8 @@ def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit
     )
 
 
-def test_one_trial_has_no_name_and_no_lines(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload(task_events("classification", until=70)))
+def test_one_trial_has_no_name_and_no_lines(visit: Visit):
+    page = visit(loss=replay_payload(task_events("classification", until=70)))
     expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: step 70 of 120")
     expect(page.locator("#loss .state")).not_to_contain_text("seed")
     expect(page.locator("#loss .legend")).to_contain_text("held-out examples")
@@ -115,9 +98,8 @@ def test_one_trial_has_no_name_and_no_lines(visit: Visit, feed: Feed):
     expect(page.locator("#loss ol")).to_be_hidden()
 
 
-def test_trials_begin_at_lines_that_are_drawn(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload([*task_events("classification", SEEDS), ending(360)]))
+def test_trials_begin_at_lines_that_are_drawn(visit: Visit):
+    page = visit(loss=replay_payload([*task_events("classification", SEEDS), ending(360)]))
     expect(page.locator("#loss .legend")).to_contain_text("a new trial begins")
     eventually(page, lambda: bool(traces(page, "score")))
     shapes = page.evaluate("document.querySelector('#loss [data-panel=score] .curves').layout.shapes")
@@ -128,12 +110,11 @@ def test_trials_begin_at_lines_that_are_drawn(visit: Visit, feed: Feed):
     assert [math.isnan(x) for x in drawn["x"]].count(True) == 3
 
 
-def test_a_row_of_the_table_names_its_trial_and_its_measures(visit: Visit, feed: Feed):
-    page = visit()
+def test_a_row_of_the_table_names_its_trial_and_its_measures(visit: Visit):
     rows = [row for row in task_events("classification", SEEDS) if row["event"] == "StepDone"]
-    feed("loss", replay_payload(task_events("classification", SEEDS)))
+    page = visit(loss=replay_payload(task_events("classification", SEEDS)))
     expect(page.locator("#loss .panels").first).to_be_visible()
-    newest = next(row for row in data_table(page) if row["kind"] == "training")
+    newest = next(row for row in data_table(page.locator("#loss")) if row["kind"] == "training")
     expected = {
         "trial": "seed 2", "step": "360", "time": "36 s", "tokens seen": "180,000",
         "Loss": f"{rows[-1]['loss']:.3f}", "Accuracy": f"{100 * rows[-1]['accuracy']:.1f}%",
@@ -141,12 +122,11 @@ def test_a_row_of_the_table_names_its_trial_and_its_measures(visit: Visit, feed:
     assert {name: newest[name] for name in expected} == expected
 
 
-def test_files_carry_every_field_of_every_event(visit: Visit, feed: Feed):
-    page = visit()
+def test_files_carry_every_field_of_every_event(visit: Visit):
     rows = task_events("regression", ("seed 0", "random weights"))
-    feed("loss", replay_payload([*rows, ending(240)]))
+    page = visit(loss=replay_payload([*rows, ending(240)]))
     expect(page.locator("#loss .panels").first).to_be_visible()
-    lines = list(csv.DictReader(saved(page, "CSV").splitlines()))
+    lines = saved_rows(page)
     kinds = [line["kind"] for line in lines]
     assert kinds == ["training"] * 240 + ["held-out"] * 8 + ["best of trial"] * 2
     assert [lines[at]["trial"] for at in (0, 119, 120, 239, 243, 244)] == [
@@ -155,18 +135,17 @@ def test_files_carry_every_field_of_every_event(visit: Visit, feed: Feed):
     assert {name: float(lines[-1][name]) for name in ("spearman", "pearson", "mse", "best_step")} == {
         name: best[name] for name in ("spearman", "pearson", "mse", "best_step")
     }
-    body = json.loads(saved(page, "JSON"))
+    body = json.loads(saved(page, "loss", "json"))
     assert body["started"]["objective"] == "regression"
     assert len(body["rows"]) == len(lines)
     assert body["rows"][240]["kind"] == "held-out"
     assert "mlm_loss" not in body["rows"][0]
 
 
-def test_correlations_below_nothing_are_on_the_picture(visit: Visit, feed: Feed):
-    page = visit()
+def test_correlations_below_nothing_are_on_the_picture(visit: Visit):
     rows = [row | {"spearman": -0.4, "pearson": -0.5} if row["event"] in ("EvalDone", "TrialDone") else row
             for row in task_events("regression")]  # fmt: skip
-    feed("loss", replay_payload([*rows, ending(120)]))
+    page = visit(loss=replay_payload([*rows, ending(120)]))
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile("Spearman -0.400"))
     expect(page.locator("#loss .state")).to_contain_text("Spearman -0.400")
     low, high = axis(page, "score", "yaxis")["range"]
@@ -174,35 +153,34 @@ def test_correlations_below_nothing_are_on_the_picture(visit: Visit, feed: Feed)
     assert high >= 1
 
 
-def test_a_resumed_run_forgets_what_is_trained_anew_and_knows_its_trials(visit: Visit, feed: Feed):
-    page = visit()
+def test_a_resumed_run_forgets_what_is_trained_anew_and_knows_its_trials(visit: Visit):
     rows = task_events("classification", SEEDS[:2])
     start = rows[0] | {"step": 150}
     trial = {"event": "TrialStarted", "trial": 1, "trials": 2, "name": "seed 1", "step": 120, "total_steps": 120}
     again = [row for row in rows if row["step"] > 150]
     before = [row for row in rows if row["step"] <= 180]
-    feed("loss", replay_payload([*before, start, trial, *again, ending(240)]))
+    page = visit(loss=replay_payload([*before, start, trial, *again, ending(240)]))
     expect(page.locator("#loss .stage")).to_have_text("Finished: 240 steps in 29 s")
-    lines = list(csv.DictReader(saved(page, "CSV").splitlines()))
+    lines = saved_rows(page)
     assert [int(line["step"]) for line in lines if line["kind"] == "training"] == list(range(1, 241))
     assert [int(line["step"]) for line in lines if line["kind"] == "held-out"] == list(range(30, 241, 30))
     expect(page.locator("#loss ol li")).to_have_count(2)
 
 
-def test_scores_at_the_step_where_trials_meet_are_both_kept(visit: Visit, feed: Feed):
-    page = visit()
+def test_scores_at_the_step_where_trials_meet_are_both_kept(visit: Visit):
     rows = task_events("classification", SEEDS[:2], steps=40)
     at = next(place for place, row in enumerate(rows) if row["event"] == "TrialStarted" and row["trial"] == 1)
     rows.insert(at + 1, {"event": "EvalDone", "step": 40, "seconds": 4.0, "tokens": 1, "accuracy": 0.5, "loss": 0.7})
-    feed("loss", replay_payload([*rows, ending(80)]))
+    page = visit(loss=replay_payload([*rows, ending(80)]))
     expect(page.locator("#loss .panels").first).to_be_visible()
-    lines = [line for line in csv.DictReader(saved(page, "CSV").splitlines()) if line["kind"] == "held-out"]
+    lines = [
+        line for line in csv.DictReader(saved(page, "loss", "csv").decode().splitlines()) if line["kind"] == "held-out"
+    ]
     assert [line["trial"] for line in lines if line["step"] == "40"] == ["seed 0", "seed 1"]
 
 
 def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed: Feed):
-    page = visit()
-    feed("loss", replay_payload([*task_events("qa"), ending(120)]))
+    page = visit(loss=replay_payload([*task_events("qa"), ending(120)]))
     expect(page.locator('#loss [data-panel="score"]')).to_be_visible()
     feed("loss", replay_payload([*events(60), ending(60)]))
     expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
@@ -210,27 +188,13 @@ def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed:
     expect(page.locator("#loss .legend")).to_contain_text("held-out text")
 
 
-def test_smoothing_begins_anew_with_each_part(visit: Visit):
-    script = """async () => {
-      const { smoothed } = await import('lab/components/charts/curve_figure.js');
-      return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 0.9, [[0, 3], [3, 6]])];
-    }"""
-    *values, gap = visit().evaluate(script)
-    assert values == pytest.approx([4, 4, 4, 1, 1])
-    assert math.isnan(gap)
+NAMES = [("<img src=x onerror=window.hacked=1>", "b"), tuple(f"learning rate {n}e-05, batch 16" for n in range(12))]
 
 
-def test_a_trial_name_is_only_text(visit: Visit, feed: Feed):
-    page = visit()
-    name = "<img src=x onerror=window.hacked=1>"
-    feed("loss", replay_payload([*task_events("classification", (name, "b")), ending(240)]))
-    expect(page.locator("#loss ol li").first).to_contain_text(name)
+@pytest.mark.parametrize("names", NAMES)
+def test_trial_names_are_only_text_and_a_phone_is_wide_enough(visit: Visit, names: tuple[str, ...]):
+    ended = ending(40 * len(names))
+    page = visit(width=400, loss=replay_payload([*task_events("classification", names, steps=40), ended]))
+    expect(page.locator("#loss ol li")).to_have_text([re.compile(re.escape(name)) for name in names])
     assert page.evaluate("window.hacked") is None
-
-
-@pytest.mark.parametrize("names", [("a", "b"), tuple(f"learning rate {n}e-05, batch 16, epochs 4" for n in range(12))])
-def test_a_phone_is_wide_enough(visit: Visit, feed: Feed, names: tuple[str, ...]):
-    page = visit(width=400)
-    feed("loss", replay_payload([*task_events("classification", names, steps=40), ending(40 * len(names))]))
-    expect(page.locator("#loss ol li")).to_have_count(len(names))
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -11,7 +11,7 @@ from bertviz_lab.figures.training.ablation_study import recipe_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
-from tests.ui.components.harness import HOSTILE
+from tests.ui.components.harness import HOSTILE, data_table
 
 SETTINGS = {"corpus": ("sample:tiny-town",), "position_embeddings": True}
 
@@ -38,10 +38,6 @@ def open_alone(page: Page, folder: Path, kind: str, payload: str, width: int = 1
     page.goto(path.as_uri())
 
 
-def compared(*runs: RunView) -> str:
-    return runs_payload(runs)
-
-
 def drawn(page: Page) -> dict[str, list[list[float]]]:
     """The points of each trace that Plotly shows: {"run name role": [[x, y], ...]}."""
     script = """() => Object.fromEntries((document.querySelector('.plotly-host')?.data ?? [])
@@ -49,22 +45,12 @@ def drawn(page: Page) -> dict[str, list[list[float]]]:
     return page.evaluate(script)
 
 
-def data_table(page: Page) -> list[dict[str, str]]:
-    """The rows of the data table by the names of its columns."""
-    details = page.locator("details.table")
-    if details.get_attribute("open") is None:
-        details.locator("summary").click()
-    header = details.locator("thead th").all_inner_texts()
-    rows = details.locator("tbody tr").evaluate_all("rows => rows.map(row => [...row.cells].map(c => c.textContent))")
-    return [dict(zip(header, row, strict=True)) for row in rows]
-
-
-def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp_path: Path) -> None:
+def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp_path: Path):
     views = [
         RunView("", "whole", SETTINGS, rows(0.8)),
         RunView("", "without", SETTINGS | {"position_embeddings": False}, rows(0.4)),
     ]
-    open_alone(page, tmp_path, "comparison", compared(*views))
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
     table = page.get_by_role("region", name="Table of runs").get_by_role("table")
     expect(table.get_by_role("row", name="position_embeddings yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
@@ -74,21 +60,29 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     expect(page.get_by_text("their metrics are not comparable")).to_be_hidden()
 
 
-def test_scores_on_other_texts_are_not_weighed_against_each_other(page: Page, tmp_path: Path) -> None:
+def test_scores_on_other_texts_are_not_compared_and_missing_ones_are_a_sentence(page: Page, tmp_path: Path):
     views = [RunView("", "one", SETTINGS, rows(0.8)), RunView("", "other", {"corpus": ("b.txt",)}, rows(0.4))]
-    open_alone(page, tmp_path, "comparison", compared(*views))
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
     expect(page.get_by_text("their metrics are not comparable")).to_be_visible()
     expect(page.locator("table b")).to_have_count(0)
+    views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
+    expect(page.locator(".empty:visible")).to_have_text("None of these runs has this metric.")
+    expect(page.locator(".plotly-host")).to_be_hidden()
 
 
-def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
+def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, tmp_path: Path):
     views = [RunView("", "whole", SETTINGS, rows(0.8)), RunView("", "half", SETTINGS, rows(0.4, nsp=False))]
-    open_alone(page, tmp_path, "comparison", compared(*views))
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
     eventually(page, lambda: len(drawn(page)) == 6)
     assert drawn(page)["half held-out"] == [[10, 0.1], [20, 0.2], [30, pytest.approx(0.3)], [40, 0.4]]
     label = page.locator(".plotly-host").get_attribute("aria-label") or ""
     assert "whole: 80.0%; half: 40.0%" in label
-    held = [(row["run"], row["step"], row["MLM accuracy"]) for row in data_table(page) if row["kind"] == "held-out"]
+    held = [
+        (row["run"], row["step"], row["MLM accuracy"])
+        for row in data_table(page.locator("body"))
+        if row["kind"] == "held-out"
+    ]
     assert held[:4] == [("whole", "40", "80.0%"), ("half", "40", "40.0%"), ("whole", "30", "60.0%"),
                         ("half", "30", "30.0%")]  # fmt: skip
     page.get_by_label("Metric").select_option("NSP accuracy")
@@ -100,9 +94,9 @@ def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, t
     eventually(page, lambda: drawn(page)["whole held-out"][-1] == [4000, 0.5])
 
 
-def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, tmp_path: Path) -> None:
+def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, tmp_path: Path):
     events = [row | {"learning_rate": 1e-3} if row["event"] == "StepDone" else row for row in rows(0.8)]
-    open_alone(page, tmp_path, "comparison", compared(RunView("", "a", SETTINGS, events)))
+    open_alone(page, tmp_path, "comparison", runs_payload([RunView("", "a", SETTINGS, events)]))
     eventually(page, lambda: set(drawn(page)) == {"a training", "a smoothed", "a held-out"})
     page.get_by_role("checkbox", name="training curves").uncheck()
     eventually(page, lambda: set(drawn(page)) == {"a held-out"})
@@ -114,24 +108,24 @@ def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, 
     eventually(page, lambda: page.evaluate("document.querySelector('.plotly-host')._fullLayout.yaxis.type") == "log")
 
 
-def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path) -> None:
+def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path):
     views = [RunView("", "long", SETTINGS, rows(0.8, 400)), RunView("", "short", SETTINGS, rows(0.4, 8))]
     kind = "document.querySelector('.plotly-host')._fullLayout?.xaxis.type"
-    open_alone(page, tmp_path, "comparison", compared(*views))
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
     box = page.get_by_role("checkbox", name="log x-axis")
     expect(box).to_be_checked()
     eventually(page, lambda: page.evaluate(kind) == "log")
     box.uncheck()
     eventually(page, lambda: page.evaluate(kind) == "linear")
-    open_alone(page, tmp_path, "comparison", compared(views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))))
+    open_alone(page, tmp_path, "comparison", runs_payload([views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))]))
     expect(box).not_to_be_checked()
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int) -> None:
+def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int):
     names = ["plain", *HOSTILE]
     views = [RunView("", name, SETTINGS, rows(0.1 * (1 + at))) for at, name in enumerate(names)]
-    open_alone(page, tmp_path, "comparison", compared(*views), width)
+    open_alone(page, tmp_path, "comparison", runs_payload(views), width)
     expect(page.locator("thead th")).to_have_text([re.compile(re.escape(name)) for name in names])
     expect(page.locator(".plotly-host .legend .legendtext")).to_have_text(names)
     marks = page.locator(".plotly-host .legend .legendpoints path")
@@ -143,8 +137,8 @@ def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int)
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path) -> None:
-    open_alone(page, tmp_path, "comparison", compared(RunView("", "=1+1", SETTINGS, rows(0.8))))
+def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path):
+    open_alone(page, tmp_path, "comparison", runs_payload([RunView("", "=1+1", SETTINGS, rows(0.8))]))
     eventually(page, lambda: bool(drawn(page)))
     for what, name in (("the curves", "curves"), ("the table", "runs")):
         for kind in ("CSV", "SVG", "PNG", "JSON"):
@@ -157,31 +151,18 @@ def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path) -> None:
                 assert b"'=1+1" in content, "no spreadsheet runs a run's name"
 
 
-def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> None:
-    views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
-    open_alone(page, tmp_path, "comparison", compared(*views))
-    expect(page.locator(".empty:visible")).to_have_text("None of these runs has this metric.")
-    expect(page.locator(".plotly-host")).to_be_hidden()
-
-
-def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None:
+def test_the_button_says_what_it_would_train_and_a_ticked_card_asks_for_a_prediction(page: Page, tmp_path: Path):
     open_alone(page, tmp_path, "recipe", recipe_payload({}, 500, 0, ticked=("one-layer",)))
     expect(page.locator(".card")).to_have_count(len(ABLATIONS))
     button = page.locator("button.start")
     expect(button).to_have_text("Train the full recipe and 1 ablation")
+    expect(page.locator(".card[data-name=one-layer]").get_by_role("radiogroup")).to_have_count(2)
+    card = page.locator(".card[data-name=no-nsp]")
+    expect(card.locator("fieldset")).to_be_hidden()
     page.get_by_role("button", name="Tick all").click()
+    expect(card.get_by_role("radiogroup")).to_have_count(1)
+    expect(card.get_by_role("radio")).to_have_count(3)
     expect(button).to_have_text(f"Train the full recipe and {len(ABLATIONS)} ablations")
     for box in page.get_by_role("checkbox").all():
         box.uncheck()
     expect(button).to_be_disabled()
-
-
-def test_a_card_asks_for_a_prediction_once_it_is_ticked(page: Page, tmp_path: Path) -> None:
-    open_alone(page, tmp_path, "recipe", recipe_payload({}, 500, 0))
-    card = page.locator(".card[data-name=no-nsp]")
-    expect(card.locator("fieldset")).to_be_hidden()
-    card.get_by_role("checkbox").check()
-    expect(card.get_by_role("radiogroup")).to_have_count(1)
-    expect(card.get_by_role("radio")).to_have_count(3)
-    page.locator(".card[data-name=one-layer]").get_by_role("checkbox").check()
-    expect(page.locator(".card[data-name=one-layer]").get_by_role("radiogroup")).to_have_count(2)

@@ -1,12 +1,9 @@
 """The line that follows a run, whatever happens to one of its questions."""
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
-import uvicorn
 from playwright.sync_api import Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,6 +12,7 @@ from starlette.routing import Route
 
 from bertviz_lab.ui.server import assets
 from tests.browser import PageLog, eventually
+from tests.ui.components.harness import serving
 
 # A page can be told that nobody looks at it: `look(false)`.
 HIDDEN = """() => {
@@ -54,27 +52,15 @@ class Desk:
         return JSONResponse({"answer": now})
 
 
-@contextmanager
-def running(desk: Desk) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, Desk]]:
+    desk = Desk()
+
     async def page(_: Request) -> Response:
         return HTMLResponse(PAGE % assets.head())
 
     routes = [Route("/", page), Route("/lab/ask", desk.ask, methods=["POST"]), assets.route()]
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), host="127.0.0.1", port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}/"
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[str, Desk]]:
-    desk = Desk()
-    with running(desk) as address:
+    with serving(Starlette(routes=routes)) as address:
         yield address, desk
 
 

@@ -2,72 +2,41 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from tests.browser import eventually
 from tests.ui.components import tuned
-from tests.ui.components.harness import HOSTILE, Desk
+from tests.ui.components.harness import HOSTILE, Desk, Feed, Visit, saved
 
-Feed = Callable[[str, str], None]
-Visit = Callable[..., Page]
 PARTS = ["preview", "examples", "marked"]
 
 
-def saved(page: Page, part: str, kind: str, folder: Path) -> str:
-    with page.expect_download() as waiting:
-        page.locator(f"#{part} [data-save={kind}]").click()
-    path = folder / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    return path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("part", ["preview", "examples", "marked"])
-def test_each_view_says_in_one_sentence_why_it_is_empty(visit: Visit, feed: Feed, part: str):
-    page = visit()
-    feed(part, message_payload("Choose a file first."))
-    expect(page.locator(f"#{part} .empty").first).to_have_text("Choose a file first.")
-
-
-# ---- preview
-
-
-def test_the_table_shows_the_rows_and_what_the_columns_are(visit: Visit):
+def test_the_table_shows_the_rows_and_its_columns_are_chosen_by_click_and_enter(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     expect(page.locator("#preview thead th")).to_have_text(["id", "reviewtext", "starslabel", "note"])
     expect(page.locator("#preview tbody tr").nth(1).locator("td")).to_have_text(["2", HOSTILE[0], "bad", ""])
     cell = page.locator("#preview tbody .cell").nth(1)
     assert cell.evaluate("node => node.scrollHeight > node.clientHeight")  # a long text is cut to two lines
     assert page.evaluate("window.hacked") is None
-
-
-def test_a_pair_of_texts_is_a_and_b(visit: Visit, feed: Feed):
-    page = visit()
+    page.get_by_role("button", name="stars, used as label. Choose what this column is.").click()
+    eventually(page, lambda: desk.told("column_select") == [{"column": 2, "name": "stars"}])
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    eventually(page, lambda: desk.told("column_select")[1:] == [{"column": 3, "name": "note"}])
     pair = tuned.table()
     pair.text_b = "note"
     feed("preview", preview_payload(pair))
     expect(page.locator("#preview .role")).to_have_text(["text A", "label", "text B"])
 
 
-def test_a_column_is_chosen_by_click_and_by_enter(visit: Visit, desk: Desk):
-    page = visit()
-    page.get_by_role("button", name="stars, used as label. Choose what this column is.").click()
-    eventually(page, lambda: desk.told("column_select") == [{"column": 2, "name": "stars"}])
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    eventually(page, lambda: desk.told("column_select")[1:] == [{"column": 3, "name": "note"}])
-
-
-def test_words_stand_over_their_labels_and_their_columns_can_be_chosen(visit: Visit, feed: Feed, desk: Desk):
-    page = visit()
-    feed("preview", preview_payload(*tuned.sentence_data()))
+def test_words_stand_over_their_labels_and_their_columns_can_be_chosen(visit: Visit, desk: Desk):
+    page = visit(preview=preview_payload(*tuned.sentence_data()))
     expect(page.locator("#preview .words")).to_have_count(2)
     expect(page.locator("#preview .words").first.locator(".tag")).to_have_text(
         ["B-PER", "I-PER", "O", "O", "B-LOC", "O"]
@@ -76,9 +45,8 @@ def test_words_stand_over_their_labels_and_their_columns_can_be_chosen(visit: Vi
     eventually(page, lambda: desk.told("column_select") == [{"column": 1, "name": "2"}])
 
 
-def test_questions_stand_with_passage_and_answer_and_have_no_columns_to_choose(visit: Visit, feed: Feed):
-    page = visit()
-    feed("preview", preview_payload(*tuned.question_data()))
+def test_questions_stand_with_passage_and_answer_and_have_no_columns_to_choose(visit: Visit):
+    page = visit(preview=preview_payload(*tuned.question_data()))
     expect(page.locator("#preview thead th")).to_have_text(["passage", "question", "answer"])
     expect(page.locator("#preview tbody tr").last.locator("td").last).to_have_text("(not in the passage)")
     assert page.locator("#preview button").count() == 0
@@ -91,9 +59,6 @@ def test_a_wide_table_scrolls_by_itself_on_a_phone(visit: Visit):
     page.locator("#preview .rows").focus()
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: page.locator("#preview .rows").evaluate("node => node.scrollLeft") > 0)
-
-
-# ---- list of examples
 
 
 def test_an_example_tells_the_truth_the_prediction_and_how_sure_it_is(visit: Visit):
@@ -135,7 +100,7 @@ def test_an_example_is_chosen_by_click_and_by_keys_and_stays_marked(visit: Visit
     expect(page.locator("#examples [aria-selected=true]")).to_have_count(0)
 
 
-def test_fifty_are_shown_and_the_rest_on_demand(visit: Visit):
+def test_fifty_are_shown_and_the_rest_on_demand_and_an_empty_list_says_so(visit: Visit, feed: Feed):
     page = visit()
     items = page.locator("#examples [role=option]")
     expect(items).to_have_count(50)
@@ -145,12 +110,15 @@ def test_fifty_are_shown_and_the_rest_on_demand(visit: Visit):
     expect(items.nth(50)).to_be_focused()
     expect(more).to_be_hidden()
     expect(page.locator("#examples p[role=status]")).to_have_text("60 of 60 are shown.")
+    feed("examples", examples_payload([], title="Mistakes"))
+    expect(page.locator("#examples .empty").last).to_have_text("There are no examples of this kind.")
+    expect(page.locator("#examples .list")).to_be_hidden()
+    expect(page.locator("#examples [data-save=csv]")).to_be_hidden()
 
 
 def test_numbers_words_and_answers_have_their_own_looks(visit: Visit, feed: Feed):
-    page = visit()
+    page = visit(examples=examples_payload(tuned.numbers(), title="Numbers"))
     items = page.locator("#examples [role=option]")
-    feed("examples", examples_payload(tuned.numbers(), title="Numbers"))
     expect(items.nth(0)).to_contain_text("true 2.500predicted 2.000error −0.500")
     feed("examples", examples_payload(tuned.tagged(), title="Words"))
     expect(items.nth(0)).to_contain_text("1 wrong label")
@@ -162,14 +130,6 @@ def test_numbers_words_and_answers_have_their_own_looks(visit: Visit, feed: Feed
     expect(items.nth(1).get_by_role("img", name="correct:")).to_be_visible()
 
 
-def test_an_empty_list_says_so(visit: Visit, feed: Feed):
-    page = visit()
-    feed("examples", examples_payload([], title="Mistakes"))
-    expect(page.locator("#examples .empty").last).to_have_text("There are no examples of this kind.")
-    expect(page.locator("#examples .list")).to_be_hidden()
-    expect(page.locator("#examples [data-save=csv]")).to_be_hidden()
-
-
 @pytest.mark.parametrize(
     ("examples", "column", "value"),
     [
@@ -179,19 +139,14 @@ def test_an_empty_list_says_so(visit: Visit, feed: Feed):
         (tuned.answered(), "answers", "at nine / nine o'clock"),
     ],
 )
-def test_all_examples_go_into_the_file(
-    visit: Visit, feed: Feed, tmp_path: Path, examples: list[object], column: str, value: str
-):
+def test_all_examples_go_into_the_file(visit: Visit, feed: Feed, examples: list[object], column: str, value: str):
     page = visit()
     feed("examples", examples_payload(examples, title="For a file"))  # type: ignore[arg-type]
     expect(page.locator("#examples .heading")).to_have_text("For a file")
-    rows = list(csv.DictReader(saved(page, "examples", "csv", tmp_path).splitlines()))
+    rows = list(csv.DictReader(saved(page, "examples", "csv").decode().splitlines()))
     assert len(rows) == len(examples)
     assert rows[0][column] == value
-    assert len(json.loads(saved(page, "examples", "json", tmp_path))["items"]) == len(examples)
-
-
-# ---- marked text
+    assert len(json.loads(saved(page, "examples", "json"))["items"]) == len(examples)
 
 
 def marks(page: Page) -> list[str]:
@@ -209,14 +164,13 @@ def test_marks_stand_where_python_counts_characters(visit: Visit):
     }"""
     assert page.locator("#marked .running").evaluate(plain) == tuned.TEXT
     expect(page.locator("#marked .key")).to_have_text(["PER: 2", "LOC: 2", "MISC: 1"])
-
-
-def test_types_differ_without_colour(visit: Visit):
-    page = visit()
-    styles = page.locator("#marked mark").evaluate_all(
-        "nodes => nodes.map((n) => getComputedStyle(n).borderBottomStyle)"
-    )
-    assert styles == ["solid", "solid", "dashed", "dotted", "dashed"]
+    borders = "nodes => nodes.map(node => getComputedStyle(node).borderBottomStyle)"
+    styles = page.locator("#marked mark").evaluate_all(borders)
+    assert styles == ["solid", "solid", "dashed", "dotted", "dashed"]  # types differ without colour
+    rows = list(csv.DictReader(saved(page, "marked", "csv").decode().splitlines()))
+    assert [tuned.TEXT[int(row["start"]) : int(row["end"])] for row in rows] == [row["text"] for row in rows]
+    assert [row["label"] for row in rows] == ["PER", "PER", "LOC", "MISC", "LOC"]
+    assert json.loads(saved(page, "marked", "json"))["text"] == tuned.TEXT
 
 
 def test_marks_are_read_by_mouse_and_by_keys(visit: Visit):
@@ -232,10 +186,9 @@ def test_marks_are_read_by_mouse_and_by_keys(visit: Visit):
     expect(readout).to_contain_text("Ada Lovelace: PER, 98.0%")
 
 
-def test_text_from_right_to_left_runs_so(visit: Visit, feed: Feed):
-    page = visit()
+def test_text_from_right_to_left_runs_so(visit: Visit):
     found = [tuned.span(tuned.HEBREW, "דוד כהן", "PER"), tuned.span(tuned.HEBREW, "תל אביב", "LOC")]
-    feed("marked", marked_payload(tuned.HEBREW, found, title="Hebrew"))
+    page = visit(marked=marked_payload(tuned.HEBREW, found, title="Hebrew"))
     expect(page.locator("#marked .heading").first).to_have_text("Hebrew")
     assert marks(page) == ["דוד כהן", "תל אביב"]
     assert page.locator("#marked .running").evaluate("node => getComputedStyle(node).direction") == "rtl"
@@ -255,8 +208,7 @@ def answers() -> list[SimpleNamespace]:
 
 
 def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit, feed: Feed):
-    page = visit()
-    feed("marked", marked_payload(PASSAGE, [], answers(), title="When does it open?"))
+    page = visit(marked=marked_payload(PASSAGE, [], answers(), title="When does it open?"))
     expect(page.locator("#marked .answer")).to_have_count(3)
     assert marks(page) == ["nine"]
     page.get_by_role("button", name="ten, 20.0%").click()
@@ -272,10 +224,7 @@ def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit
     page.keyboard.press("Enter")
     expect(page.locator("#marked .readout")).to_have_text("No answer is marked in the text.")
     assert marks(page) == []
-
-
-def test_an_answer_takes_the_place_of_a_mark_that_it_covers(visit: Visit, feed: Feed):
-    page = visit()
+    # An answer takes the place of a mark that it covers.
     gold = [tuned.span(PASSAGE, "at nine", "right answer", None)]
     feed("marked", marked_payload(PASSAGE, gold, answers(), title="T"))
     expect(page.locator("#marked mark .type")).to_have_text(["answer"])
@@ -283,19 +232,10 @@ def test_an_answer_takes_the_place_of_a_mark_that_it_covers(visit: Visit, feed: 
     expect(page.locator("#marked mark .type")).to_have_text(["right answer", "answer"])
 
 
-def test_the_spans_go_out_as_python_counts_them(visit: Visit, tmp_path: Path):
-    page = visit()
-    rows = list(csv.DictReader(saved(page, "marked", "csv", tmp_path).splitlines()))
-    assert [tuned.TEXT[int(row["start"]) : int(row["end"])] for row in rows] == [row["text"] for row in rows]
-    assert [row["label"] for row in rows] == ["PER", "PER", "LOC", "MISC", "LOC"]
-    assert json.loads(saved(page, "marked", "json", tmp_path))["text"] == tuned.TEXT
-
-
-def test_hostile_text_and_labels_are_text(visit: Visit, feed: Feed):
-    page = visit()
+def test_hostile_text_and_labels_are_text(visit: Visit):
     text = " ".join(HOSTILE)
     spans = [tuned.span(text, words, words) for words in HOSTILE]
-    feed("marked", marked_payload(text, spans, answers()[2:], title=HOSTILE[0], sentence=HOSTILE[1]))
+    page = visit(marked=marked_payload(text, spans, answers()[2:], title=HOSTILE[0], sentence=HOSTILE[1]))
     expect(page.locator("#marked .heading").first).to_have_text(HOSTILE[0])
     assert marks(page) == list(HOSTILE)
     assert page.locator("#marked img").count() == 0
@@ -306,8 +246,8 @@ def test_hostile_text_and_labels_are_text(visit: Visit, feed: Feed):
 def test_a_view_is_saved_as_a_page_that_works_alone(visit: Visit, tmp_path: Path, page: Page, part: str):
     visit()
     words = page.locator(f"#{part} .heading").first.inner_text()
-    saved(page, part, "html", tmp_path)
-    (path,) = tmp_path.iterdir()
+    path = tmp_path / "page.html"
+    path.write_bytes(saved(page, part, "html"))
     page.goto(path.as_uri())
     expect(page.locator(".lab .heading").first).to_have_text(words)
 

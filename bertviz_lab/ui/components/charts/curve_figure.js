@@ -1,5 +1,4 @@
-// The figure of a panel filled with the logs of one run or several: smoothed, thinned to what can be seen, with its
-// marks.
+// The figure of a panel filled with the logs of one run or several: smoothed, thinned to what is seen, and marked.
 
 import { h } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
@@ -33,15 +32,16 @@ export function smoothed(values, weight, parts) {
 
 /**
  * A curve of any length as {x, y} of few points: of each column of the axis the lowest and the highest value, so that
- * no peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; parts are kept apart by a
- * gap.
+ * no peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; a gap keeps parts apart.
  */
 function thinned(xs, ys, parts, share) {
   const picked = [];
   for (const [start, end] of parts) {
     let [column, low, high] = [null, 0, 0];
-    const flush = () => { if (column !== null)
-      picked.push(...(low === high ? [low] : [Math.min(low, high), Math.max(low, high)])); };
+    const flush = () => {
+      if (column !== null) picked.push(Math.min(low, high));
+      if (low !== high) picked.push(Math.max(low, high));
+    };
     for (let index = start; index < end; index += 1) {
       const place = share(xs[index]);
       // beyond a zoomed axis, as far as one may drag it
@@ -61,47 +61,39 @@ function thinned(xs, ys, parts, share) {
   return { x: at(xs), y: at(ys) };
 }
 
-/** The largest x of any log. */
-const endOf = (logs, field) =>
-  Math.max(1e-9, ...logs.map((log) => Math.max(log.newest(field) || 0, log.evals.at(-1)?.[field] ?? 0)));
-
-/** The unit of an x-axis that suits the longest of the logs: {size, label, tickformat, hover}. */
-const axisUnit = (logs, field, axes) => axes[field].findLast(({ size }) => endOf(logs, field) >= 3 * size)
-  ?? axes[field][0];
-
 /**
  * The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
  * part of the x-axis that a person has zoomed into since it last changed its kind, or null.
  */
 export function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
   const { data, layout } = panel.figure;
-  const unit = axisUnit(logs, look.axis, axes);
+  const end = Math.max(1e-9,
+    ...logs.flatMap((log) => [log.newest(look.axis) || 0, log.evals.at(-1)?.[look.axis] ?? 0]));
+  const unit = axes[look.axis].findLast(({ size }) => end >= 3 * size) ?? axes[look.axis][0]; // that suits the longest
   const scaled = (value) => value / unit.size;
   const bend = look.logX ? (value) => Math.log10(Math.max(value, 1e-9)) : (value) => value;
   const xs = logs.map((log) => log.column(look.axis).subarray(0, log.count).map(scaled));
   const logY = Boolean(look.logY && panel.logarithmic);
   const uirevision = `${unit.label} ${look.logX} ${logY}`;
   const first = look.logX ? bend(Math.min(1, ...xs.map((values) => values.find((x) => x > 0) ?? 1))) : 0;
-  const [left, right] = shown(uirevision) ?? [first, bend(scaled(endOf(logs, look.axis)))];
+  const [left, right] = shown(uirevision) ?? [first, bend(scaled(end))];
   const share = (x) => (bend(x) - left) / (right - left || 1);
-  const points = (trace) => {
-    const { role, field, run } = trace.meta;
-    return role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled)
-      : trainingPoints(logs[run], trace.meta, look, xs[run], share);
-  };
-  // A compared run is named although it has no value yet.
-  const named = (trace) => (trace.showlegend ? { ...trace, x: [NaN], y: [NaN] } : null);
+  const pointsOf = ({ role, field, run, smooth }) => (role === 'held-out' ? heldOutPoints(logs[run], field, look.axis,
+    scaled) : trainingPoints(logs[run], field, role === 'smoothed' && smooth, look, xs[run], share));
+  const traces = data.map((trace) => {
+    const points = pointsOf(trace.meta) ?? (trace.showlegend && { x: [NaN], y: [NaN] }); // named, though without values
+    return points && { ...trace, ...points };
+  });
   const stated = logs.flatMap((log) => baselinesOf(panel, log)); // of several runs only what is the same for all
   const baselines = stated.filter(({ name, value }, place) => stated.findIndex((other) => other.name === name) === place
     && stated.every((other) => other.name !== name || other.value === value));
   const shapes = baselines.map(({ name, mark, value }) =>
     marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
-  const room = logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
-  const include = [...(layout.yaxis.autorangeoptions?.include ?? []),
-    ...baselines.map(({ value }) => (layout.yaxis.autorangeoptions ? value : room * value))];
+  const ranged = layout.yaxis.autorangeoptions;
+  const room = ranged ? 1 : logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
+  const include = [...(ranged?.include ?? []), ...baselines.map(({ value }) => room * value)];
   return {
-    data: data.map((trace) => ({ trace, at: points(trace) }))
-      .map(({ trace, at }) => (at ? { ...trace, ...at } : named(trace))).filter(Boolean),
+    data: traces.filter(Boolean),
     layout: {
       ...layout,
       uirevision,
@@ -117,19 +109,17 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown = () => nu
 function heldOutPoints(log, field, axis, scaled) {
   const rows = log.evals.filter((row) => Number.isFinite(row[field]))
     .flatMap((row, place, all) => (place && row.trial !== all[place - 1].trial ? [null, row] : [row]));
-  return rows.length ? { x: rows.map((row) => (row ? scaled(row[axis] ?? xAt(log, row.step, axis)) : NaN)),
-    y: rows.map((row) => row?.[field] ?? NaN) } : null;
+  if (!rows.length) return null;
+  return { x: rows.map((row) => (row ? scaled(row[axis] ?? xAt(log, row.step, axis)) : NaN)),
+    y: rows.map((row) => row?.[field] ?? NaN) };
 }
 
-/**
- * The values of a measure in training, thinned; null where there is none, or where only held-out ones are asked for.
- */
-function trainingPoints(log, { role, field, smooth }, look, xs, share) {
+/** The values of a measure in training, thinned; null where there is none, or only held-out ones are asked for. */
+function trainingPoints(log, field, smooth, look, xs, share) {
   if (log.lastPlace(field) < 0 || (look.heldOutOnly && log.evals.some((row) => Number.isFinite(row[field]))))
     return null;
   const parts = partsOf(log);
-  return thinned(xs, role === 'smoothed' && smooth ? smoothed(log.column(field), look.smoothing,
-    parts) : log.column(field), parts, share);
+  return thinned(xs, smooth ? smoothed(log.column(field), look.smoothing, parts) : log.column(field), parts, share);
 }
 
 /** The baselines that a run states for what is in a panel: [{name, field, mark, value}]. */
@@ -146,19 +136,16 @@ const xAt = (log, step, field) =>
 const marked = (mark, place, text = '') =>
   ({ ...mark, ...place, label: { ...mark.label, text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;') } });
 
-/**
- * What happened on the way of a run: its causal-LM warm-up, which the caption names, and its trials, by name where
- * there is room.
- */
+/** The causal-LM warm-up of a run, which the caption names, and its trials, by name where there is room. */
 function marksOf(log, look, marks, scaled) {
   const end = log.lastPlace('causal_loss');
   const warmUp = end < 0 ? [] : [marked(marks.warm_up, { x1: scaled(log.columns[look.axis][end]) })];
-  if (!severalTrials(log)) return warmUp;
   const named = log.trials.length * Math.max(...log.trials.map(({ name }) => name.length)) < 40;
-  return [...warmUp, ...log.trials.map(({ name, step }, place) => {
+  const trials = !severalTrials(log) ? [] : log.trials.map(({ name, step }, place) => {
     const x = scaled(step ? xAt(log, step, look.axis) : 0);
     return marked(marks.trial, { x0: x, x1: x }, named ? name : String(place + 1));
-  })];
+  });
+  return [...warmUp, ...trials];
 }
 
 /** A slider of how much curves are smoothed, from 0 to 0.99, as in TensorBoard. */

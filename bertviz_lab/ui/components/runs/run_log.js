@@ -10,13 +10,8 @@ export function makeLog() {
   const log = { count: 0, columns: {}, evals: [], probes: [], trials: [], done: [], started: null, preparing: null,
     last: null, finished: null };
   let capacity = 1024;
-
-  /** The column of a measure, which gets one when it is first seen. */
-  const columnOf = (field) => {
-    log.columns[field] ??= new Float64Array(capacity).fill(NaN);
-    return log.columns[field];
-  };
-  ['step', 'seconds', 'tokens'].forEach(columnOf);
+  const addColumn = (field) => { log.columns[field] ??= new Float64Array(capacity).fill(NaN); };
+  ['step', 'seconds', 'tokens'].forEach(addColumn);
 
   function append(row) {
     if (log.count === capacity) {
@@ -26,15 +21,14 @@ export function makeLog() {
         log.columns[field].set(values);
       }
     }
-    for (const field of measuresOf(row)) columnOf(field);
+    measuresOf(row).forEach(addColumn);
     for (const [field, values] of Object.entries(log.columns)) values[log.count] = row[field] ?? NaN;
     log.count += 1;
   }
 
   function dropAfter(step) {
     while (log.count && log.columns.step[log.count - 1] > step) log.count -= 1;
-    for (const rows of [log.evals, log.probes, log.trials, log.done]) while (rows.length && rows.at(-1).step > step)
-      rows.pop();
+    for (const rows of [log.evals, log.probes, log.trials, log.done]) while (rows.at(-1)?.step > step) rows.pop();
   }
 
   const withPerplexity = (row) =>
@@ -45,8 +39,9 @@ export function makeLog() {
     RunStarted(row) {
       // A run that was resumed writes to the same file, from its last checkpoint: later steps are trained again.
       const { mlm_loss: uniform, unigram_entropy: unigram } = row.baselines ?? {};
-      log.started = { ...row,
-        baselines: { ...row.baselines, uniform_perplexity: Math.exp(uniform), unigram_perplexity: Math.exp(unigram) } };
+      const baselines = { ...row.baselines, uniform_perplexity: Math.exp(uniform),
+        unigram_perplexity: Math.exp(unigram) };
+      log.started = { ...row, baselines };
       log.finished = null;
       dropAfter(row.step ?? Infinity);
     },
@@ -56,11 +51,10 @@ export function makeLog() {
       log.last = row;
     },
     TrialStarted(row) {
-      const last = log.trials.at(-1);
-      if (last?.trial === row.trial) log.trials.pop(); // gone on with
+      const resumed = log.trials.at(-1)?.trial === row.trial ? log.trials.pop() : null;
       // One without a name is the run itself, next to the same from random weights.
       log.trials.push({ ...row, name: row.name || (row.trials > 1 ? 'pretrained weights' : ''),
-        step: last?.trial === row.trial ? Math.min(last.step, row.step) : row.step });
+        step: Math.min(resumed?.step ?? Infinity, row.step) });
     },
     EvalDone(row) {
       const last = log.evals.at(-1);
@@ -73,8 +67,8 @@ export function makeLog() {
       log.probes.push(row);
     },
     TrialDone(row) {
-      const name = log.trials.find((trial) => trial.trial === row.trial)?.name ?? row.name;
-      log.done = [...log.done.filter((other) => other.trial !== row.trial), { ...row, name }];
+      const name = log.trials.find(({ trial }) => trial === row.trial)?.name ?? row.name;
+      log.done = [...log.done.filter(({ trial }) => trial !== row.trial), { ...row, name }];
     },
     RunFinished(row) { log.finished = row; },
   };
@@ -82,15 +76,13 @@ export function makeLog() {
   /** A column; one without any numbers where the run has no such values. */
   log.column = (field) => log.columns[field] ?? new Float64Array(log.count).fill(NaN);
   /** The place of the last number of a column, -1 where there is none. */
-  log.lastPlace = (field) => {
-    let place = field in log.columns ? log.count - 1 : -1;
-    while (place >= 0 && !Number.isFinite(log.columns[field][place])) place -= 1;
-    return place;
-  };
+  log.lastPlace = (field) => log.columns[field]?.subarray(0, log.count).findLastIndex(Number.isFinite) ?? -1;
   log.newest = (field) => log.columns[field]?.[log.lastPlace(field)] ?? NaN;
   // Every eighth step of the causal-LM warm-up is masked: of three steps one at least is not, unless it is over.
-  log.warmsUp = () => log.lastPlace('causal_loss') >= 0 && log.last.step
-    - log.columns.step[log.lastPlace('causal_loss')] < 3;
+  log.warmsUp = () => {
+    const place = log.lastPlace('causal_loss');
+    return place >= 0 && log.last.step - log.columns.step[place] < 3;
+  };
   return log;
 }
 
@@ -131,23 +123,20 @@ export function statusOf(log, state) {
   return log.preparing ? 'preparing' : 'starting';
 }
 
-/**
- * Every number of a log as {kind, trial, step ...}: training, held-out data, trials, probes; of each the newest `most`.
- */
+/** The newest `most` numbers of each kind as {kind, trial, step ...}: training, held-out data, trials, probes. */
 export function entriesOf(log, most = Infinity) {
-  const trialOf = (row) =>
-    (log.trials.length ? { trial: row.name ?? log.trials.find(({ trial }) => trial === row.trial)?.name ?? '' } : {});
+  const hasTrials = log.trials.length > 0;
+  const trialOf = (row) => hasTrials
+    && { trial: row.name ?? log.trials.find(({ trial }) => trial === row.trial)?.name ?? '' };
   const numbersOf = (row) => Object.fromEntries(measuresOf(row).map((name) => [name, row[name]]));
-  const entries = (kind, rows, more = () => ({})) => rows.slice(-most)
-    .map((row) => ({ kind, ...trialOf(row), ...numbersOf(row), ...more(row) }));
-  const fields = Object.entries(log.columns);
-  const training = [];
-  partsOf(log).forEach(([start, end], part) => {
-    for (let row = Math.max(start, log.count - most); row < end; row += 1) {
-      const entry = { kind: 'training', ...(log.trials.length ? { trial: log.trials[part].name } : {}) };
-      for (const [name, values] of fields) if (Number.isFinite(values[row])) entry[name] = values[row];
-      training.push(entry);
-    }
+  const entries = (kind, rows, more) => rows.slice(-most)
+    .map((row) => ({ kind, ...trialOf(row), ...numbersOf(row), ...more?.(row) }));
+  const columns = Object.entries(log.columns);
+  const training = partsOf(log).flatMap(([start, end], part) => {
+    const first = Math.max(start, log.count - most);
+    return Array.from({ length: Math.max(0, end - first) },
+      (_, place) => ({ kind: 'training', ...(hasTrials && { trial: log.trials[part].name }), ...Object.fromEntries(
+      columns.map(([name, values]) => [name, values[first + place]]).filter(([, value]) => Number.isFinite(value))) }));
   });
   const right = (row) =>
     Object.fromEntries(Object.entries(row.right ?? {}).map(([kind, share]) => [`right_${kind}`, share]));

@@ -25,21 +25,23 @@ export function progressOf(log, status) {
 export function stageWords(log, status, task) {
   const { started, last, finished, preparing } = log;
   const steps = plural(last?.step ?? 0, 'step');
-  const took = finished && ENDED.includes(status) ? ` in ${duration(finished.seconds)}` : '';
-  const ended = { finished: `Finished: ${steps}${took}`, stopped: `Stopped after ${steps}${took}`,
-    failed: 'The run failed', missing: 'This run is no longer here', waiting: 'Queued' };
-  if (status in ended) return ended[status];
-  if (status === 'training') {
+  const took = finished ? ` in ${duration(finished.seconds)}` : '';
+  const training = () => {
     if (!last) return 'Training: first step';
     const trial = log.trials.at(-1); // its steps are its own
     const of = trial?.total_steps ?? started?.total_steps;
     const which = severalTrials(log) ? `${trial.name} (${whole(log.trials.length)} of ${whole(trial.trials)}), ` : '';
     const step = `${which}step ${whole(last.step - (trial?.step ?? 0))}${of ? ` of ${whole(of)}` : ''}`;
     return `${task ? 'Fine-tuning' : 'Training'}: ${step}${log.warmsUp() ? ', causal-LM warm-up' : ''}`;
-  }
-  if (status !== 'preparing' || !preparing) return 'Starting …';
-  const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
-  return `Preparing: ${preparing.message || preparing.stage}${done}`;
+  };
+  const prepared = () => {
+    const { message, stage, done, total } = preparing;
+    return `Preparing: ${message || stage}${total ? `: ${whole(done)} of ${whole(total)}` : ''}`;
+  };
+  const words = { finished: `Finished: ${steps}${took}`, stopped: `Stopped after ${steps}${took}`,
+    failed: 'The run failed', missing: 'This run is no longer here', waiting: 'Queued',
+    training: status === 'training' && training(), preparing: status === 'preparing' && preparing && prepared() };
+  return words[status] || 'Starting …';
 }
 
 /** How fast it goes and how long it takes, or what came of it. */
@@ -51,8 +53,9 @@ export function detailWords(log, state, status, panels) {
   }
   if (status === 'waiting') return state?.message ?? '';
   if (!last || status !== 'training') return '';
-  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
-    Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
+  const { tokens_per_second: speed, eta_seconds: eta } = last;
+  return [Number.isFinite(speed) && `${whole(speed)} tokens per second`,
+    Number.isFinite(eta) && `about ${duration(eta)} left`].filter(Boolean).join(' · ');
 }
 
 /** Each held-out measure of pretraining that a row has: [label, field, value in words]. */
@@ -117,43 +120,36 @@ export function taskWords(log, panels, ended) {
   const all = rows.map((row) => scoreOf(panel, row)).filter(Boolean);
   if (!all.length) return '';
   // A run keeps no model that began from random weights, unless there is no other.
-  const random = all.filter(({ row }) => row.name === 'random weights');
-  const scored = random.length < all.length ? all.filter((score) => !random.includes(score)) : all;
-  const best = scored.reduce((score, other) => (other.value > score.value ? other : score));
-  const name = best.row.name ?? log.trials.find((trial) => trial.trial === best.row.trial)?.name ?? '';
-  const words = [`Best ${ended ? '' : 'so far '}on held-out examples: ${best.text}${name && severalTrials(log)
-    ? ` (${name})` : ''}`];
-  if (random.length < all.length)
-    words.push(...random.map((score) => `random weights: ${written(panel.unit, score.value)}`));
+  const { random = [], pretrained = random } = Object.groupBy(all,
+    ({ row }) => (row.name === 'random weights' ? 'random' : 'pretrained'));
+  const best = pretrained.reduce((score, other) => (other.value > score.value ? other : score));
+  const name = best.row.name ?? log.trials.find(({ trial }) => trial === best.row.trial)?.name;
   const baseline = log.started?.baselines?.[best.field];
-  if (Number.isFinite(baseline)) words.push(`${panel.guess}: ${written(panel.unit, baseline)}`);
-  return [`${words.join('; ')}.`, ...spreadWords(panel, log.done.length ? scored : [])].join(' ');
+  const words = [
+    `Best ${ended ? '' : 'so far '}on held-out examples: ${best.text}${name && severalTrials(log) ? ` (${name})` : ''}`,
+    ...(pretrained === random ? [] : random).map(({ value }) => `random weights: ${written(panel.unit, value)}`),
+    ...(Number.isFinite(baseline) ? [`${panel.guess}: ${written(panel.unit, baseline)}`] : [])];
+  return [`${words.join('; ')}.`, ...spreadWords(panel, log.done.length ? pretrained : [])].join(' ');
 }
 
 /** Each trial's name and what came of it. */
-export function trialWords(log, panel) {
-  return log.trials.map((trial) => {
-    const score = scoreOf(panel, log.done.find((row) => row.trial === trial.trial));
-    return `${trial.name}: ${score?.text ?? (trial === log.trials.at(-1) && !log.finished ? 'in progress'
-      : 'not finished')}`;
-  });
-}
+export const trialWords = (log, panel) => log.trials.map((trial) => {
+  const score = scoreOf(panel, log.done.find((row) => row.trial === trial.trial));
+  const unscored = trial === log.trials.at(-1) && !log.finished ? 'in progress' : 'not finished';
+  return `${trial.name}: ${score?.text ?? unscored}`;
+});
 
 /** Mean and spread of trials that differ in their seed alone. */
 function spreadWords(panel, scored) {
-  const groups = Object.create(null); // a name may be any text
-  for (const { row, value } of scored) {
-    const name = (row.name ?? '').replace(/,? *\(?seed \d+\)?/, '').trim();
-    groups[name] ??= [];
-    groups[name].push(value);
-  }
-  return Object.entries(groups).filter(([, values]) => values.length > 1).map(([name, values]) => {
+  const nameOf = ({ row }) => (row.name ?? '').replace(/,? *\(?seed \d+\)?/, '').trim();
+  return [...Map.groupBy(scored, nameOf)].filter(([, scores]) => scores.length > 1).map(([name, scores]) => {
+    const values = scores.map(({ value }) => value);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const spread = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
-    const [show, wide] = [(value) => written(panel.unit, value),
-      panel.unit === 'share' ? `${(100 * spread).toFixed(1)} points` : spread.toFixed(3)];
-    return `Over ${plural(values.length, 'seed')}${name ? ` (${name})`
-      : ''}: mean ${show(mean)}, standard deviation ${wide}; ${
-      show(Math.min(...values))} to ${show(Math.max(...values))}.`;
+    const show = (value) => written(panel.unit, value);
+    const wide = panel.unit === 'share' ? `${(100 * spread).toFixed(1)} points` : spread.toFixed(3);
+    const of = `${plural(values.length, 'seed')}${name ? ` (${name})` : ''}`;
+    const ends = `${show(Math.min(...values))} to ${show(Math.max(...values))}`;
+    return `Over ${of}: mean ${show(mean)}, standard deviation ${wide}; ${ends}.`;
   });
 }
