@@ -12,6 +12,9 @@ export function h(name, ...rest) {
   return fill(node, rest);
 }
 
+/** Several elements without attributes, one for each name. */
+export const elements = (...names) => names.map((name) => h(name));
+
 /** The same for SVG. */
 export const svg = (tag, ...rest) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), rest);
 

@@ -22,6 +22,7 @@ export function mountExplore(root) {
     text_b: field('text-b', 'Text B', 'Optional second text, for next-sentence prediction'),
   };
   const boxes = Object.entries(fields);
+  const labelled = (words, ...controls) => [h('span.name.quiet.small', words), ...controls];
   const modelBox = makeModelBox('model', 'Model', {});
   const otherBox = makeModelBox('other', 'Compare with',
     { '': 'no other model', before: 'the same model before training' });
@@ -35,7 +36,6 @@ export function mountExplore(root) {
   const complaint = h('p.complaint', { role: 'status', hidden: true });
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
-  const labelled = (words, ...controls) => [h('span.name.quiet.small', words), ...controls];
   root.append(h('div.input-bar.card', h('div.texts.tiles', h('label', ...labelled('Text A', fields.text_a)), h('label',
     ...labelled('Text B', fields.text_b))), h('div.models.tiles', modelBox.node, otherBox.node), h('div.line', examples,
     h('div.line.push', h('button.plain', { onclick: () => fill(fields.text_b.value, fields.text_a.value) },

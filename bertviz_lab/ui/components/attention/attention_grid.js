@@ -1,6 +1,6 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
-import { barRow, choices, h, makeTable, payloadView, setOptions, setText } from 'lab/client/dom.js';
+import { barRow, choices, elements, h, makeTable, payloadView, setOptions, setText } from 'lab/client/dom.js';
 import { percent, plural } from 'lab/client/format.js';
 import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/picture.js';
 import {
@@ -42,21 +42,16 @@ function attentionGrid(content, { events, server, selection, savePage }) {
     [name, choices(words, options, state[name], (value) => change({ [name]: value }))]));
 
   // ---- what is on the page
-  const title = h('p.heading');
-  const note = h('p.quiet.small.note');
-  const guide = h('p.quiet.small.foot');
+  const [title, note, guide, mapHost, shareWords] = elements('p.heading', 'p.quiet.small.note', 'p.quiet.small.foot',
+    'div.map', 'p.quiet.small');
+  const [pairHost, strongestHost, legendText] = elements('div.pair', 'div.strongest', 'p.quiet');
   const gridHost = h('div.grid',
     { role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
   const headName = h('p.heading', { role: 'status' });
-  const mapHost = h('div.map');
   const linesHost = h('div.links', { hidden: true });
   const readout = h('p.readout', { 'aria-live': 'polite' });
-  const shareWords = h('p.quiet.small');
-  const pairHost = h('div.pair');
-  const strongestHost = h('div.strongest');
   const legendBar = h('div.ramp', { 'aria-hidden': 'true' });
   const legendTicks = h('div.ticks', { 'aria-hidden': 'true' });
-  const legendText = h('p.quiet');
   const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
   const heatmap = makeHeatmap(mapHost, moveCursor);
   const links = makeLines(linesHost, pickRow);
@@ -364,8 +359,7 @@ function attentionGrid(content, { events, server, selection, savePage }) {
  * with the payload of a chart; `show(pair)` takes another {place, key, title}, null where there is none.
  */
 function makePair(host, ask) {
-  const words = h('p');
-  const plot = h('div');
+  const [words, plot] = elements('p', 'div');
   const details = h('details', { 'data-noexport': '', ontoggle: draw },
     h('summary', 'Why this weight? The query-key product, dimension by dimension'), words, plot);
   const chart = makeChart(plot);

@@ -1,6 +1,6 @@
 // A chart: a Plotly figure, and the same numbers in a table whose cells do what a click on their marks does.
 
-import { h, payloadView, setText } from 'lab/client/dom.js';
+import { elements, h, payloadView, setText } from 'lab/client/dom.js';
 import { short, whole } from 'lab/client/format.js';
 import { saveButtons } from 'lab/client/picture.js';
 import { decodeBase64, saveBlob, saveCsv, saveJson } from 'lab/client/saving.js';
@@ -13,12 +13,9 @@ import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
  * the title of saved pictures, and `shapes()` returns what is drawn over them.
  */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
-  const heading = h('p.heading');
-  const sentence = h('p.quiet');
-  const picture = h('div');
+  const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
+    'p.quiet.small');
   const scroller = h('div.plot', picture); // a hundred labels scroll
-  const legend = h('div.keys');
-  const foot = h('p.quiet.small');
   const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, pickMark);
   let payload = null;

@@ -1,7 +1,7 @@
 // Curves of a training run: fetches new rows once a second, draws them, and says in words how far it is.
 
 import { poll } from 'lab/client/ask.js';
-import { choices, h, payloadView, setText } from 'lab/client/dom.js';
+import { choices, elements, h, payloadView, setText } from 'lab/client/dom.js';
 import { whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { baselinesOf, curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
@@ -24,17 +24,12 @@ function lossChart(content, { events, server }, root) {
   let follower = 0; // number of the polling loop that is in charge
   let saidAt = 0;
 
-  const title = h('p.heading');
-  const stage = h('p.heading.stage');
-  const detail = h('p.quiet');
-  const change = h('p.quiet');
-  const fill = h('div.fill');
+  const [title, stage, detail, change, fill] = elements('p.heading', 'p.heading.stage', 'p.quiet', 'p.quiet',
+    'div.fill');
+  const [notes, main, folded] = elements('ul.quiet.small.notes', 'div.panels.tiles', 'div.panels.tiles');
   const progress = h('div.progress.track',
     { role: 'progressbar', 'aria-label': 'Progress of the run', 'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
-  const notes = h('ul.quiet.small.notes');
   const spoken = h('p.hush', { role: 'status' });
-  const main = h('div.panels.tiles');
-  const folded = h('div.panels.tiles');
   const turns = makeTurns(() => boxes.filter(({ panel }) => panel.series.length), drawPanel);
   const choose = (some) => {
     Object.assign(look, some);
@@ -78,8 +73,7 @@ function lossChart(content, { events, server }, root) {
   }
 
   function makeBox(panel) {
-    const host = h('div.curves');
-    const values = h('span.now.line.small');
+    const [host, values] = elements('div.curves', 'span.now.line.small');
     const node = h('div.panel', { 'data-panel': panel.id },
       h('div.panel-head.line', h('p.heading', { title: panel.about }, panel.title), values), host);
     const box = { panel, host, values, node };

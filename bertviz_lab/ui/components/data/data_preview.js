@@ -1,6 +1,6 @@
 // The first rows of a data file. The names of its columns are buttons: what a column is can be put right.
 
-import { h, payloadView } from 'lab/client/dom.js';
+import { elements, h, payloadView } from 'lab/client/dom.js';
 
 const ROLES = {
   table: { a: 'text', b: 'second text', label: 'label' },
@@ -10,8 +10,7 @@ const ROLES = {
 };
 
 export default payloadView('Choose a file: its first rows appear here.', (content, { events }) => {
-  const heading = h('p.heading');
-  const sentence = h('p.quiet');
+  const [heading, sentence] = elements('p.heading', 'p.quiet');
   const names = h('div.names.line', { role: 'group', 'aria-label': 'Columns of the file' });
   const rows = h('div.rows.card', { tabindex: '0', role: 'region', 'aria-label': 'First rows' });
   content.append(heading, sentence, names, rows);

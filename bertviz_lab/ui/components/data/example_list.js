@@ -1,6 +1,6 @@
 // Examples under each other: what is true, what the model said and how sure it was, and the beginning of the text.
 
-import { h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
+import { elements, h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/picture.js';
 
@@ -11,9 +11,7 @@ export default payloadView('No examples yet. They appear after the first evaluat
   let chosen = null; // index of the marked example
   let shown = 0;
 
-  const heading = h('p.heading');
-  const sentence = h('p.quiet');
-  const nothing = h('p.empty');
+  const [heading, sentence, nothing] = elements('p.heading', 'p.quiet', 'p.empty');
   const list = h('div.list.card', { role: 'listbox' });
   const more = h('button.more.plain', { onclick: showMore });
   const said = h('p.hush', { role: 'status' });

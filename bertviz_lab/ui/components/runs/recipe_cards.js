@@ -1,7 +1,7 @@
 // Cards for what may be left out of the recipe: tick, train, predict, reveal.
 
 import { poll } from 'lab/client/ask.js';
-import { barRow, choices, h, payloadView, tickBox } from 'lab/client/dom.js';
+import { barRow, choices, elements, h, payloadView, tickBox } from 'lab/client/dom.js';
 import { ACTIVE, percent, plural, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { recall, remember } from 'lab/client/saving.js';
@@ -12,13 +12,12 @@ export default payloadView('No ablations yet.', (content, { events, server }, ro
   let states = {};
   let follower = 0;
 
-  const wholeState = h('span.quiet');
+  const [wholeState, grid] = elements('span.quiet', 'div.cards.tiles');
   const start = h('button.start.action', { onclick: queue });
   const compare = h('button.plain', { onclick: () => events.compare_request?.({ runs: runs() }) },
     'Compare their curves');
   const all = h('button.plain', { onclick: tickAll }, 'Tick all');
   const said = h('span.quiet', { role: 'status' });
-  const grid = h('div.cards.tiles');
   const buttons = saveDrawing('the cards', () => 'recipe', { picture: () => pictureOf(picture) });
   const picture = h('div', h('div.bar', h('p', h('b', 'Full recipe'), ' ', wholeState), buttons), grid);
   content.append(h('div.bar', { 'data-noexport': '' }, start, all, compare, said), picture);
@@ -119,11 +118,9 @@ function makeCard(body, { set, predictions }, onChange, onReveal) {
   const key = `bertviz-lab-predicted ${set} ${body.name}`;
   const { revealed = false, ...predicted } = recall(key);
   const { box, node: tick } = tickBox(h('b', body.title), Boolean(body.ticked), onChange);
-  const state = h('p.state.quiet.small');
-  const fill = h('div.fill');
+  const [state, fill, hint] = elements('p.state.quiet.small', 'div.fill', 'span.quiet.small.hint');
   const bar = h('div.progress.track', { 'aria-hidden': 'true' }, fill);
   const reveal = h('button.reveal.action', { onclick: () => onReveal(card) }, 'Reveal');
-  const hint = h('span.quiet.small.hint');
   const outcome = h('div.outcome', { 'aria-live': 'polite' });
   const asked = body.asks.map(([measure, words]) => {
     const options = predictions.map(([name, text]) => [name, text, `${words}: ${text} without it`]);

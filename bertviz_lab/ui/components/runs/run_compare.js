@@ -1,7 +1,7 @@
 // Runs side by side: asks each for what is new, and draws the table and the curves of all.
 
 import { poll } from 'lab/client/ask.js';
-import { choices, h, makeTable, payloadView, setOptions, setText, tickBox } from 'lab/client/dom.js';
+import { choices, elements, h, makeTable, payloadView, setOptions, setText, tickBox } from 'lab/client/dom.js';
 import { ACTIVE, STATUS, duration, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
@@ -19,13 +19,9 @@ export default payloadView('Choose runs above to compare them here.', (content, 
     Object.assign(look, some);
     turns.want();
   };
-  const tablePart = h('div.part');
+  const [tablePart, curvesPart, host, empty, about] = elements('div.part', 'div.part', 'div', 'p.empty', 'span');
   const table = makeRunTable(tablePart);
-  const curvesPart = h('div.part');
-  const host = h('div');
   const plot = makePlot(host, () => {}, { plotly_relayout: turns.want });
-  const empty = h('p.empty');
-  const about = h('span');
   const metric = h('select', { onchange: () => setMetric(metric.value) });
   const logX = tickBox('log x-axis', false, (on) => {
     touched = true;

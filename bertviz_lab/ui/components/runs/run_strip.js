@@ -1,7 +1,7 @@
 // The progress of a run in one line, whichever workspace is open.
 
 import { poll } from 'lab/client/ask.js';
-import { h } from 'lab/client/dom.js';
+import { elements, h } from 'lab/client/dom.js';
 import { ACTIVE, duration, plural, whole } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
@@ -13,11 +13,8 @@ export default function runStrip(root) {
   let closed = false; // by the visitor, until another run or a resumed one is to be followed
   let known = null; // the last {status, saved}
 
-  const name = h('b.name');
-  const words = h('span.words');
-  const place = h('span.place.quiet.small.cut');
+  const [name, words, place, fill] = elements('b.name', 'span.words', 'span.place.quiet.small.cut', 'span.fill');
   const spoken = h('span.hush', { role: 'status' });
-  const fill = h('span.fill');
   const showCurves = () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' });
   const hide = () => { closed = root.hidden = true; };
   root.classList.add('card');

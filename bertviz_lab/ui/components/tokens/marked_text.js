@@ -1,6 +1,6 @@
 // A text with stretches of it marked, a legend of their types, and under it answers that can be shown in their place.
 
-import { barRow, h, nextByArrow, payloadView, setText } from 'lab/client/dom.js';
+import { barRow, elements, h, nextByArrow, payloadView, setText } from 'lab/client/dom.js';
 import { percent, plural, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/picture.js';
 
@@ -13,11 +13,9 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   let chosen = null; // place of the answer that is marked
   let current = 0; // the mark that the arrow keys are on
 
-  const heading = h('p.heading');
-  const sentence = h('p.quiet');
+  const [heading, sentence, legend] = elements('p.heading', 'p.quiet', 'div.keys');
   const running = h('div.running.card', { tabindex: '0', role: 'group' });
   const readout = h('p.readout', { 'aria-live': 'polite' });
-  const legend = h('div.keys');
   const answers = h('div.answers', { role: 'group', 'aria-label': 'Top answers' });
   const buttons = saveDrawing('the marks', () => payload.file, {
     rows: () => [['kind', 'start', 'end', 'label', 'text', 'score'],

@@ -1,20 +1,16 @@
 // The tokens of a text with rows of words or numbers under them, each with colors of its own.
 
 import { shade } from 'lab/client/colors.js';
-import { emphasised, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
+import { elements, emphasised, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { makeStrip } from 'lab/components/tokens/strip.js';
 
 export default payloadView('Type a text to see its tokens.', (content, { selection, savePage }) => {
   let payload = null;
-  const heading = h('p.heading');
-  const sentence = h('p.quiet');
-  const stripHost = h('div');
-  const foot = h('p.quiet.small');
-  const legend = h('div.keys');
-  const counts = h('div.counts');
+  const [heading, sentence, stripHost, foot, legend] = elements('p.heading', 'p.quiet', 'div', 'p.quiet.small',
+    'div.keys');
+  const [counts, terms] = elements('div.counts', 'dl');
   const under = h('div.under.line', legend, counts);
-  const terms = h('dl');
   const showStrip = makeStrip(stripHost, describe, selection);
   const buttons = saveDrawing('the tokens and their rows', () => payload.file, {
     picture: () => pictureOf(picture),
