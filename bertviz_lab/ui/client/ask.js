@@ -8,13 +8,11 @@ export const posted = (body) => ({
   method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
 });
 
-/**
- * Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer question
- * of the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
+/** Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer
+ * question of the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
  * {answer(ticket, view, question, arguments), cancel(ticket)}: `answer` resolves to {answer} or {error}.
- * `emit('asked' | 'answered', ticket)` reports each question. `ask.cancel(line)` cancels what is asked in a line, which
- * resolves to undefined.
- */
+ * `emit('asked' | 'answered', ticket)` reports each question. `ask.cancel(line)` cancels what is asked in a line,
+ * which resolves to undefined. */
 export function askWith(answerer, emit = () => {}) {
   const lines = new Map(); // name of a line -> { busy, next, ticket }
   async function ask(view, question, args = {}, line = `${view}.${question}`) {
@@ -92,10 +90,8 @@ export async function pause(milliseconds, node = null) {
   if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
 }
 
-/**
- * Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null for
- * none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`.
- */
+/** Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null
+ * for none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`. */
 export async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
   let failures = 0;
   while (isCurrent()) {

@@ -1,9 +1,7 @@
 // Make elements, and the controls that several parts of the page share.
 
-/**
- * Make an element: `h('p.quiet.small', { title: 'such as' }, 'text', node)`, where attributes may be left out. Children
- * that are strings become text nodes: nothing a person typed is parsed as HTML.
- */
+/** Make an element: `h('p.quiet.small', { title: 'such as' }, 'text', node)`, where attributes may be left out.
+ * Children that are strings become text nodes: nothing a person typed is parsed as HTML. */
 export function h(name, ...rest) {
   const [tag, ...classes] = name.split('.');
   const node = document.createElement(tag);
@@ -89,10 +87,8 @@ export function nextByArrow(key, index, count, across = 1) {
   return next >= 0 && next < count ? next : index;
 }
 
-/**
- * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
- * `choose(place)`, a step `onMove(place)`. `across()` is how many there are in a line, 1 in a column.
- */
+/** One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
+ * `choose(place)`, a step `onMove(place)`. `across()` is how many there are in a line, 1 in a column. */
 export function walkWithKeys(host,
   { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
@@ -120,10 +116,8 @@ export function walkWithKeys(host,
 /** What a drawing is given where no token can be selected: see `linkTo` in drawing.js. */
 export const NO_SELECTION = { linked: false, follow() {}, choose() {} };
 
-/**
- * A drawing of payloads. `build(content, options, root)` fills `content` and returns the function that shows a payload;
- * nothing to show yet becomes a sentence. The drawing returns the function that shows the next payload.
- */
+/** A drawing of payloads. `build(content, options, root)` fills `content` and returns the function that shows a
+ * payload; nothing to show yet becomes a sentence. The drawing returns the function that shows the next payload. */
 export const payloadView = (emptyText, build) => (root, first, { label, ...options } = {}) => {
   if (label) root.setAttribute('aria-label', label);
   const [empty, content] = [h('p.empty'), h('div')];

@@ -12,11 +12,9 @@ function payloadText(payload) {
   return JSON.stringify(payload, written).replaceAll('<', '\\u003c');
 }
 
-/**
- * Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to functions,
- * `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the input of
- * Explore: it marks the selected token, and a click on a token in it selects that in every panel.
- */
+/** Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to
+ * functions, `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the
+ * input of Explore: it marks the selected token, and a click on a token in it selects that in every panel. */
 export function makeDrawing(kind, label,
   { id = null, linked = false, own = page, root = h(`section.lab.lab-${kind}`), ...options } = {}) {
   const host = root.parentElement ?? h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);

@@ -78,10 +78,8 @@ function makeControl({ name, kind, label, help, examples, options, value: first 
   return control;
 }
 
-/**
- * The fields of `groups`: {main, folds, values(), set(values), get(name), disable(reasons), complain(message)}.
- * Ids begin with `prefix`; `onChange(name)` is called when a person has changed a field.
- */
+/** The fields of `groups`: {main, folds, values(), set(values), get(name), disable(reasons), complain(message)}. Ids
+ * begin with `prefix`; `onChange(name)` is called when a person has changed a field. */
 export function makeFields(groups, prefix, onChange) {
   const controls = new Map();
   const draw = ({ fields }) => h('div.fields', ...fields.map((declared) => {
@@ -107,10 +105,8 @@ export function makeFields(groups, prefix, onChange) {
   };
 }
 
-/**
- * A box for files, which are uploaded at once: {node, tokens, ready()}. `ready()` resolves when all have arrived;
- * `onChange(early)` is called when the files have changed, and when an upload begins.
- */
+/** A box for files, which are uploaded at once: {node, tokens, ready()}. `ready()` resolves when all have arrived;
+ * `onChange(early)` is called when the files have changed, and when an upload begins. */
 export function makeFiles({ id, label, accept = [], multiple = true, onChange }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
@@ -174,10 +170,8 @@ export const followStarts = (panel, control) => panel.page
 export const makeSources = (id, label, options, onChange) =>
   makeControl({ name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] }, id, onChange);
 
-/**
- * The start button of a form: it starts one run however often it is pressed. `sent()` resolves to what the form sends;
- * its key is another one when the form has changed, and the server starts one run for each key.
- */
+/** The start button of a form: it starts one run however often it is pressed. `sent()` resolves to what the form
+ * sends; its key is another one when the form has changed, and the server starts one run for each key. */
 export function makeStart(panel, { id, label, fields, sent }) {
   const PAUSE = 2000; // milliseconds in which a further press is the same
   let [last, key] = ['', ''];

@@ -52,10 +52,8 @@ const PARTS = {
   lessons: mountLessons,
 };
 
-/**
- * Tabs of a list with `role="tablist"`, each of which names its panel by `aria-controls`. Returns a function that
- * selects a tab by its name; `onSelect` is called with that name.
- */
+/** Tabs of a list with `role="tablist"`, each of which names its panel by `aria-controls`. Returns a function that
+ * selects a tab by its name; `onSelect` is called with that name. */
 function makeTabs(list, onSelect) {
   const tabs = [...(list?.children ?? [])];
   const select = (name) => {

@@ -108,11 +108,9 @@ export const page = (() => {
       else writeAddress();
       emit('space', name);
     },
-    /**
-     * Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view, part}.
-     * Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults if there
-     * are some. `part` is a fold of the view, which is opened.
-     */
+    /** Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view,
+     * part}. Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults
+     * if there are some. `part` is a fold of the view, which is opened. */
     open(place) {
       const { show, part, lesson } = place;
       const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space))

@@ -5,9 +5,8 @@ import { h, setOptions, setText } from 'lab/client/dom.js';
 import { makeDrawing } from 'lab/client/drawing.js';
 import { page } from 'lab/client/page.js';
 
-/**
- * A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...].
- */
+/** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words],
+ * ...]. */
 function makeField(kind, label, value, onChange, { options = [], ...attributes } = {}) {
   const input = ['select', 'textarea'].includes(kind) ? h(kind, { ...attributes, spellcheck: 'false' })
     : h('input', { type: kind, ...attributes, autocomplete: 'off', spellcheck: 'false' });
@@ -32,10 +31,8 @@ const RUN_ID = /[?&][^=&]+=[a-z]+-[a-z]+-[0-9a-f]{16}(&|$)/;
 const REVEALS = 'Anyone with this link can query the model of this run: '
   + 'its vocabulary and predictions can reveal parts of its training text.';
 
-/**
- * A button that copies the address of what is shown, which is written out where the browser does not let a page copy.
- * `before()` is called first: something may have been typed that nobody has asked for yet.
- */
+/** A button that copies the address of what is shown, which is written out where the browser does not let a page
+ * copy. `before()` is called first: something may have been typed that nobody has asked for yet. */
 export function makeLinkButton(id, before = () => {}) {
   const status = h('span.quiet', { role: 'status' });
   async function copy() {
@@ -52,10 +49,8 @@ export function makeLinkButton(id, before = () => {}) {
   return h('span.copy-link', h('button.plain', { id, onclick: copy }, 'Copy link'), status);
 }
 
-/**
- * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, workspace};
- * `prefix` begins ids and names of settings: a view in several places has another one in each.
- */
+/** The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, workspace};
+ * `prefix` begins ids and names of settings: a view in several places has another one in each. */
 export function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen, say, redraw}
   const listening = []; // functions that end it, one for each topic that something in the panel listens to
@@ -115,10 +110,9 @@ export function makePanel(view, body, prefix = view.id) {
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(`${prefix}.${name}`, otherwise),
     keep: (name, value) => page.keep(`${prefix}.${name}`, value),
-    /**
-     * Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}. `changed(names)`
-     * is called after a field or `change` has changed some. `field(name, kind, label, options)` makes the field of one.
-     */
+    /** Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}.
+     * `changed(names)` is called after a field or `change` has changed some. `field(name, kind, label, options)`
+     * makes the field of one. */
     settings(defaults, changed) {
       const fields = new Map();
       const read = ([name, otherwise]) => {
@@ -156,18 +150,15 @@ export function makePanel(view, body, prefix = view.id) {
       drawing.host.hidden = payload === null;
       if (payload) drawing.show(payload);
     },
-    /**
-     * A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name.
-     */
+    /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a
+     * name. */
     part(nodes, draw, name = null) {
       const node = h('div.part', { id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
       return add({ node, draw, isOpen: () => !node.hidden });
     },
-    /**
-     * A part that is folded away. `build(host)` is called when it is first opened and returns the function that draws
-     * it. Whether it is open is kept in the address.
-     */
+    /** A part that is folded away. `build(host)` is called when it is first opened and returns the function that
+     * draws it. Whether it is open is kept in the address. */
     fold(name, title, build) {
       const host = h('div.fold-body');
       const node = h('details.fold', { id: `${prefix}-${name}`, open: panel.kept(name) === 'open' },
@@ -189,10 +180,8 @@ export function makePanel(view, body, prefix = view.id) {
       });
       return part;
     },
-    /**
-     * A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above` what
-     * is above the drawing.
-     */
+    /** A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above`
+     * what is above the drawing. */
     foldOf(name, title, [kind, label, options], question, { more = () => ({}), above = () => [] } = {}) {
       return panel.fold(name, title, (host) => {
         const drawing = panel.drawing(kind, label, options);

@@ -133,10 +133,9 @@ export function saveButtons(what, kinds, saveHtml = null) {
     saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
 }
 
-/**
- * The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON value,
- * `file()` the name of the files. `savePage(stem)`, where there is one, saves the drawing as a page of its own.
- */
+/** The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON
+ * value, `file()` the name of the files. `savePage(stem)`, where there is one, saves the drawing as a page of its
+ * own. */
 export function saveDrawing(what, file, { picture, rows, body, savePage = null }) {
   const name = (ending) => `${file()}.${ending}`;
   return saveButtons(what, {

@@ -9,11 +9,9 @@ export const NEAR = '300px'; // panels this close to the window are drawn alread
 const FOLLOWING = 100; // milliseconds between two looks at where an opened panel has moved
 const FOLLOWED = 25; // such looks
 
-/**
- * The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
- * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they can
- * be drawn, "" for nothing.
- */
+/** The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
+ * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they
+ * can be drawn, "" for nothing. */
 export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);

@@ -11,14 +11,13 @@ export default function facts(root, first, { label, empty } = {}) {
   root.append(list, note, more);
 
   return function show(payload) {
-    const body = payload ?? {};
-    const items = body.items ?? [];
+    const { items = [], note: words, message, more: folded, tone = 'plain' } = payload ?? {};
     list.replaceChildren(...items.map(([name, value]) => h('div.fact', h('dt.quiet', name), h('dd', value))));
-    list.hidden = items.length === 0;
-    setText(note, body.note ?? body.message ?? (items.length ? '' : empty ?? ''));
-    more.hidden = !body.more;
-    more.replaceChildren(h('summary', body.more?.title ?? ''), ...(body.more?.lines ?? []).map((line) => h('p', line)));
-    note.dataset.tone = body.tone ?? 'plain';
+    list.hidden = !items.length;
+    setText(note, words ?? message ?? (items.length ? '' : empty));
+    note.dataset.tone = tone;
+    more.hidden = !folded;
+    if (folded) more.replaceChildren(h('summary', folded.title), ...folded.lines.map((line) => h('p', line)));
     return show;
   }(first);
 }

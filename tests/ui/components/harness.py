@@ -48,7 +48,7 @@ HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}
 def saved(page: Page, part: str, kind: str) -> bytes:
     """What a component saves as a file of this kind."""
     with page.expect_download() as waiting:
-        page.locator(f"#{part} [data-save={kind}]").click()
+        page.locator(f"#{part} [data-save={kind}]").first.click()
     assert waiting.value.suggested_filename.endswith(f".{kind}")
     return waiting.value.path().read_bytes()
 
@@ -255,6 +255,10 @@ class Desk:
         for store in (self.runs, self.states, self.attentions, self.polls, self.fired):
             store.clear()
         self.poll_fails, self.chunk = False, 4000
+
+    def run(self, rows: list[dict[str, Any]], status: str) -> None:
+        """Let the run r1 have these events and this status."""
+        self.runs["r1"], self.states["r1"] = rows, {"status": status}
 
     def told(self, event: str) -> list[Any]:
         """The data of every event of a kind that the page has sent so far."""

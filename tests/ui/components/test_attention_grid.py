@@ -130,43 +130,46 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Visit):
     expect(chosen).to_be_focused()
 
 
-def test_grid_paints_rows_as_the_attending_tokens(visit: Visit):
+def test_grid_paints_rows_as_the_attending_tokens_on_a_scale_that_is_stated(visit: Visit):
     page = visit()
-    truth = attention(4, 4, SIZE)
+    weights = attention(4, 4, SIZE)
     for layer, head in ((1, 3), (3, 0)):
-        row, column = np.unravel_index(truth[layer, head].argmax(), (SIZE, SIZE))
-        dark_row, dark_column = np.unravel_index(truth[layer, head].argmin(), (SIZE, SIZE))
-        bright = pixel(page, layer, head, int(row), int(column))
-        assert sum(bright) > sum(pixel(page, layer, head, int(dark_row), int(dark_column)))
-        if row != column:
-            assert sum(bright) > sum(pixel(page, layer, head, int(column), int(row)))
-
-
-def test_colour_scale_is_stated_and_switched(visit: Visit):
-    page = visit()
+        truth = weights[layer, head]
+        row, column = divmod(int(truth.argmax()), SIZE)
+        dark_row, dark_column = divmod(int(truth.argmin()), SIZE)
+        bright = sum(pixel(page, layer, head, row, column))
+        assert bright > sum(pixel(page, layer, head, dark_row, dark_column))
+        assert row == column or bright > sum(pixel(page, layer, head, column, row))
     legend = page.locator("#attention .legend")
     expect(legend).to_contain_text("square-root scale from 0 to 1")
-    truth = attention(4, 4, SIZE)[0, 0]
-    row, column = (int(index) for index in np.unravel_index(truth.argmax(), truth.shape))
     page.get_by_role("radio", name="per head").click()
     expect(legend).to_contain_text("largest weight of each head")
-    eventually(page, lambda: pixel(page, 0, 0, row, column) == (253, 231, 37))
+    eventually(page, lambda: pixel(page, 3, 0, row, column) == (253, 231, 37))
     page.get_by_role("radio", name="linear").click()
     expect(legend).to_contain_text("linear scale from 0 to 1")
-    eventually(page, lambda: pixel(page, 0, 0, row, column) != (253, 231, 37))
+    eventually(page, lambda: pixel(page, 3, 0, row, column) != (253, 231, 37))
 
 
-def test_lines_show_the_row_of_the_chosen_token(visit: Visit):
+def test_lines_show_the_row_of_the_chosen_token_or_the_sum_of_several(visit: Visit):
     page = visit()
     page.get_by_role("radio", name="Single tokens").click()
-    page.locator("#attention .from .item", has_text="cat").click()
-    truth = attention(4, 4, SIZE)[0, 0, 3]
+    items, caption = page.locator("#attention .from .item"), page.locator("#attention .strongest caption")
+    items.nth(3).click()
+    truth = attention(4, 4, SIZE)[0, 0].astype(float)
     drawn = page.locator("#attention .frame path").evaluate_all(
         "paths => paths.map(path => Number(path.getAttribute('stroke-opacity')))"
     )
-    assert drawn == pytest.approx(np.sqrt(truth).tolist(), abs=1e-3)
-    page.keyboard.press("ArrowDown")
-    expect(page.locator("#attention .strongest caption")).to_have_text("sat (4) attends most to")
+    assert drawn == pytest.approx(np.sqrt(truth[3]).tolist(), abs=1e-3)
+    items.nth(5).click(modifiers=["Control"])
+    expect(caption).to_contain_text("2 tokens together")
+    both = truth[3] + truth[5]
+    _, position, weight = page.locator("#attention .strongest tbody tr").first.locator("th, td").all_inner_texts()
+    assert int(position) == int(both.argmax())
+    assert float(weight) == pytest.approx(both.max(), abs=2e-4)
+    page.keyboard.press("Space")
+    expect(caption).to_contain_text("cat (3)")
+    page.keyboard.press("ArrowUp")
+    expect(caption).to_have_text("sat (4) attends most to")
     expect(page.locator('#attention .from [aria-selected="true"]')).to_have_text("sat")
 
 
@@ -306,7 +309,7 @@ def test_averages_and_rollout_are_those_of_the_weights(visit: Visit):
         assert weight == pytest.approx(weights[row, column], abs=1e-4), of
 
 
-def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Visit):
+def test_special_tokens_and_other_sentences_are_hidden_and_the_rest_scaled_up(visit: Visit):
     page = visit()
     more(page)
     truth = attention(4, 4, SIZE)[0, 0].astype(float)
@@ -320,33 +323,13 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Visit):
     row, column, weight, _ = cell(page)
     rest = np.where(special, 0, truth[row])
     assert weight == pytest.approx(rest[column] / rest.sum(), abs=1e-4)
-
-
-def test_only_attention_from_one_sentence_to_the_other_is_shown(visit: Visit):
-    page = visit()
-    more(page)
+    page.get_by_role("radio", name="shown", exact=True).check(force=True)
     page.get_by_role("radio", name="A → B").click()
     walk(page)
     expect(page.locator("#attention .readout")).to_contain_text("hidden")
     page.keyboard.press("End")
     row, column, weight, _ = cell(page)
-    assert weight == pytest.approx(float(attention(4, 4, SIZE)[0, 0][row, column]), abs=1e-4)
-
-
-def test_the_attention_of_several_tokens_is_summed(visit: Visit):
-    page = visit()
-    page.get_by_role("radio", name="Single tokens").click()
-    items = page.locator("#attention .from .item")
-    items.nth(3).click()
-    items.nth(5).click(modifiers=["Control"])
-    expect(page.locator("#attention .strongest caption")).to_contain_text("2 tokens together")
-    truth = attention(4, 4, SIZE)[0, 0].astype(float)
-    both = truth[3] + truth[5]
-    _, position, weight = page.locator("#attention .strongest tbody tr").first.locator("th, td").all_inner_texts()
-    assert int(position) == int(both.argmax())
-    assert float(weight) == pytest.approx(both.max(), abs=2e-4)
-    page.keyboard.press("Space")
-    expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[3])
+    assert weight == pytest.approx(truth[row, column], abs=1e-4)
 
 
 def test_the_products_behind_a_weight_are_shown(visit: Visit):

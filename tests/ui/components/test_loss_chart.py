@@ -52,12 +52,12 @@ def saved_rows(page: Page) -> list[dict[str, str]]:
 
 def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     rows = events(120)
-    desk.runs["r1"], desk.states["r1"] = [], {"status": "starting"}
+    desk.run([], "starting")
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Starting …")
-    desk.runs["r1"], desk.states["r1"] = rows[:1], {"status": "preparing"}
+    desk.run(rows[:1], "preparing")
     expect(page.locator("#loss .stage")).to_have_text("Preparing: learning the vocabulary: 1 of 2")
-    desk.runs["r1"], desk.states["r1"] = rows[:60], {"status": "training"}
+    desk.run(rows[:60], "training")
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 57 of 500")
     expect(page.locator("#loss .state")).to_contain_text("34,000 tokens per second · about 53 s left")
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
@@ -67,7 +67,7 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     desk.runs["r1"] = rows
     expect(page.locator("#loss .stage")).to_contain_text("step 120 of 500")
     eventually(page, lambda: painted(page, "mlm") > points)
-    desk.runs["r1"], desk.states["r1"] = [*rows, ending(120)], {"status": "finished"}
+    desk.run([*rows, ending(120)], "finished")
     expect(page.locator("#loss .stage")).to_have_text("Finished: 120 steps in 14 s")
     expect(page.get_by_role("progressbar")).to_be_hidden()
 
@@ -88,7 +88,7 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
 
 
 def test_a_lost_connection_and_a_reload_are_outlived(visit: Visit, desk: Desk, page_log: PageLog):
-    desk.runs["r1"], desk.states["r1"] = events(30), {"status": "training"}
+    desk.run(events(30), "training")
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_contain_text("step 30")
     desk.poll_fails = True
@@ -128,7 +128,7 @@ def test_what_keeps_a_run_from_training_is_said(
 
 def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visit: Visit, feed: Feed, desk: Desk):
     rows = events(100)
-    desk.runs["r1"], desk.states["r1"] = [*rows, ending(100, "stopped")], {"status": "stopped"}
+    desk.run([*rows, ending(100, "stopped")], "stopped")
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Stopped after 100 steps in 12 s")
     again = [row for row in events(90, seed=5) if row.get("step", 0) > 80]
@@ -153,18 +153,7 @@ def test_another_run_replaces_the_first(visit: Visit, feed: Feed, desk: Desk):
     assert len([run for run, _ in desk.polls if run == "r1"]) == asked
 
 
-def test_finished_log_is_replayed_without_asking(visit: Visit, desk: Desk):
-    page = visit(loss=replay_payload([*events(500), ending(500)], "Shipped model"))
-    expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
-    expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
-    expect(page.locator("#loss .state")).to_contain_text("majority-class baseline: 58.3%")
-    expect(page.locator("#loss .panels").first.locator(".panel:visible")).to_have_count(3)
-    expect(page.locator("#loss .why")).to_be_hidden()
-    assert "causal" not in page.locator("#loss").inner_text()
-    assert desk.polls == []
-
-
-def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(visit: Visit):
+def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(visit: Visit, feed: Feed):
     page = visit(loss=replay_payload(events(50)))
     stated = {
         "mlm": ("ln V 9.011", "unigram-entropy baseline 6.120"),
@@ -182,13 +171,11 @@ def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(vis
         return bool(above and below) and above["y"] + above["height"] <= below["y"]
 
     eventually(page, apart)
-
-
-def test_an_older_log_states_chance(visit: Visit):
+    # An older log states chance.
     started, *rows = [row for row in events(50) if row["event"] != "Preparing"]
-    page = visit(loss=replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
-    label = page.locator('#loss [data-panel="accuracy"] .curves')
-    expect(label).to_have_attribute("aria-label", re_contains("Baselines: chance 50.0%"))
+    feed("loss", replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
+    chart = page.locator('#loss [data-panel="accuracy"] .curves')
+    expect(chart).to_have_attribute("aria-label", re_contains("Baselines: chance 50.0%"))
 
 
 def re_contains(*parts: str) -> re.Pattern[str]:
@@ -209,19 +196,25 @@ def test_the_panel_of_sentence_pairs_is_named_by_the_objective_or_left_out(visit
     expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("SOP")
 
 
-def test_the_data_table_has_the_newest_rows_first_in_their_units(visit: Visit):
-    rows = [row for row in events(200) if row["event"] == "StepDone"]
-    page = visit(loss=replay_payload(events(200)))
-    expect(page.locator("#loss .panels").first).to_be_visible()
+def test_a_finished_log_is_replayed_without_asking_and_tabled_in_its_units(visit: Visit, desk: Desk):
+    page = visit(loss=replay_payload([*events(500), ending(500)], "Shipped model"))
+    expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
+    expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
+    expect(page.locator("#loss .state")).to_contain_text("majority-class baseline: 58.3%")
+    expect(page.locator("#loss .panels").first.locator(".panel:visible")).to_have_count(3)
+    expect(page.locator("#loss .why")).to_be_hidden()
+    assert "causal" not in page.locator("#loss").inner_text()
+    assert desk.polls == []
     table = data_table(page.locator("#loss"))
     assert len(table) == 100
+    last = [row for row in events(500) if row["event"] == "StepDone"][-1]
     newest = next(row for row in table if row["kind"] == "training")
     expected = {
-        "step": "200", "time": "24 s", "tokens seen": "819,200", "MLM loss": f"{rows[-1]['mlm_loss']:.3f}",
-        "MLM accuracy": f"{100 * rows[-1]['mlm_accuracy']:.1f}%", "Learning rate": "1.0e-3",
+        "step": "500", "time": "1 min 0 s", "tokens seen": "2,048,000", "MLM loss": f"{last['mlm_loss']:.3f}",
+        "MLM accuracy": f"{100 * last['mlm_accuracy']:.1f}%", "Learning rate": "1.0e-3",
     }  # fmt: skip
-    assert {name: newest[name] for name in expected} == expected
-    assert [row["step"] for row in table if row["kind"] == "held-out"] == ["200", "150"]
+    assert newest | expected == newest
+    assert [row["step"] for row in table if row["kind"] == "held-out"] == ["500", "450"]
 
 
 def test_pointing_reads_the_same_step_in_every_panel(visit: Visit):
@@ -256,7 +249,7 @@ def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unf
     assert axis(page, "perplexity", "yaxis")["type"] == "log"
 
 
-def test_axes_can_be_switched(visit: Visit):
+def test_axes_and_smoothing_can_be_changed(visit: Visit):
     page = visit(loss=replay_payload(events(200)))
     assert axis(page, "mlm", "xaxis")["title"] == "step"
     assert traces(page, "mlm")["mlm_loss held-out"]["x"] == [50, 100, 150, 200]
@@ -265,6 +258,18 @@ def test_axes_can_be_switched(visit: Visit):
     assert traces(page, "mlm")["mlm_loss held-out"]["x"] == pytest.approx([6, 12, 18, 24])
     page.get_by_role("radio", name="tokens seen").check()
     eventually(page, lambda: axis(page, "accuracy", "xaxis")["title"] == "tokens seen")
+
+    def roughness(name: str) -> float:
+        return float(np.abs(np.diff(traces(page, "mlm")[f"mlm_loss {name}"]["y"][:-1])).mean())
+
+    measured = [row["mlm_loss"] for row in events(200) if row["event"] == "StepDone"]
+    assert traces(page, "mlm")["mlm_loss training"]["y"][:-1] == pytest.approx(measured)
+    before = roughness("smoothed")
+    slider = page.get_by_role("slider", name="Smoothing")
+    slider.fill("0.95")
+    eventually(page, lambda: roughness("smoothed") < 0.7 * before)
+    slider.fill("0")
+    eventually(page, lambda: roughness("smoothed") == pytest.approx(roughness("training")))
     assert axis(page, "mlm", "yaxis")["range"][0] == 0
     page.get_by_role("radio", name="log").check()
     eventually(page, lambda: axis(page, "nsp", "yaxis")["type"] == "log")
@@ -272,25 +277,9 @@ def test_axes_can_be_switched(visit: Visit):
     assert axis(page, "accuracy", "yaxis")["type"] == "linear"
 
 
-def test_the_slider_smooths_and_leaves_what_was_measured_faint_behind(visit: Visit):
-    rows = [row["mlm_loss"] for row in events(200) if row["event"] == "StepDone"]
-    page = visit(loss=replay_payload(events(200)))
-
-    def roughness(name: str) -> float:
-        return float(np.abs(np.diff(traces(page, "mlm")[f"mlm_loss {name}"]["y"][:-1])).mean())
-
-    assert traces(page, "mlm")["mlm_loss training"]["y"][:-1] == pytest.approx(rows)
-    before = roughness("smoothed")
-    slider = page.get_by_role("slider", name="Smoothing")
-    slider.fill("0.95")
-    eventually(page, lambda: roughness("smoothed") < 0.7 * before)
-    slider.fill("0")
-    eventually(page, lambda: roughness("smoothed") == pytest.approx(roughness("training")))
-
-
 def test_a_zoom_is_kept_while_rows_come_and_shows_every_step_of_a_long_run(visit: Visit, desk: Desk):
     rows = events(3000, total=4000)
-    desk.runs["r1"], desk.states["r1"] = rows[:-500], {"status": "training"}
+    desk.run(rows[:-500], "training")
     page = visit(loss=live_payload("r1"))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     entire = traces(page, "mlm")["mlm_loss training"]["x"]
@@ -333,7 +322,7 @@ def test_saved_and_tabled_rows_have_only_what_their_step_has(visit: Visit):
 @pytest.mark.thorough
 def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visit: Visit, desk: Desk):
     desk.chunk = 520
-    desk.runs["r1"], desk.states["r1"] = events(104_000, total=104_000), {"status": "training"}
+    desk.run(events(104_000, total=104_000), "training")
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .panels").first).to_be_visible()
     eventually(page, lambda: painted(page, "accuracy") > 500)
@@ -350,7 +339,7 @@ def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visi
 
 
 def test_nothing_is_drawn_while_it_is_hidden(visit: Visit, desk: Desk):
-    desk.runs["r1"], desk.states["r1"] = events(50), {"status": "training"}
+    desk.run(events(50), "training")
     page = visit(loss=live_payload("r1"))
     eventually(page, lambda: painted(page, "accuracy") > 0)
     page.evaluate("document.getElementById('loss').style.display = 'none'")
@@ -366,7 +355,7 @@ def test_nothing_is_drawn_while_it_is_hidden(visit: Visit, desk: Desk):
 def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, desk: Desk):
     rows = events(200, forwards=80)
     until = next(place for place, row in enumerate(rows) if row.get("step") == 61)
-    desk.runs["r1"], desk.states["r1"] = rows[:until], {"status": "training"}
+    desk.run(rows[:until], "training")
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Training: step 60 of 500, causal-LM warm-up")
     masked, each = (
@@ -393,11 +382,11 @@ def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, d
               "nsp_loss": 0.31, "nsp_accuracy": 0.875}  # fmt: skip
     rows = events(100, total=500)
     middle, now = [row for row in rows if row["event"] == "EvalDone"]
-    desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:80]], {"status": "training"}
+    desk.run([*rows[:2], before, *rows[2:80]], "training")
     page = visit(loss=live_payload("r1"))
     state = page.locator("#loss .state")
     expect(state).to_contain_text(f"MLM accuracy: 35.6% before, {100 * middle['mlm_accuracy']:.1f}% now")
-    desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:], ending(100)], {"status": "finished"}
+    desk.run([*rows[:2], before, *rows[2:], ending(100)], "finished")
     expect(page.locator("#loss .stage")).to_contain_text("Finished")
     expect(state).to_contain_text(f"MLM accuracy: 35.6% before, {100 * now['mlm_accuracy']:.1f}% now")
     expect(state).to_contain_text(f"MLM loss: 3.546 before, {now['mlm_loss']:.3f} now")

@@ -3,10 +3,9 @@
 import { viridis } from 'lab/client/colors.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 
-/**
- * Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits, else
- * 8, and then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
- */
+/** Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits,
+ * else 8, and then the exact numbers of one head are asked for when it is looked at. In a page of its own they are
+ * base64. */
 export function readAttention(payload) {
   const { tokens, heads, bits } = payload;
   const perHead = tokens.length ** 2;
@@ -69,10 +68,8 @@ export function meanWeights(data, layers) {
   return sum.map((weight) => weight / (layers.length * data.heads));
 }
 
-/**
- * How much of each token has arrived in each token after a layer, were attention all that mixes them; half of a layer's
- * output is its input, by the residual connection (Abnar and Zuidema 2020).
- */
+/** How much of each token has arrived in each token after a layer, were attention all that mixes them; half of a
+ * layer's output is its input, by the residual connection (Abnar and Zuidema 2020). */
 export function rollout(data, upTo) {
   const { size } = data;
   let flow = Float32Array.from({ length: data.perHead }, (_, place) => (place % (size + 1) === 0 ? 1 : 0));
@@ -164,10 +161,8 @@ const ramp = (paint) => Array.from({ length: 256 }, (_, index) => paint(index / 
 const RAMPS = { plain: ramp(viridis), signed: ramp(diverging) };
 export const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
 
-/**
- * Paint a canvas of one pixel a cell. `paint(pixels, pixelOf)` sets the pixels; `pixelOf(weight)` is the color of a
- * weight in the byte order of image data. What is not set stays clear.
- */
+/** Paint a canvas of one pixel a cell. `paint(pixels, pixelOf)` sets the pixels; `pixelOf(weight)` is the color of a
+ * weight in the byte order of image data. What is not set stays clear. */
 function paintCells(canvas, data, scale, peak, paint) {
   const { size } = data;
   if (canvas.width !== size || canvas.height !== size) [canvas.width, canvas.height] = [size, size];

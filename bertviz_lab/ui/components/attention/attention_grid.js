@@ -354,10 +354,8 @@ function attentionGrid(content, { events, server, selection, savePage }) {
   return show;
 }
 
-/**
- * The query-key product of a weight, dimension by dimension, behind a fold. `ask(layer, head, row, column)` answers
- * with the payload of a chart; `show(pair)` takes another {place, key, title}, null where there is none.
- */
+/** The query-key product of a weight, dimension by dimension, behind a fold. `ask(layer, head, row, column)` answers
+ * with the payload of a chart; `show(pair)` takes another {place, key, title}, null where there is none. */
 function makePair(host, ask) {
   const [words, plot] = elements('p', 'div');
   const details = h('details', { 'data-noexport': '', ontoggle: draw },

@@ -4,10 +4,8 @@ import { h, walkWithKeys } from 'lab/client/dom.js';
 import { short } from 'lab/client/format.js';
 import { NO_LENS, headId, paintHead } from 'lab/components/attention/attention_data.js';
 
-/**
- * The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
- * sent shows a button that calls `onWant(layer)`.
- */
+/** The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
+ * sent shows a button that calls `onWant(layer)`. */
 export function makeOverview(host, onChoose, onWant) {
   let data = null;
   let look = { scale: 'sqrt', lens: NO_LENS, order: '' };
@@ -89,9 +87,8 @@ export function makeOverview(host, onChoose, onWant) {
     { items: all, choose: chooseAt, onMove: chooseAt, across: () => (look.order ? inFirstLine() : data.heads) });
 
   return {
-    /**
-     * Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same shape.
-     */
+    /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same
+     * shape. */
     show(newData, newLook) {
       [data, look] = [newData, newLook];
       heads = Array.from({ length: data.heads }, (_, head) => head);

@@ -6,12 +6,10 @@ import { saveButtons } from 'lab/client/picture.js';
 import { decodeBase64, saveBlob, saveCsv, saveJson } from 'lab/client/saving.js';
 import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
 
-/**
- * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
+/** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
  * `onPick(pick)` is called for clicks on marks and cells that can be picked. `knobs` are next to the title; with
  * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` is
- * the title of saved pictures, and `shapes()` returns what is drawn over them.
- */
+ * the title of saved pictures, and `shapes()` returns what is drawn over them. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
     'p.quiet.small');

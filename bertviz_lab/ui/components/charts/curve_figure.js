@@ -2,8 +2,7 @@
 
 import { h } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
-import { hasMeasure, partsOf } from 'lab/components/runs/run_log.js';
-import { severalTrials } from 'lab/components/runs/run_words.js';
+import { hasMeasure, partsOf, severalTrials } from 'lab/components/runs/run_log.js';
 
 const POINTS = 600; // of a trace: two for each of 300 columns, its lowest and its highest value
 
@@ -30,10 +29,9 @@ export function smoothed(values, weight, parts) {
   return result;
 }
 
-/**
- * A curve of any length as {x, y} of few points: of each column of the axis the lowest and the highest value, so that
- * no peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; a gap keeps parts apart.
- */
+/** A curve of any length as {x, y} of few points: of each column of the axis the lowest and the highest value, so
+ * that no peak is lost. `share(x)` is the place of x on the axis, 0 to 1 for what is in sight; a gap keeps parts
+ * apart. */
 function thinned(xs, ys, parts, share) {
   const picked = [];
   for (const [start, end] of parts) {
@@ -61,10 +59,8 @@ function thinned(xs, ys, parts, share) {
   return { x: at(xs), y: at(ys) };
 }
 
-/**
- * The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
- * part of the x-axis that a person has zoomed into since it last changed its kind, or null.
- */
+/** The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
+ * part of the x-axis that a person has zoomed into since it last changed its kind, or null. */
 export function curveFigure(panel, logs, look, { axes, marks }, shown = () => null) {
   const { data, layout } = panel.figure;
   const end = Math.max(1e-9,

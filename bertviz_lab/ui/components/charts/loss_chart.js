@@ -6,11 +6,10 @@ import { whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { baselinesOf, curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
 import { makeDataTable, makePlot, makeTurns } from 'lab/components/charts/plot.js';
-import { ENDED, NEWEST, entriesOf, makeLog, panelsOf, rowsOf, statusOf, tableOf } from 'lab/components/runs/run_log.js';
 import {
-  changeWords, currentSeries, detailWords, newestWords, progressOf, scorePanel, severalTrials, stageWords,
-  taskWords, trialWords,
-} from 'lab/components/runs/run_words.js';
+  ENDED, NEWEST, changeWords, currentSeries, detailWords, entriesOf, makeLog, newestWords, panelsOf, progressOf,
+  rowsOf, scorePanel, severalTrials, stageWords, statusOf, tableOf, taskWords, trialWords,
+} from 'lab/components/runs/run_log.js';
 
 export default payloadView('No run yet. Choose a text and press Train: the curves appear here.', lossChart);
 

@@ -27,10 +27,8 @@ function inColors(value) {
   return value;
 }
 
-/**
- * Where a page has a <base>, as Gradio's has, Plotly writes the page's address into references to clip paths; when the
- * address changes later, as settings do, the marks would vanish. Plotly looks for it when it starts to draw.
- */
+/** Where a page has a <base>, as Gradio's has, Plotly writes the page's address into references to clip paths; when
+ * the address changes later, as settings do, the marks would vanish. Plotly looks for it when it starts to draw. */
 function withoutBase(act) {
   const base = document.querySelector('base[href]');
   const href = base?.getAttribute('href');
@@ -42,11 +40,9 @@ function withoutBase(act) {
   }
 }
 
-/**
- * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture of it
- * as an address, with further shapes. `onPick(trace, point)` is called for clicks; a point of a heatmap is [row,
- * column]. `on` are listeners to Plotly's own events.
- */
+/** A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture
+ * of it as an address, with further shapes. `onPick(trace, point)` is called for clicks; a point of a heatmap is
+ * [row, column]. `on` are listeners to Plotly's own events. */
 export function makePlot(host, onPick = () => {}, on = {}) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
@@ -109,10 +105,8 @@ export function makePlot(host, onPick = () => {}, on = {}) {
   };
 }
 
-/**
- * Draw several plots, one a frame: all at once they would hold up the page. `list()` returns what is to be drawn,
- * `draw` draws one of them. However often `want()` is called meanwhile, they are drawn once more.
- */
+/** Draw several plots, one a frame: all at once they would hold up the page. `list()` returns what is to be drawn,
+ * `draw` draws one of them. However often `want()` is called meanwhile, they are drawn once more. */
 export function makeTurns(list, draw) {
   let [running, wanted] = [false, false];
   async function want() {

@@ -110,10 +110,8 @@ function progressWords(run) {
   return (words[run.status] ?? run.status).trim();
 }
 
-/**
- * A card; `onChange()` is called when it is ticked, `onReveal(card)` when its outcome is asked for. `update(run,
- * whole)` shows how far its run and that of the whole recipe are.
- */
+/** A card; `onChange()` is called when it is ticked, `onReveal(card)` when its outcome is asked for. `update(run,
+ * whole)` shows how far its run and that of the whole recipe are. */
 function makeCard(body, { set, predictions }, onChange, onReveal) {
   const key = `bertviz-lab-predicted ${set} ${body.name}`;
   const { revealed = false, ...predicted } = recall(key);
