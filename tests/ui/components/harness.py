@@ -121,10 +121,6 @@ def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     return attention_payload(attention_body(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics))
 
 
-def hostile_encoding() -> SimpleNamespace:
-    return encoding(["[CLS]", *HOSTILE, "[SEP]"])
-
-
 def masked() -> SimpleNamespace:
     given = list(SENTENCE)
     outcomes = ["special" if token in ("[CLS]", "[SEP]") else "not chosen" for token in SENTENCE]

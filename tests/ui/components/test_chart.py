@@ -13,7 +13,6 @@ from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics import classification_report
-from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
 from tests.charts import shown
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, Feed, Visit, charts, first_values, saved, token_scores
@@ -153,12 +152,11 @@ def test_scores_are_read_by_mouse_and_keys_and_saved(visit: Visit):
     assert float(rows[1][2]) == pytest.approx(-1.5)
 
 
-@pytest.mark.parametrize("part", ["scores", "chart", "attention"])
-def test_a_view_is_saved_as_a_page_that_works_alone(visit: Visit, tmp_path: Path, page: Page, part: str):
+def test_a_view_is_saved_as_a_page_that_works_alone(visit: Visit, tmp_path: Path, page: Page):
     visit()
-    words = page.locator(f"#{part} .heading").first.inner_text()
+    words = page.locator("#attention .heading").first.inner_text()
     path = tmp_path / "page.html"
-    path.write_bytes(saved(page, part, "html"))
+    path.write_bytes(saved(page, "attention", "html"))
     page.goto(path.as_uri())
     expect(page.locator(".lab .heading").first).to_have_text(words)
 
@@ -205,13 +203,3 @@ def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit):
     assert plot.evaluate("node => node.scrollHeight > node.clientHeight + 500")
     root = ElementTree.fromstring(saved(page, "chart", "svg").decode())
     assert float(root.attrib["height"]) >= plot.evaluate("node => node.scrollHeight")
-
-
-def test_the_chart_library_is_loaded_once_and_only_when_a_chart_is_there(page: Page, tmp_path: Path):
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    path = tmp_path / "page.html"
-    path.write_text(standalone_page("chart", "T", charts()["lines"]), encoding="utf-8")
-    page.goto(path.as_uri())
-    expect(page.locator(".plot .scatterlayer .point")).to_have_count(5)
-    assert asked == [path.as_uri()]  # a saved page needs nothing else

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from tests.browser import eventually
-from tests.ui.components.harness import HOSTILE, Desk, Feed, Visit, filled, saved
+from tests.ui.components.harness import Desk, Feed, Visit, filled, saved
 
 PARTS = ["fill"]
 
@@ -52,16 +52,6 @@ def test_clicked_words_ask_to_be_hidden_and_masked_tokens_to_come_back(visit: Vi
     eventually(page, lambda: len(desk.told("toggle_mask")) == 2)
     assert {"position": 3, "token": "sat", "masked": True} in desk.told("toggle_mask")
     assert {"position": 2, "token": "[MASK]", "masked": False} in desk.told("toggle_mask")
-
-
-def test_hostile_words_and_candidates_are_text(visit: Visit):
-    page = visit(fill=fill_mask_payload(filled(["[CLS]", *HOSTILE, "[MASK]", "[SEP]"], HOSTILE)))
-    expect(page.locator("#fill .name").first).to_have_text(HOSTILE[0])
-    assert page.locator("#fill .name").all_inner_texts() == list(HOSTILE)
-    page.locator("#fill .candidate").first.click()
-    assert sentence(page).endswith(HOSTILE[0])
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("#fill img").count() == 0
 
 
 def test_predictions_are_saved(visit: Visit):

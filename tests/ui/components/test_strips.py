@@ -11,7 +11,7 @@ from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payloa
 from bertviz_lab.tokenization import Tokenizer, explain
 from bertviz_lab.ui.components.standalone import standalone_page
 from tests.little import little_text, little_tokenizer
-from tests.ui.components.harness import HOSTILE, SENTENCE, Feed, Visit, encoding, hostile_encoding, masked, saved
+from tests.ui.components.harness import SENTENCE, Feed, Visit, encoding, masked, saved
 
 PARTS = ["tokens", "masking"]
 
@@ -75,16 +75,6 @@ def test_512_tokens_are_all_there_and_a_cut_is_reported(visit: Visit):
     page.locator("#tokens .token button").first.click()
     page.keyboard.press("End")
     expect(page.locator("#tokens .readout")).to_contain_text("Position 511")
-
-
-def test_hostile_tokens_are_text(visit: Visit):
-    page = visit(tokens=token_payload(hostile_encoding()))
-    expect(page.locator("#tokens .token")).to_have_count(7)
-    assert row(page, "token")[1:6] == list(HOSTILE)
-    page.locator("#tokens .token button").nth(1).hover()
-    expect(page.locator("#tokens .readout")).to_contain_text(HOSTILE[0])
-    assert page.locator("#tokens img").count() == 0
-    assert page.evaluate("window.hacked") is None
 
 
 @pytest.mark.parametrize("component", ["tokens", "masking"])

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -240,16 +239,6 @@ def test_hostile_text_and_labels_are_text(visit: Visit):
     assert marks(page) == list(HOSTILE)
     assert page.locator("#marked img").count() == 0
     assert page.evaluate("window.hacked") is None
-
-
-@pytest.mark.parametrize("part", ["examples", "marked"])
-def test_a_view_is_saved_as_a_page_that_works_alone(visit: Visit, tmp_path: Path, page: Page, part: str):
-    visit()
-    words = page.locator(f"#{part} .heading").first.inner_text()
-    path = tmp_path / "page.html"
-    path.write_bytes(saved(page, part, "html"))
-    page.goto(path.as_uri())
-    expect(page.locator(".lab .heading").first).to_have_text(words)
 
 
 def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
