@@ -59,10 +59,17 @@ def pixel(page: Page, layer: int, head: int, row: int, column: int) -> tuple[int
     return red, green, blue
 
 
-def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Visit):
+def test_mouse_and_keys_read_the_exact_weight_of_a_cell_and_choose_its_row(visit: Visit):
     page = visit()
     choose(page, 1, 2)
     truth = attention(4, 4, SIZE)[1, 2]
+
+    def read() -> tuple[int, int]:
+        row, column, weight, text = cell(page)
+        assert "about" not in text
+        assert weight == pytest.approx(float(truth[row, column]), abs=6e-5)
+        return row, column
+
     heatmap = page.locator("#attention .map .top")
     box = heatmap.bounding_box()
     assert box
@@ -70,44 +77,25 @@ def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Visit):
     for across in (0.35, 0.55, 0.75, 0.985):
         for down in (0.3, 0.5, 0.985):
             heatmap.hover(position={"x": across * box["width"], "y": down * box["height"]})
-            row, column, weight, text = cell(page)
-            assert "about" not in text
-            assert weight == pytest.approx(float(truth[row, column]), abs=6e-5)
-            seen.add((row, column))
+            seen.add(read())
     assert len(seen) == 12
     assert (SIZE - 1, SIZE - 1) in seen
-
-
-def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Visit):
-    page = visit()
-    truth = attention(4, 4, SIZE)[0, 0]
-    heatmap = page.locator("#attention .map .top")
-    box = heatmap.bounding_box()
-    assert box
     heatmap.click(position={"x": 0.6 * box["width"], "y": 0.7 * box["height"]})
-    row, *_ = cell(page)
+    row, _ = read()
     page.locator("#attention .foot").hover()
-    assert cell(page)[0] == row
+    assert read()[0] == row
     rows = page.locator("#attention .strongest tbody tr")
     expect(rows).to_have_count(5)
-    best = np.argsort(-truth[row])[:5]
-    for place, column in enumerate(best):
+    for place, column in enumerate(np.argsort(-truth[row])[:5]):
         token, position, weight = rows.nth(place).locator("th, td").all_inner_texts()
         assert (token, int(position)) == (SENTENCE[column], column)
         assert float(weight) == pytest.approx(float(truth[row, column]), abs=6e-5)
     expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[row])
-
-
-def test_arrow_keys_walk_through_the_cells(visit: Visit):
-    page = visit()
-    truth = attention(4, 4, SIZE)[0, 0]
     walk(page, "ArrowDown", "ArrowDown", "ArrowRight")
-    row, column, weight, _ = cell(page)
-    assert (row, column) == (2, 1)
-    assert weight == pytest.approx(float(truth[2, 1]), abs=6e-5)
+    assert read() == (2, 1)
     for key in ("End", "PageDown", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    assert cell(page)[:2] == (SIZE - 1, SIZE - 1)
+    assert read() == (SIZE - 1, SIZE - 1)
 
 
 def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Visit):

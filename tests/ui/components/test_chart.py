@@ -97,22 +97,18 @@ def test_a_cell_is_read_by_pointing_and_picked_by_a_click_and_in_the_table(visit
     eventually(page, lambda: {"row": 0, "column": 1} in desk.told("item_select"))
 
 
-def test_of_a_chart_that_shows_some_labels_the_csv_has_all(visit: Visit) -> None:
+def test_the_table_has_counts_and_shares_as_they_are_drawn_and_the_csv_has_all(visit: Visit, feed: Feed):
     classes = np.arange(41)
-    page = visit(
-        chart=confusion_payload(classification_report(classes, np.roll(classes, 1), [f"{n:02}" for n in classes]))
-    )
+    report = classification_report(classes, np.roll(classes, 1), [f"{n:02}" for n in classes])
+    page = visit(chart=confusion_payload(report))
     drawn(page, "matrix")
     expect(table(page).locator("tr")).to_have_count(40)
     expect(table(page).locator("td").first).to_have_text("0")  # a count, not a share
     rows = saved_rows(page, "chart")
     assert rows[:2] == [["true label", "predicted", "examples"], ["00", "40", "1"]]
     assert len(rows) == 1 + 41
-
-
-def test_a_share_is_written_in_the_table_as_at_its_bar(visit: Visit):
     words = [["12.8% (5)", "0.0% (0)"]]
-    page = visit(chart=bars_payload(["cat", "dog"], [("share", [0.1282, 0.0])], title="Shares", texts=words))
+    feed("chart", bars_payload(["cat", "dog"], [("share", [0.1282, 0.0])], title="Shares", texts=words))
     expect(page.locator("#chart .heading")).to_have_text("Shares")
     expect(table(page).locator("td")).to_have_text(words[0])
 
