@@ -275,30 +275,24 @@ MUTATIONS = (
         "return self.baseline - self.without_head",
         "return self.without_head - self.baseline",
         "interpret/attention/test_head_ablation.py",
-        "interpret/test_head_ablation.py",
     ),
     _m(
         "ablates the others",
         "head_masks[:heads, layer] -= torch.eye(heads)",
         "head_masks[:heads, layer] = torch.eye(heads)",
         "interpret/attention/test_head_ablation.py",
-        "interpret/test_head_ablation.py",
     ),
     _m(
         "word's later pieces seen",
         "encoding.word_at(position) if at >= position",
         "encoding.word_at(position) if at == position",
-        "interpret/predictions/test_pseudo_likelihood.py",
-        "interpret/test_pseudo_likelihood.py",
-        "interpret/predictions",
+        "interpret/predictions/test_minimal_pairs.py",
     ),
     _m(
         "perplexity of the sum",
         "np.exp(-np.nanmean(self.log_probabilities))",
         "np.exp(-np.nansum(self.log_probabilities))",
-        "interpret/predictions/test_pseudo_likelihood.py",
-        "interpret/test_pseudo_likelihood.py",
-        "interpret/predictions",
+        "interpret/predictions/test_minimal_pairs.py",
     ),
     # jobs, confinement, server
     _m(
@@ -383,17 +377,8 @@ def _try(copy: Path, mutation: Mutation) -> str:
     (place,) = places
     place.write_text(texts[place].replace(mutation.code, mutation.replacement), encoding="utf-8")
     try:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--hypothesis-profile",
-            "quick",
-        ]
+        options = "-x -q -p no:cacheprovider --hypothesis-profile quick".split()
+        command = [sys.executable, "-m", "pytest", *options]
         environment = {**os.environ, "PYTHONPATH": str(copy), "HF_HUB_OFFLINE": "1"}
         selected = ["-m", "not browser and not thorough", *tests]
         done = subprocess.run(

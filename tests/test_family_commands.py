@@ -92,22 +92,3 @@ def test_a_small_one_is_trained_from_random_weights_and_opens_in_transformers(mo
         ours = checkpoint.model(ids)
         logits = ours.logits if hasattr(ours, "logits") else ours.prediction_logits
         torch.testing.assert_close(logits, theirs(ids).logits, rtol=0, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("--family", "roberta", "--objective", "mlm+sop"), "RoBERTa has neither sentence-order prediction nor"),
-        (("--family", "modernbert", "--init-from", "wiki-mini"), "--init-from brings its model's family"),
-        (("--family", "t5"), "must be one of bert, roberta, albert, electra, deberta-v2, modernbert"),
-        (("--family", "roberta", "--objective", "rtd"), "RoBERTa is not trained by replaced-token detection"),
-        (
-            ("--objective", "rtd", "--init-from", "wiki-mini"),
-            "trains two models from random weights; leave --init-from",
-        ),
-        (("--objective", "rtd", "--teacher", "wiki-mini"), "two models from random weights; leave --teacher out"),
-    ],
-)
-def test_a_family_is_not_given_what_it_has_not(options, reason, capsys, tmp_path: Path):
-    assert main(["pretrain", "--corpus", "sample:tiny-town", "--out", str(tmp_path / "run"), *options]) == 2
-    assert reason in capsys.readouterr().err

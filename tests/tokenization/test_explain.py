@@ -3,7 +3,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization import MergeStep, SplitStep, Tokenizer, explain
+from bertviz_lab.tokenization import (
+    MergeStep,
+    SplitStep,
+    Tokenizer,
+    check_mask_spelling,
+    explain,
+    ids_named,
+    token_name,
+    token_text,
+)
+from tests.family_checkpoints import family_tokenizer
 from tests.tokenization.strategies import texts
 
 
@@ -116,3 +126,86 @@ def test_word_too_long_for_its_merges_to_be_shown_is_refused(bpe, wordpiece):
     with pytest.raises(InputError, match="too long to show"):
         explain(bpe, "a" * 100_000)
     assert explain(wordpiece, "a" * 100_000)[0].pieces == ("[UNK]",)
+
+
+ATTEMPTS = "[mask] [Mask] <mask> (MASK) [MASK MASK] {mask} <MASK/> ___ __ MASK [MAKS] [blank] 【MASK】".split()
+
+
+@pytest.mark.parametrize("attempt", [*ATTEMPTS, "[ MASK ]"])
+def test_near_misses_are_noticed(wordpiece, attempt):
+    sentence = check_mask_spelling(f"The {attempt} sat.", wordpiece)
+    assert sentence is not None
+    assert "write [MASK] in place of" in sentence
+    assert "\n" not in sentence
+
+
+def test_the_attempt_is_quoted(wordpiece):
+    expected = 'To let the model fill in a word, write [MASK] in place of "<mask>".'
+    assert check_mask_spelling("The <mask> sat", wordpiece) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "The [MASK] sat.", "[MASK][MASK]", "She wore a mask.", "a snake_case_name", "un[MASK]able"),
+        *("The masked [man] sat (down).", "WEAR A MASK TODAY", "Mask up"),
+    ],
+)
+def test_right_spelling_and_ordinary_text_pass(wordpiece, text):
+    assert check_mask_spelling(text, wordpiece) is None
+
+
+def test_the_tokenizers_own_spelling_counts(tmp_path):
+    (tmp_path / "vocab.txt").write_text("<pad>\n<unk>\n<s>\n</s>\n<mask>\nthe")
+    tokenizer = Tokenizer.load(tmp_path)
+    assert check_mask_spelling("the <mask>", tokenizer) is None
+    assert "write <mask>" in (check_mask_spelling("the [MASK]", tokenizer) or "")
+
+
+SAMPLE = "the café près de la forêt, walking and talking: naïve 🦙"
+
+
+@pytest.fixture(scope="module", params=["wordpiece", "bpe", "xlm-roberta", "deberta-v2", "roberta"])
+def any_tokenizer(request, tmp_path_factory) -> Tokenizer:
+    if request.param in ("wordpiece", "bpe"):
+        return Tokenizer.train([SAMPLE] * 200, vocab_size=400, algorithm=request.param, lowercase=False)
+    return family_tokenizer(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
+def test_a_token_says_the_word_of_the_text(algorithm):
+    tokenizer = Tokenizer.train([SAMPLE] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
+    said = [token_text(tokenizer, token_id) for token_id in tokenizer.ids(["the café forêt, 🦙"])[0]]
+    assert said == ["the", "café", "forêt", ",", "🦙"]
+
+
+def test_tokens_are_read_without_the_marks_of_their_vocabulary(any_tokenizer):
+    tokenizer = any_tokenizer
+    for token_id in range(tokenizer.vocab_size):
+        said = token_text(tokenizer, token_id)
+        assert said == said.strip()
+        assert not said.startswith(("Ġ", "▁"))
+        assert not (tokenizer.algorithm == "wordpiece" and said.startswith("##"))
+    assert token_text(tokenizer, tokenizer.mask_id) == tokenizer.special.mask
+    assert token_text(tokenizer, tokenizer.vocab_size) == ""
+
+
+def test_every_token_is_among_those_with_its_name(any_tokenizer):
+    tokenizer = any_tokenizer
+    for token_id in range(tokenizer.vocab_size):
+        assert token_id in ids_named(tokenizer, token_name(tokenizer, token_id))
+    assert ids_named(tokenizer, "zebra") == ()
+
+
+def test_what_is_no_word_is_named_as_it_is_spelt():
+    bpe = Tokenizer.train([SAMPLE] * 200, vocab_size=400, algorithm="bpe", lowercase=False)
+    assert [token_name(bpe, bpe.id(token)) for token in ("Ġ", "Ã", "Ā")] == ["Ġ", "Ã", "Ā"]
+    assert token_name(bpe, bpe.vocab_size) == f"[id {bpe.vocab_size}]"
+    pieces = Tokenizer.train(["walking talking running"] * 200, vocab_size=30)
+    continuations = [token for token in pieces.tokens if token.startswith("##")]
+    assert [token_name(pieces, pieces.id(token)) for token in continuations] == continuations
+
+
+def test_a_word_after_a_space_comes_before_the_same_without_one():
+    bpe = Tokenizer.train([f"{SAMPLE}. The\nThe the"] * 200, vocab_size=400, algorithm="bpe", lowercase=False)
+    assert [bpe.token(token_id) for token_id in ids_named(bpe, "The")] == ["ĠThe", "The"]

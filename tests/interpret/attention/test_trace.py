@@ -2,13 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import InputError
+from bertviz_lab import InputError, show
 from bertviz_lab.interpret import (
     analyze_snapshot,
+    attention_scores,
     embedding_sum,
     encode_inputs,
     norms_by_layer,
     pseudo_log_likelihood,
+    query_key,
     trace_text,
 )
 from tests.little import little_checkpoint
@@ -49,3 +51,28 @@ def test_results_with_arrays_can_be_compared_and_collected() -> None:
 def test_a_head_mask_of_another_shape_is_refused() -> None:
     with pytest.raises(InputError, match="2 rows of 2"):
         trace_text(little_checkpoint(), TEXT_A, head_mask=np.ones((3, 2)))
+
+
+def test_a_pair_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="not there"):
+        query_key(trace_text(little_checkpoint(), "the red cat"), 0, 0, 0, 99)
+
+
+def test_a_term_that_the_scores_do_not_have_is_refused() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat")
+    scores = attention_scores(trace)
+    np.testing.assert_array_equal(scores.values("query_key"), scores.values("score"))
+    for term in ("bogus", "relative_bias"):
+        with pytest.raises(InputError, match=f"no term '{term}' in these scores: choose one of score, query_key"):
+            scores.values(term)
+        with pytest.raises(InputError, match="no term"):
+            show.attention_scores(trace, term)
+
+
+def test_tokens_that_a_causal_mask_hides_have_no_weight() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat sat", causal=True)
+    scores = attention_scores(trace)
+    np.testing.assert_array_equal(scores.masked[1], np.triu(np.ones((len(trace.tokens),) * 2), 1) == 1)
+    assert scores.pair(0, 1, 1, 3).is_masked
+    assert (scores.values("score")[:, :, 1, 3] == 0).all()
+    assert scores.terms == ()

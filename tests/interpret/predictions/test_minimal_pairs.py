@@ -1,13 +1,15 @@
 """Minimal pairs of a file score what a plain loop with `transformers` over the same weights gives, mask by mask."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import load_checkpoint, save_checkpoint
+from bertviz_lab import Checkpoint, InputError, load_checkpoint, save_checkpoint
 from bertviz_lab.data.probes import PROBES, MinimalPair
-from bertviz_lab.interpret import score_minimal_pairs
+from bertviz_lab.interpret import ProbeReport, fill_mask, probe, pseudo_log_likelihood, score_minimal_pairs
 from tests.little import little_checkpoint
 
 SHIPPED = Path(__file__).parents[3] / "checkpoints"
@@ -94,3 +96,92 @@ def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monke
     assert heard == [(2, 3), (3, 3)]
     for score, other in zip(whole.scores, parts.scores, strict=True):
         assert (score.good, score.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def town() -> Checkpoint:
+    return load_checkpoint(SHIPPED / "tiny-town")
+
+
+@pytest.fixture(scope="module")
+def report(town: Checkpoint) -> ProbeReport:
+    return probe(town)
+
+
+def test_the_set_is_the_one_whose_words_the_model_knows(report: ProbeReport) -> None:
+    assert report.probes.name == "tiny-town"
+    assert list(report.right) == list(report.kinds) == list(report.probes.kinds)
+    assert probe(load_checkpoint(SHIPPED / "wiki-tiny")).probes.name == "english"
+
+
+def test_the_model_of_tiny_town_has_learnt_its_truths(report: ProbeReport) -> None:
+    for kind in (
+        "agreement",
+        "agreement_distractor",
+        "pronoun",
+        "reflexive",
+        "colour_copy",
+        "word_order",
+        "plot_order",
+    ):
+        assert report.right[kind] >= 0.95, kind
+    assert report.right["owner_copy"] > 0.5
+
+
+def test_the_same_model_before_training_has_not(town: Checkpoint) -> None:
+    from bertviz_lab.interpret import untrained
+
+    right = probe(untrained(town), "tiny-town").right
+    assert 0.3 < sum(right.values()) / len(right) < 0.7
+
+
+def test_a_set_that_is_not_there_or_does_not_fit_is_refused_in_a_sentence(town: Checkpoint) -> None:
+    with pytest.raises(InputError, match="no probes 'dutch'; there are tiny-town, english"):
+        probe(town, "dutch")
+    with pytest.raises(InputError, match="too few of the words of the English probes"):
+        probe(town, "english")
+    with pytest.raises(InputError, match="too few words of any of the probes"):
+        probe(little_checkpoint())
+
+
+TEXT = "the red cat sat"
+
+
+def test_each_token_scores_what_fill_mask_gives_it() -> None:
+    checkpoint = little_checkpoint()
+    found = pseudo_log_likelihood(checkpoint, TEXT)
+    words = TEXT.split()
+    for place, word in enumerate(words):
+        hidden = " ".join("[MASK]" if at == place else other for at, other in enumerate(words))
+        asked = fill_mask(checkpoint, hidden, word=word).masks[0].asked
+        assert found.log_probabilities[place + 1] == pytest.approx(math.log(asked.probability), abs=1e-4)
+        assert found.expected[place + 1].token == fill_mask(checkpoint, hidden, 1).masks[0].candidates[0].token
+
+
+def test_total_and_perplexity_come_from_the_same_numbers() -> None:
+    found = pseudo_log_likelihood(little_checkpoint(), TEXT)
+    own = found.log_probabilities[1:-1]
+    assert found.total == pytest.approx(own.sum())
+    assert found.perplexity == pytest.approx(math.exp(-own.mean()))
+
+
+def test_the_rest_of_a_word_is_hidden_with_its_beginning() -> None:
+    checkpoint = little_checkpoint()
+    text = "catsunbelievably"
+    pieces = checkpoint.tokenizer.encode(text).tokens[1:-1]
+    assert len(pieces) > 1
+    found = pseudo_log_likelihood(checkpoint, text)
+    all_hidden = fill_mask(checkpoint, " ".join(["[MASK]"] * len(pieces)), word=pieces[0]).masks[0].asked
+    assert found.log_probabilities[1] == pytest.approx(math.log(all_hidden.probability), abs=1e-4)
+
+
+def test_a_typed_mask_stays_in_the_context_and_is_not_scored() -> None:
+    checkpoint = little_checkpoint()
+    scored = pseudo_log_likelihood(checkpoint, "the [MASK] cat sat")
+    at = scored.encoding.tokens.index("[MASK]")
+    assert np.isnan(scored.log_probabilities[at])
+    assert scored.expected[at] is None
+    others = [score for place, score in enumerate(scored.log_probabilities[1:-1], 1) if place != at]
+    assert scored.total == pytest.approx(sum(others))
+    asked = fill_mask(checkpoint, "the [MASK] cat [MASK]", word="sat").masks[1].asked
+    assert others[-1] == pytest.approx(math.log(asked.probability), abs=1e-4)
