@@ -72,10 +72,7 @@ class Guard:
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
         CLIENT_ADDRESS.set((scope.get("client") or ("",))[0])
         if not all(self._addresses.knows(host) for host in {*headers.getlist("host"), public_host(headers)}):
-            raise Refused(
-                403,
-                "This server is not known by that name; its owner can add it with --allowed-hosts.",
-            )
+            raise Refused(403, "This server is not known by that name; its owner can add it with --allowed-hosts.")
         self._routes.check(scope)
         safe = method in SAFE and path != "/logout"
         if not safe and not is_same_origin(headers):

@@ -116,11 +116,7 @@ class SnapshotStore:
         def make() -> Payload:
             checkpoint = self.open(tracked.run, step)
             analysis = analyze_snapshot(
-                checkpoint,
-                tracked.text_a,
-                tracked.text_b or None,
-                tracked=tracked.watched,
-                projected=tracked.mapped,
+                checkpoint, tracked.text_a, tracked.text_b or None, tracked=tracked.watched, projected=tracked.mapped
             )
             return frame_payload(analysis, step)
 

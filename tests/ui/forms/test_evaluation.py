@@ -103,10 +103,7 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
     assert config.train == (str(folder / "texts" / "01-train.tsv"),)
     assert config.test == (str(folder / "tested" / "01-dev.tsv"),)
     assert (config.metric, config.epochs, Path(config.model).name) == ("f1", 5, "little")
-    assert [*map(tuple, suite_of(session)["items"])] == [
-        ("CoLA, little", "waiting"),
-        ("MRPC, little", "waiting"),
-    ]
+    assert [*map(tuple, suite_of(session)["items"])] == [("CoLA, little", "waiting"), ("MRPC, little", "waiting")]
     make_run(session)
     session.runs.annotate(PRETRAINED, RunNotes("", ("GLUE", "rte")))  # by a person, and no run of GLUE
     assert len(suite_of(session)["items"]) == 2

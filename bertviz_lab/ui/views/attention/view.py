@@ -21,13 +21,7 @@ from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 #: What the grid shows: weights, or a term of the scores before the softmax.
 Shown = Literal[
-    "weights",
-    "score",
-    "query_key",
-    "content_to_content",
-    "content_to_position",
-    "position_to_content",
-    "relative_bias",
+    "weights", "score", "query_key", "content_to_content", "content_to_position", "position_to_content", "relative_bias"
 ]
 
 

@@ -91,13 +91,7 @@ def contexts(
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
     compared = compare_contexts(checkpoint, text_a, text_b, word.strip())
     similarity_by_layer, path = context_payloads(compared, norm_note(checkpoint.config))
-    return {
-        "text_a": text_a,
-        "text_b": text_b,
-        "word": compared.word,
-        "similarity": similarity_by_layer,
-        "path": path,
-    }
+    return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 
 def _compare(state: AppState, model: str, lines: str, pooling: Pooling) -> Any:

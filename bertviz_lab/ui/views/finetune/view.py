@@ -77,13 +77,7 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
 
 
 def start(
-    state: AppState,
-    visitor: Visitor,
-    source: Word,
-    files: Uploads,
-    scored: Uploads,
-    values: Values,
-    key: Word = "",
+    state: AppState, visitor: Visitor, source: Word, files: Uploads, scored: Uploads, values: Values, key: Word = ""
 ) -> str:
     """Start the run that the form describes and return its id; the same `key` starts one run (`RunQuota.start`).
 

@@ -55,8 +55,5 @@ LEARN = View(
     "Lessons",
     "Two hours of lessons, each with a question to predict before its answer is measured.",
     None,
-    {
-        "lessons": question(lessons),
-        "measured": question(measured, slow=True),
-    },
+    {"lessons": question(lessons), "measured": question(measured, slow=True)},
 )

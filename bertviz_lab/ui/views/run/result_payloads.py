@@ -4,14 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.figures.training.data import (
-    Item,
-    answer_item,
-    examples_payload,
-    label_item,
-    number_item,
-    words_item,
-)
+from bertviz_lab.figures.training.data import Item, answer_item, examples_payload, label_item, number_item, words_item
 from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload, trials_payload
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics import ClassificationReport

@@ -135,12 +135,7 @@ def _mask(checkpoint: Any, text_a: str, text_b: str, settings: Masking) -> "tupl
 
     rule = _rule(checkpoint, settings)
     masked = mask_text(
-        checkpoint.tokenizer,
-        text_a,
-        text_b or None,
-        seed=settings.seed,
-        rule=rule,
-        max_length=checkpoint.max_length,
+        checkpoint.tokenizer, text_a, text_b or None, seed=settings.seed, rule=rule, max_length=checkpoint.max_length
     )
     return masked, rule
 
