@@ -27,7 +27,7 @@ from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_pa
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
-from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
+from bertviz_lab.ui.views.run.results import confusion_view, listed_view, trials_view
 
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (

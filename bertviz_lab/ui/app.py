@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
+import shutil
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -21,7 +21,7 @@ from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui import theme
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
-from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
+from bertviz_lab.ui.operations.housekeeping import own_upload_folder, sweep_regularly
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import EndpointQueue, Page, add_endpoints
@@ -38,9 +38,14 @@ _CALLS = 500  # of endpoints at a time
 
 
 def build(settings: Settings, session: AppState | None = None) -> Page:
-    """Return the whole page, ready to be launched with `launch_options`."""
+    """Return the whole page, ready to be launched with `launch_options`. Raises `InputError` as `serve`."""
     session = session or AppState(settings)
-    _make_folder(settings.runs_dir)
+    folder = settings.runs_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise InputError(f"The folder for runs, {folder}, cannot be written: {error.strerror}.") from error
     start = {"model": session.models.default(), "shared": settings.shared, "workshop": settings.workshop}
     with Page(title="BertViz Lab", analytics_enabled=False) as page:
         # Gradio evaluates templates: this one is a file of ours, and holds nothing that anybody typed.
@@ -56,7 +61,7 @@ def build(settings: Settings, session: AppState | None = None) -> Page:
 
 
 def launch_options(state: AppState) -> dict[str, Any]:
-    """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
+    """Return how a page is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
     routes = [assets.route(), Questions(state, VIEWS).route(), upload_route(state)]
     routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]
@@ -69,12 +74,10 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
         "head": theme.head(),
+        # Middleware inside of Gradio's; the guard is around both.
         "app_kwargs": {
             "routes": routes,
-            "middleware": [
-                Middleware(VisitorCookie),
-                Middleware(assets.PageHead, language=state.settings.language),
-            ],  # inside of Gradio's; the guard stands around both
+            "middleware": [Middleware(VisitorCookie), Middleware(assets.PageHead, language=state.settings.language)],
             "lifespan": _lifespan(state, routes),
         },
         "footer_links": ["api", "settings"],
@@ -118,11 +121,9 @@ def serve(session: AppState, host: str, port: int | None = None, *, open_browser
             prevent_thread_lock=True,
             **launch_options(session),
         )
-    except OSError as error:
+    except (OSError, httpx.HTTPError) as error:  # Gradio asks its own page once, by the name localhost
         if port and "empty port" in str(error):
             raise InputError(f"Port {port} is taken; choose another one with --port.") from error
-        raise InputError(f"The page could not be opened at {host}: {error}.") from error
-    except httpx.HTTPError as error:  # Gradio asks its own page once, by the name localhost
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
     threading.Thread(target=session.scheduler.run, args=(session.warm_up,), daemon=True).start()
     return page, address
@@ -142,13 +143,4 @@ def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
             session.scheduler.wait()
     finally:
-        remove_folder(uploads)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder for runs, and see that files can be made in it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise InputError(f"The folder for runs, {folder}, cannot be written: {error.strerror}.") from error
+        shutil.rmtree(uploads, ignore_errors=True)

@@ -6,7 +6,7 @@ nothing else has to know of it.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -14,7 +14,6 @@ from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, Validatio
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors
-from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.uploads import UploadedFile
 
@@ -25,6 +24,8 @@ Workspace = Literal["explore", "train", "runs", "learn"]
 
 # ---- types of arguments: all that a browser can send is checked against them
 
+#: The longest text that is accepted, in characters.
+MOST_CHARACTERS = 50_000
 #: What somebody typed.
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 #: A word, a file's name, a key: something short.
@@ -52,20 +53,20 @@ class Question:
     """Something that a view asks Python: a function of the page's state and of arguments with checked types.
 
     Attributes:
-        answer: `answer(state, **arguments)` gives a payload, or anything that JSON can hold.
+        answer: `answer(state, **arguments)` returns a payload, or anything that JSON can hold.
         slow: whether it can take seconds; slow questions wait for each other only.
         arguments: the names that a browser may send.
-        arrays: whether it answers with a dictionary some of whose values are large arrays, which travel as raw bytes.
-        depends_on_visitor: whether the answer takes `visitor` too, which is told by the server, never by a browser.
+        arrays: whether the answer is a dictionary with large arrays, which travel as raw bytes.
+        depends_on_visitor: whether it takes `visitor` too, which comes from the server, never from a browser.
         uploads: the arguments that are uploads, for which a browser sends tokens.
     """
 
     answer: Callable[..., Any]
-    slow: bool = False
-    arguments: frozenset[str] = frozenset()
-    arrays: bool = False
-    depends_on_visitor: bool = False
-    uploads: frozenset[str] = frozenset()
+    slow: bool
+    arguments: frozenset[str]
+    arrays: bool
+    depends_on_visitor: bool
+    uploads: frozenset[str]
 
     def ask(self, state: "AppState", arguments: Mapping[str, Any], visitor: Visitor = NOBODY) -> Any:
         """Return the answer. Raises `InputError` for arguments that are none of its own or of another type."""
@@ -99,6 +100,14 @@ def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = F
     uploads = frozenset(name for name in names if _holds_upload(parameters[name].annotation))
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
     return Question(checked, slow, frozenset(names) - {"visitor"}, arrays, "visitor" in names, uploads)
+
+
+def questions(
+    *quick: Callable[..., Any], slow: Iterable[Callable[..., Any]] = (), arrays: Iterable[Callable[..., Any]] = ()
+) -> dict[str, Question]:
+    """Declare questions under the names of the functions that answer them; one with arrays may be slow, too."""
+    answers = dict.fromkeys((*quick, *slow, *arrays))
+    return {answer.__name__: question(answer, slow=answer in slow, arrays=answer in arrays) for answer in answers}
 
 
 def _files_of(state: "AppState", visitor: Visitor, sent: Any) -> UploadedFile | list[UploadedFile] | None:

@@ -15,7 +15,6 @@ from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES, MinimalPair
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.training.runs.summary import RunNotes
-from bertviz_lab.ui.server import run_changes
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import complaints, eventually
 from tests.data.tasks.glue_files import rows, write_archive_file
@@ -228,7 +227,9 @@ def test_a_run_is_renamed_while_a_model_is_on_its_way_to_the_hub(
     page: Page, served: tuple[str, AppState], hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived = threading.Event()
-    monkeypatch.setattr(run_changes, "publish", lambda *_: "Sent to me/mine" if arrived.wait(60) else "lost")
+    monkeypatch.setattr(
+        "bertviz_lab.ui.views.runs.view.publish", lambda *_: "Sent to me/mine" if arrived.wait(60) else "lost"
+    )
     page.goto(f"{served[0]}?space=runs&run.id={RUN}&run.hub=open")
     page.locator("#run-hub-repo").fill("me/mine")
     page.keyboard.press("Enter")

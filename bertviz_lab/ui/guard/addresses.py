@@ -17,12 +17,9 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Addresses:
-    """The names that this server answers to.
+    """The names that this server answers to: its own, and `hosts`, in which * matches any text.
 
-    Args:
-        shared: other machines reach the page: any literal address and this machine's own name are right too, since
-            only a name can be rebound.
-        hosts: further names, in which * matches any text.
+    On a shared page any literal address and this machine's own name are right too: only a name can be rebound.
     """
 
     def __init__(self, *, shared: bool, hosts: Sequence[str]) -> None:
@@ -33,7 +30,8 @@ class Addresses:
     def knows(self, authority: str) -> bool:
         """Return whether this server has that name; `authority` is a host with or without a port."""
         name = host_name(authority)
-        return bool(name) and ((self._shared and _is_literal(name)) or any(fnmatchcase(name, h) for h in self._hosts))
+        literal = ip_address(name) is not None
+        return bool(name) and ((self._shared and literal) or any(fnmatchcase(name, host) for host in self._hosts))
 
 
 def public_host(headers: Headers) -> str:
@@ -72,9 +70,9 @@ def _without_port(authority: str) -> str:
     return authority.strip().lower().removesuffix(":80").removesuffix(":443")
 
 
-def _is_literal(name: str) -> bool:
+def ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return a literal address; None for any other text."""
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None

@@ -4,7 +4,7 @@ import datetime
 import json
 import logging
 import sys
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 LogFormat = Literal["json", "plain", "off"]
 
@@ -20,7 +20,7 @@ def start_log(kind: LogFormat, stream: TextIO | None = None) -> logging.Handler:
     """Write the lab's log to stderr: failures always, events as JSON lines or as plain ones unless they are off."""
     logger = logging.getLogger("bertviz_lab")
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_JsonLines() if kind == "json" else _PlainLines())
+    handler.setFormatter(_Lines(kind))
     logger.addHandler(handler)
     logger.propagate = False
     _EVENTS.setLevel(logging.WARNING if kind == "off" else logging.INFO)
@@ -28,20 +28,14 @@ def start_log(kind: LogFormat, stream: TextIO | None = None) -> logging.Handler:
 
 
 class _Lines(logging.Formatter):
-    def fields_of(self, record: logging.LogRecord) -> dict[str, Any]:
-        """Return what a line says, in order."""
+    def __init__(self, kind: LogFormat) -> None:
+        super().__init__()
+        self._is_json = kind == "json"
+
+    def format(self, record: logging.LogRecord) -> str:
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
-        is_event = record.name == _EVENTS.name
-        said = {"event": record.msg, **getattr(record, "fields", {})} if is_event else {"event": record.getMessage()}
-        return {"time": time, "level": record.levelname.lower(), **said}
-
-
-class _JsonLines(_Lines):
-    def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(self.fields_of(record))
-
-
-class _PlainLines(_Lines):
-    def format(self, record: logging.LogRecord) -> str:
-        time, level, event, *fields = self.fields_of(record).items()
-        return " ".join([str(time[1]), str(level[1]), str(event[1]), *(f"{name}={value}" for name, value in fields)])
+        head = {"time": time, "level": record.levelname.lower(), "event": record.getMessage()}
+        fields: dict[str, str | float | None] = getattr(record, "fields", {})
+        if self._is_json:
+            return json.dumps(head | fields)
+        return " ".join([*head.values(), *(f"{name}={value}" for name, value in fields.items())])

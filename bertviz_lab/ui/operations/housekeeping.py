@@ -5,6 +5,7 @@ minutes; at its end the folder goes. What a killed server left is removed by the
 """
 
 import asyncio
+import contextlib
 import os
 import shutil
 import tempfile
@@ -24,24 +25,19 @@ _EVERY = 300.0  # seconds
 
 
 def own_upload_folder() -> Path:
-    """Make a folder for the uploads of this process, which Gradio then uses, within GRADIO_TEMP_DIR where that is set.
-
-    Raises `InputError` where it cannot be made.
-    """
+    """Make the upload folder of this process, which Gradio then uses. Raises `InputError` where it cannot be made."""
     parent = Path(os.environ.get("GRADIO_TEMP_DIR") or tempfile.gettempdir())
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(parent)
+        for folder in parent.glob(f"{_PREFIX}*"):  # of servers on this machine that were killed
+            pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+            if pid.isdecimal() and (int(pid) == os.getpid() or not psutil.pid_exists(int(pid))):
+                shutil.rmtree(folder, ignore_errors=True)  # another user's stays, for want of permission
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
     except OSError as error:
         raise InputError(f"The folder for uploads, {parent}, cannot be written: {error.strerror}.") from error
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     return folder
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove the uploads of a server that ends."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def sweep_regularly(state: AppState) -> None:
@@ -55,26 +51,11 @@ def sweep(state: AppState, now: float | None = None) -> tuple[str, ...]:
     """Remove what is too old; return the runs that were deleted."""
     limits = state.settings.limits
     now = time.time() if now is None else now
-    _remove_files(Path(get_upload_folder()), now - limits.upload_seconds)
+    for path in sorted(Path(get_upload_folder()).rglob("*"), reverse=True):  # a folder after what is in it
+        with contextlib.suppress(OSError):  # not empty, or gone meanwhile
+            if path.lstat().st_mtime < now - limits.upload_seconds:
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     deleted = delete_expired(state.runs, limits, now)
     for run_id in deleted:
         log_event("run deleted", run=run_id)
     return deleted
-
-
-def _remove_files(folder: Path, before: float) -> None:
-    """Remove files that were last changed before a time, and the folders that are empty then."""
-    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before the folder
-        try:
-            if path.lstat().st_mtime < before:
-                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-        except OSError:
-            continue  # not empty, or gone meanwhile
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders of servers on this machine that were killed."""
-    for folder in parent.glob(f"{_PREFIX}*"):
-        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdecimal() and (int(pid) == os.getpid() or not psutil.pid_exists(int(pid))):
-            shutil.rmtree(folder, ignore_errors=True)  # another user's stays, for want of permission

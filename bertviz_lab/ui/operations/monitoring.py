@@ -5,7 +5,6 @@ Metrics count and measure; none has a name or a text of a visitor.
 
 import contextlib
 import hmac
-import ipaddress
 import shutil
 import time
 from collections import Counter as Tally
@@ -26,6 +25,7 @@ from starlette.routing import Route
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.retention import bytes_below
+from bertviz_lab.ui.guard.addresses import ip_address
 from bertviz_lab.ui.operations.event_log import log_event
 
 _BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
@@ -46,12 +46,9 @@ class Monitor:
             registry=self.registry,
             buckets=_BUCKETS,
         )
-        self._at_work = Gauge(
-            "bertviz_lab_questions_at_work", "Questions that wait or are computed", registry=self.registry
-        )
-        self._refused = Counter(
-            "bertviz_lab_requests_refused", "Requests that the guard refused", ("status",), registry=self.registry
-        )
+        at_work, refused = "bertviz_lab_questions_at_work", "bertviz_lab_requests_refused"
+        self._at_work = Gauge(at_work, "Questions that wait or are computed", registry=self.registry)
+        self._refused = Counter(refused, "Requests that the guard refused", ("status",), registry=self.registry)
 
     @contextlib.contextmanager
     def question(self, name: str) -> Iterator[None]:
@@ -95,14 +92,13 @@ class _StateMetrics(Collector):
             "bertviz_lab_open_models": ("Models that are kept open", models),
             "bertviz_lab_open_model_bytes": ("Their weights", model_bytes),
             "bertviz_lab_runs_bytes": ("Disk that the runs take", bytes_below(root)),
-            "bertviz_lab_uploads_bytes": ("Disk that uploads and downloads take", bytes_below(_uploads())),
+            "bertviz_lab_uploads_bytes": (
+                "Disk that uploads and downloads take",
+                bytes_below(Path(get_upload_folder())),
+            ),
             "bertviz_lab_disk_free_bytes": ("Disk that is free for runs", shutil.disk_usage(root).free),
         }
         return [runs, *(GaugeMetricFamily(name, help, value=value) for name, (help, value) in values.items())]
-
-
-def _uploads() -> Path:
-    return Path(get_upload_folder())
 
 
 def health_route(runs: Runs, monitor: Monitor) -> Route:
@@ -128,7 +124,8 @@ def metrics_route(runs: Runs, open_models: Callable[[], tuple[int, int]], monito
     async def metrics(request: Request) -> Response:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         right = bool(token) and scheme == "Bearer" and hmac.compare_digest(given.encode(), token.encode())
-        if not right and (token or not _is_loopback(request.client.host if request.client else "")):
+        address = ip_address(request.client.host if request.client else "")
+        if not right and (token or address is None or not address.is_loopback):
             return PlainTextResponse("Metrics are for the owner of this server.", 403)
         content = await run_in_threadpool(generate_latest, monitor.registry)
         return Response(content, media_type=CONTENT_TYPE_LATEST)
@@ -136,15 +133,7 @@ def metrics_route(runs: Runs, open_models: Callable[[], tuple[int, int]], monito
     return Route("/metrics", metrics)
 
 
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
-
-
 def _version() -> str:
-    try:
+    with contextlib.suppress(PackageNotFoundError):
         return version("bertviz-lab")
-    except PackageNotFoundError:
-        return "source"
+    return "source"

@@ -15,24 +15,18 @@ from gradio.state_holder import SessionState
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
 from bertviz_lab.ui.server.scheduler import report_progress
-from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _log = logging.getLogger(__name__)
 
-#: The weights in one answer of `/attention`; as text they take some ten bytes each.
-MOST_WEIGHTS = 2_000_000
-
-#: The texts in one question to `/embed`.
-MOST_TEXTS = 256
-
-#: The predictions for one [MASK].
-MOST_PREDICTIONS = 1_000
-
+MOST_WEIGHTS = 2_000_000  # in one answer of `/attention`; as text they take some ten bytes each
+MOST_TEXTS = 256  # in one question to `/embed`
+MOST_PREDICTIONS = 1_000  # for one [MASK]
 _MOST_WAITING = 500  # calls of all visitors that Gradio holds; the scheduler holds fewer
 _MOST_UNREAD = 4 * MOST_WEIGHTS  # numbers in answers that nobody has fetched, some 40 bytes each
 _WITHDRAWN = "This answer was not fetched, and newer ones have taken its place; ask again and fetch the answer at once."
@@ -48,9 +42,12 @@ def add_endpoints(session: AppState) -> None:
 
     def opened(model: str) -> "Checkpoint":
         """Open a model; one of the hub is downloaded first, since a program that names it is not a link."""
-        model = checked(model, "model")
+        model = _checked(model, "model")
         session.models.download(model)
         return session.models.open(model)
+
+    def pair(text_a: str, text_b: str) -> tuple[str, str | None]:
+        return _checked(text_a, "text_a"), _checked(text_b, "text_b") or None
 
     def models() -> dict[str, Any]:
         """The models that can be asked; runs of visitors are listed on one's own machine only."""
@@ -66,36 +63,29 @@ def add_endpoints(session: AppState) -> None:
         """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
         from bertviz_lab.interpret.inputs import encode_inputs
 
-        encoding = encode_inputs(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None).encoding
-        return {
-            "tokens": list(encoding.tokens),
-            "ids": list(encoding.ids),
-            "token_type_ids": list(encoding.token_type_ids),
-            "attention_mask": list(encoding.attention_mask),
-            "special_tokens_mask": list(encoding.special_tokens_mask),
-            "offsets": [list(pair) for pair in encoding.offsets],
-            "word_ids": list(encoding.word_ids),
-        }
+        encoding = encode_inputs(opened(model), *pair(text_a, text_b)).encoding
+        names = ("tokens", "ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offsets", "word_ids")
+        return {name: list(getattr(encoding, name)) for name in names}
 
     def fill_mask(text: str, model: str = "", top_k: int = 5) -> dict[str, Any]:
         """For each [MASK] the `top_k` likeliest tokens with their probabilities."""
         from bertviz_lab.interpret import fill_mask as predict
 
-        found = predict(opened(model), checked(text), _count(top_k))
+        found = predict(opened(model), _checked(text), _count(top_k))
         return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
 
     def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
         """The probabilities that B follows A and that it comes from elsewhere."""
         from bertviz_lab.interpret import next_sentence as predict
 
-        found = predict(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b"))
+        found = predict(opened(model), _checked(text_a, "text_a"), _checked(text_b, "text_b"))
         return {"is_next": found.is_next, "is_random": found.is_random}
 
     def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
         """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
         from bertviz_lab.interpret import trace_text
 
-        trace = trace_text(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None)
+        trace = trace_text(opened(model), *pair(text_a, text_b))
         weights = trace.attentions
         if weights.size > MOST_WEIGHTS:
             raise InputError(f"This text has {weights.size:,} attention weights; shorten it to {MOST_WEIGHTS:,}.")
@@ -112,7 +102,7 @@ def add_endpoints(session: AppState) -> None:
         """
         from bertviz_lab.interpret import classify as predict
 
-        prediction = predict(opened(model), checked(text_a, "text_a"), checked(text_b, "text_b") or None)
+        prediction = predict(opened(model), *pair(text_a, text_b))
         return {"labels": [asdict(label) for label in prediction.labels], "predicted": list(prediction.predicted)}
 
     def embed(texts: list[str], model: str = "") -> dict[str, Any]:
@@ -122,7 +112,7 @@ def add_endpoints(session: AppState) -> None:
         if not isinstance(texts, list) or not 1 <= len(texts) <= MOST_TEXTS:
             raise InputError(f"texts must be a list of 1 to {MOST_TEXTS:,} texts.")
         checkpoint = opened(model)
-        vectors = encode(checkpoint, [checked(text) for text in texts])
+        vectors = encode(checkpoint, [_checked(text) for text in texts])
         return {"vectors": vectors.tolist(), "pooling": checkpoint.pooling or "mean"}
 
     def attribute(
@@ -135,20 +125,11 @@ def add_endpoints(session: AppState) -> None:
         """
         from bertviz_lab.interpret import attribute as explain
 
-        chosen: Any = checked(method, "method")  # `explain` names those that there are
-        checkpoint = opened(model)
-        found = explain(
-            checkpoint, checked(text_a, "text_a"), checked(text_b, "text_b") or None, method=chosen,
-            on_progress=report_progress,
-        )  # fmt: skip
-        return {
-            "tokens": list(found.encoding.tokens),
-            "scores": found.scores.tolist(),
-            "target": {"kind": found.target.kind, "position": found.target.position, "name": found.target.title},
-            "method": found.method,
-            "change": found.change,
-            "error": found.error,
-        }
+        chosen: Any = _checked(method, "method")  # `explain` names those that there are
+        found = explain(opened(model), *pair(text_a, text_b), method=chosen, on_progress=report_progress)
+        target = {"kind": found.target.kind, "position": found.target.position, "name": found.target.title}
+        body = {"tokens": list(found.encoding.tokens), "scores": found.scores.tolist(), "target": target}
+        return body | {"method": found.method, "change": found.change, "error": found.error}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify, embed, attribute):
         # All calls go to the scheduler at once, where visitors take turns; Gradio's queue is first come, first served.
@@ -185,13 +166,8 @@ class EndpointQueue(queueing.Queue):
     """Gradio's queue with a limit of what answers hold that nobody has fetched: Gradio keeps any number of them."""
 
     def __init__(self, page: gr.Blocks) -> None:
-        super().__init__(
-            live_updates=True,
-            concurrency_count=page.max_threads,
-            update_intervals=1,
-            max_size=_MOST_WAITING,
-            blocks=page,
-        )
+        limits = {"concurrency_count": page.max_threads, "max_size": _MOST_WAITING}
+        super().__init__(live_updates=True, update_intervals=1, blocks=page, **limits)
         self._unread: list[tuple[weakref.ref[ProcessCompletedMessage], int]] = []  # with their sizes, the oldest first
 
     def send_message(self, event: queueing.Event, event_message: EventMessage) -> None:
@@ -236,6 +212,24 @@ class Page(gr.Blocks):
         finally:
             if state is not None:
                 state.config_values.clear()
+
+
+def _checked(text: Any, name: str = "text") -> str:
+    """Return a text, None as "". Raises `InputError` for another type, a lone surrogate, or a text that is too long."""
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise InputError(f"{name} must be a string.")
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(
+            f"The text has {len(text):,} characters; shorten it to {MOST_CHARACTERS:,}, of which a model reads the "
+            "first few hundred words."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name} has half of a character (a lone surrogate); send whole characters.") from None
+    return text
 
 
 def _count(number: Any) -> int:

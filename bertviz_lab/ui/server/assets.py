@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -43,16 +43,13 @@ _BASE = b"<base href="  # in Gradio's page
 
 def _site() -> str:
     """Return the module with the texts of the page that Python knows: views, drawings, and the course's languages."""
-    files = resources.files("bertviz_lab.ui.views")
-
-    def explanation(view: str) -> str:
-        file = files / view / "explanation.html"
-        return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-    views = [
-        {"id": v.id, "title": v.title, "gloss": v.gloss, "workspace": v.workspace, "explanation": explanation(v.id)}
-        for v in VIEWS
-    ]
+    folder = resources.files("bertviz_lab.ui.views")
+    views = []
+    for view in VIEWS:
+        file = folder / view.id / "explanation.html"
+        explanation = file.read_text(encoding="utf-8") if file.is_file() else ""
+        about = {"id": view.id, "title": view.title, "gloss": view.gloss, "workspace": view.workspace}
+        views.append(about | {"explanation": explanation})
     values = {
         "VIEWS": views,
         "DRAWINGS": {kind: drawing.module for kind, drawing in DRAWINGS.items()},
@@ -83,22 +80,12 @@ def _styles() -> str:
     return "\n".join(rules)
 
 
-def _modules(folder: Traversable, path: str) -> list[str]:
-    """Return the names of the modules in a folder, below `bertviz_lab/ui`."""
-    names = []
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        if file.is_dir():
-            names += _modules(file, f"{path}/{file.name}")
-        elif file.name.endswith(".js"):
-            names.append(f"{path}/{file.name}")
-    return names
-
-
 @cache
 def files() -> dict[str, str]:
     """Return all that is served, by name."""
-    ui = resources.files("bertviz_lab.ui")
-    texts = {name: source(name) for room in _ROOMS for name in _modules(ui / room, room)}
+    ui = Path(__file__).parents[1]
+    modules = (path.relative_to(ui).as_posix() for room in _ROOMS for path in sorted((ui / room).rglob("*.js")))
+    texts = {name: source(name) for name in modules}
     workshop = "\n".join(source(name) for name in _WORKSHOP)
     return texts | {
         PLOTLY: source(PLOTLY),
@@ -118,9 +105,8 @@ def folder() -> str:
 
 
 @cache
-def _answer(name: str, *, compressed: bool) -> bytes:
-    content = files()[name].encode()
-    return gzip.compress(content, mtime=0) if compressed else content
+def _compressed(name: str) -> bytes:
+    return gzip.compress(files()[name].encode(), mtime=0)
 
 
 def head(page: str = "lab", language: str = ENGLISH.code) -> str:
@@ -149,10 +135,10 @@ def route() -> Route:
         if name not in files() or request.path_params["hash"] != folder().split("/")[1]:
             return PlainTextResponse("There is no such file.", status_code=404)
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-        compressed = "gzip" in request.headers.get("accept-encoding", "")
-        headers |= {"X-Content-Type-Options": "nosniff"} | ({"Content-Encoding": "gzip"} if compressed else {})
-        media = "text/css" if name.endswith(".css") else "text/javascript"
-        return Response(_answer(name, compressed=compressed), media_type=media, headers=headers)
+        media, content = "text/css" if name.endswith(".css") else "text/javascript", files()[name].encode()
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"], content = "gzip", _compressed(name)
+        return Response(content, media_type=media, headers=headers | {"X-Content-Type-Options": "nosniff"})
 
     return Route(f"/{_FOLDER}/{{hash}}/{{name:path}}", asset)
 

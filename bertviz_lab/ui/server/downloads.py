@@ -45,10 +45,8 @@ def model_route(state: AppState) -> Route:
             name, pieces = await run_in_threadpool(zip_model, state, request.path_params["name"], visitor_of(request))
         except InputError as error:
             return PlainTextResponse(str(error), status_code=404)
-        headers = {
-            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
-            "X-Content-Type-Options": "nosniff",
-        }
+        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+        headers = {"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
         if request.method == "HEAD":
             pieces.close()
         return StreamingResponse(pieces, headers=headers, media_type="application/zip")
@@ -61,9 +59,9 @@ def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Genera
 
     Raises `InputError` for any other name, or where the model is being replaced or deleted.
     """
-    if not (state.models.is_run(name) or name in state.models.shipped()):
-        raise InputError("There is no such run or model.")
     if name not in state.models.shipped():
+        if not state.models.is_run(name):
+            raise InputError("There is no such run or model.")
         require_owner(state, visitor, name, "can download its model")
     folder, title = state.models.locate(name)
     stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
@@ -97,19 +95,15 @@ def _zipped(folder: Path, stem: str) -> Generator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """Buffers what is written until it is taken."""
+    """Buffers what is written until it is taken; it cannot seek, so a zip is written front to back."""
 
     def __init__(self) -> None:
         self._written = bytearray()
-
-    def writable(self) -> bool:
-        return True
 
     def write(self, part: Any) -> int:
         self._written += part
         return len(part)
 
     def take(self) -> bytes:
-        """Return what was written since the last call."""
         taken, self._written = bytes(self._written), bytearray()
         return taken

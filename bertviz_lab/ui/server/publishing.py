@@ -21,8 +21,8 @@ def may_publish(state: AppState) -> bool:
     return not state.settings.shared and state.settings.limits.hub != "off"
 
 
-def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
-    """Return the files that `publish` would send, with their sizes. Raises `InputError` as `publish`."""
+def hub(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
+    """Return the files that `publish` would send to the hub, with their sizes. Raises `InputError` as `publish`."""
     publication = _push(state, visitor, run_id, repo, public, dry_run=True)
     sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
     total = sum(publication.bytes.values()) / 1e6

@@ -57,12 +57,13 @@ class Questions:
         if not isinstance(sent, dict):
             raise InputError(_UNKNOWN)
         view, name, arguments = sent.get("view"), sent.get("question"), sent.get("arguments", {})
-        if view == "server":
-            return _json({"answer": self._about(name, arguments, request)})
-        known = self._questions.get((view, name)) if isinstance(view, str) and isinstance(name, str) else None
-        if known is None or not isinstance(arguments, dict):
+        if not (isinstance(view, str) and isinstance(name, str) and isinstance(arguments, dict)):
             raise InputError(_UNKNOWN)
-        asked, visitor = known, visitor_of(request)
+        if view == "server":
+            return _json({"answer": self._about(name, str(arguments.get("ticket", ""))[:40], request)})
+        asked, visitor = self._questions.get((view, name)), visitor_of(request)
+        if asked is None:
+            raise InputError(_UNKNOWN)
 
         def compute() -> Any:
             answer = asked.ask(self._state, arguments, visitor)
@@ -81,9 +82,8 @@ class Questions:
             return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
         return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
 
-    def _about(self, name: Any, arguments: Any, request: Request) -> Any:
+    def _about(self, name: str, ticket: str, request: Request) -> Any:
         """Answer what is asked about a question that waits or is computed, which waits for no other."""
-        ticket = str(arguments.get("ticket", ""))[:40] if isinstance(arguments, dict) else ""
         if name == "progress":
             return self._state.scheduler.progress(ticket)
         if name == "cancel":
@@ -98,19 +98,18 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
     [name, type, start, length]; starts count in bytes from the end of the JSON. The JSON is padded with spaces and each
     array with zeros so that every array lies at a multiple of 8 bytes, where a browser reads it without a copy.
     """
-    arrays = {name: value for name, value in body.items() if isinstance(value, np.ndarray)}
     places: list[list[Any]] = []
-    parts: list[bytes] = []
-    start = 0
-    for name, array in arrays.items():
-        part = little_endian(array)
-        places.append([name, array.dtype.name, start, array.size])
-        parts.append(part + bytes(-len(part) % 8))
-        start += len(parts[-1])
-    rest = {name: value for name, value in body.items() if name not in arrays}
+    rest, packed = {}, bytearray()
+    for name, value in body.items():
+        if isinstance(value, np.ndarray):
+            places.append([name, value.dtype.name, len(packed), value.size])
+            packed += little_endian(value)
+            packed += bytes(-len(packed) % 8)
+        else:
+            rest[name] = value
     text = to_json(rest | {"arrays": places}).encode()
     text += b" " * (-(len(text) + 4) % 8)
-    return b"".join((len(text).to_bytes(4, "little"), text, *parts))
+    return len(text).to_bytes(4, "little") + text + packed
 
 
 _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

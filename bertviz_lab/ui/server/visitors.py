@@ -16,6 +16,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bertviz_lab.ui.guard.addresses import ip_address
+
 COOKIE = "bertviz-lab-visitor"
 _KEY = re.compile(r"[A-Za-z0-9_-]{43}")  # 256 random bits
 _YEAR = 365 * 24 * 3600  # seconds
@@ -24,15 +26,10 @@ _NETWORK_BITS = 64  # of an IPv6 address: the rest is the subscriber's to choose
 
 @dataclass(frozen=True)
 class Visitor:
-    """The sender of a request.
+    """The sender of a request."""
 
-    Attributes:
-        owner: the hash of the cookie; "" without one.
-        address: the network address that the requests come from; "" where it is not known.
-    """
-
-    owner: str = ""
-    address: str = ""
+    owner: str = ""  # the hash of the cookie; "" without one
+    address: str = ""  # of the network; "" where it is not known
 
 
 #: A program, which has no cookie.
@@ -59,12 +56,9 @@ def owner_of(key: str) -> str:
 
 def network_of(host: str) -> str:
     """Return an IPv4 address as it is, and the /64 network of an IPv6 one."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if address.version == 4:
-        return str(address)
+    address = ip_address(host)
+    if address is None or address.version == 4:
+        return host if address is None else str(address)
     return str(ipaddress.ip_network((int(address), _NETWORK_BITS), strict=False))
 
 
@@ -84,15 +78,12 @@ class VisitorCookie:
             if message["type"] == "http.response.start" and message["status"] == 200:
                 headers = MutableHeaders(scope=message)
                 if headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", _cookie(scope))
+                    key = HTTPConnection(scope).cookies.get(COOKIE, "")
+                    key = key if _KEY.fullmatch(key) else secrets.token_urlsafe(32)
+                    headers.append("set-cookie", cookie_header(scope, COOKIE, key, _YEAR))
             await send(message)
 
         await self._app(scope, receive, send_with_cookie)
-
-
-def _cookie(scope: Scope) -> str:
-    key = HTTPConnection(scope).cookies.get(COOKIE, "")
-    return cookie_header(scope, COOKIE, key if _KEY.fullmatch(key) else secrets.token_urlsafe(32), _YEAR)
 
 
 def cookie_header(scope: Scope, name: str, value: str, seconds: int = 0) -> str:
@@ -101,11 +92,7 @@ def cookie_header(scope: Scope, name: str, value: str, seconds: int = 0) -> str:
     attributes: dict[str, Any] = {"path": "/", "max-age": seconds or "", "httponly": True, "samesite": "Lax"}
     cookie[name].update(attributes)
     text = cookie[name].OutputString()
+    # A proxy's header suffices for the form of a cookie.
+    scheme = Headers(scope=scope).get("x-forwarded-proto", "").split(",")[0].strip() or scope["scheme"]
     # A Space is in a frame of another site, where a browser keeps partitioned cookies only.
-    return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if _is_https(scope) else text
-
-
-def _is_https(scope: Scope) -> bool:
-    """Return whether the browser's connection is encrypted; a proxy's header suffices for the form of a cookie."""
-    forwarded = Headers(scope=scope).get("x-forwarded-proto", "").split(",")[0].strip()
-    return (forwarded or scope["scheme"]) == "https"
+    return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if scheme == "https" else text

@@ -40,15 +40,14 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.training.finetuning.task_data import Examination
 
 _KEPT_BYTES = 400_000_000  # of attention weights and what they come from
-_KEPT_REPORTS = 16
-_KEPT_ANSWERS = 32
+_KEPT_ANSWERS = 100
 
 ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
 class CachedTrace:
-    """What a picture of attention asks more about."""
+    """Attention that a picture asks more about."""
 
     values: NDArray[np.float32]  # (layers, heads, tokens, tokens): what is painted
     scores: "AttentionScores | None" = None  # what weights come from; a difference has none
@@ -56,8 +55,8 @@ class CachedTrace:
     is_signed: bool = False  # whether the values are from -1 to 1, not from 0 to 1
 
     @property
-    def size(self) -> int:
-        """Return the size in bytes."""
+    def bytes(self) -> int:
+        """Return the memory that it takes."""
         return self.values.nbytes + (self.scores.nbytes if self.scores is not None else 0)
 
 
@@ -84,10 +83,8 @@ class AppState:
         self.forecaster = Forecaster(settings.limits)
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
-        self._traces = LruCache(_KEPT_BYTES, weigh=lambda trace: trace.size)
+        self._traces = LruCache(_KEPT_BYTES, weigh=lambda trace: trace.bytes)
         self._answers = LruCache(_KEPT_ANSWERS)
-        self._reports = LruCache(_KEPT_REPORTS)
-        self._examples = LruCache(64)
         self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to
 
     def warm_up(self) -> None:
@@ -100,9 +97,9 @@ class AppState:
     # ---- attention that was computed, for exact values, further layers, and queries and keys
 
     def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
-        """Remember a computation for a while; return the key to ask for it."""
+        """Remember a computation for a while; return the key to ask for it, the same for the same question."""
         body = json.dumps([self.models.version(model), trace.values.shape, *texts])
-        key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
+        key = hashlib.sha256(body.encode()).hexdigest()[:32]
         self._traces.put(key, trace)
         return key
 
@@ -121,14 +118,11 @@ class AppState:
 
         Raises `InputError` for a text that is none.
         """
-        version = self.models.version(model) if model else ""
-        key = (tuple(str(path) for path in paths), version, *sorted(options.items()))
-
-        def make() -> HealthReport:
-            tokenizer = self.models.open(model).tokenizer if model else None
-            return self.files.corpus_report(paths, tokenizer, **options)
-
-        return cast(HealthReport, self._reports.get(key, make))
+        version, tokenizer = "", None
+        if model:
+            version, tokenizer = self.models.version(model), self.models.open(model).tokenizer
+        key = ("health", *map(str, paths), version, *sorted(options.items()))
+        return self.remembered(key, lambda: self.files.corpus_report(paths, tokenizer, **options))
 
     def labelled(self, config: FinetuneConfig, model: str) -> "Examination":
         """Return what the files of a fine-tuning hold, as a model reads them, examined once for its data settings.
@@ -137,27 +131,24 @@ class AppState:
         """
         checkpoint = self.models.open(model)
         positions, trained = checkpoint.config.max_position_embeddings, checkpoint.trained_length
-        key = ("labelled", self.models.version(model), config.max_length, *self.data_key(config))
+        names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", "max_length", *config.reading)
+        key = ("labelled", self.models.version(model), *(getattr(config, name) for name in names))
         return self.remembered(key, lambda: self.files.labelled(config, checkpoint.tokenizer, positions, trained))
-
-    def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
-        """Return the settings that decide which examples a fine-tuning uses."""
-        names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", *config.reading)
-        return tuple(getattr(config, name) for name in names)
 
     def examples(self, model: str, visitor: Visitor = NOBODY) -> Examples:
         """Return sentences to try on a model: from its own training text where that is here and the visitor's."""
         name = model.strip() or self.models.default()
         own = self.models.owns(visitor, name)
-        return cast(Examples, self._examples.get((name, own), lambda: self._examples_of(name, own)))
 
-    def _examples_of(self, name: str, own: bool) -> Examples:
-        tokenizer = self.models.open(name).tokenizer
-        own_examples = None
-        config = self.runs.config(name) if own else None
-        if isinstance(config, PretrainConfig):
-            own_examples = self.files.corpus_examples(config.corpus, tokenizer, config.documents)
-        return (own_examples or examples_for(tokenizer)).with_mask(tokenizer.special.mask)
+        def make() -> Examples:
+            tokenizer = self.models.open(name).tokenizer
+            config = self.runs.config(name) if own else None
+            examples = None
+            if isinstance(config, PretrainConfig):
+                examples = self.files.corpus_examples(config.corpus, tokenizer, config.documents)
+            return (examples or examples_for(tokenizer)).with_mask(tokenizer.special.mask)
+
+        return self.remembered(("examples", name, own), make)
 
     def task_examples(self, model: str, visitor: Visitor = NOBODY) -> list[tuple[str, str]]:
         """Return texts, or pairs, to try a fine-tuned model on: held out by its run, or of a sample of its task."""
@@ -195,11 +186,8 @@ class AppState:
         known, start = self._summaries.get(name, (RunSummary(), 0))
         if name not in self.models.shipped():
             rows, end = self.runs.events(name, start)
-        elif start:
-            return known
         else:
-            rows = read_shipped_log(self.settings.checkpoints / name)
-            end = 1  # it is complete
+            rows, end = [] if start else self.log_of(name), 1  # it is complete
         self._summaries[name] = (known.after(rows), end)
         return self._summaries[name][0]
 
@@ -232,13 +220,10 @@ class AppState:
 
     def model_path(self, run_id: str) -> str:
         """Return the folder of a run's model; "" on a shared page, which reveals nothing of this machine."""
-        if self.settings.shared:
-            return ""
-        folder, _ = self.models.locate(run_id)
-        return str(folder.resolve())
+        return "" if self.settings.shared else str(self.models.locate(run_id)[0].resolve())
 
     def is_kind(self, run_id: str | None, kind: type[RunConfig]) -> bool:
-        """Return whether a run is a pretraining, or a fine-tuning, as `kind` says; a name that is none is neither."""
+        """Return whether a name is that of a run of a kind, pretraining or fine-tuning."""
         try:
             return isinstance(self.runs.config(run_id or ""), kind)
         except InputError:

@@ -4,13 +4,13 @@ A model is downloaded by the press of a button, never because somebody names it:
 one whose size was checked, and stays; a repository that grows later changes nothing here.
 """
 
+import contextlib
 import json
 import shutil
 import threading
 import time
 from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from bertviz_lab.config.limits import Limits, hub_names, words_of
 from bertviz_lab.errors import InputError
@@ -64,11 +64,9 @@ class Hub:
 
         Raises `InputError` where it may not be used, is too large, cannot be fetched, or another one is on its way.
         """
-        try:
+        with contextlib.suppress(NotDownloadedError):
             self.folder(model)
             return
-        except NotDownloadedError:
-            pass
         if not self._lock.acquire(blocking=False):
             raise InputError(
                 f"{self._busy_with} is being downloaded; models come one at a time, try again in a minute."
@@ -83,17 +81,18 @@ class Hub:
         from bertviz_lab.training.checkpoints.checkpoint import hub_folder
 
         revision, size = self._revision_and_size(model)
-        if size > self._limits.model_bytes:
-            raise InputError(too_large(model, size, self._limits.model_bytes))
+        refuse_large(model, size, self._limits.model_bytes)
         self._make_room(size)
         place = _cache() / _folder_name(model)
         is_new = not place.exists()
         folder = hub_folder(model, token=self._token, revision=revision)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        if size > self._limits.model_bytes:  # whatever the hub had said
+        try:
+            refuse_large(model, size, self._limits.model_bytes)  # whatever the hub had said
+        except InputError:
             if is_new:
                 shutil.rmtree(place, ignore_errors=True)
-            raise InputError(too_large(model, size, self._limits.model_bytes))
+            raise
         if is_new:
             self._write_record(self._read_record() | {model: {"bytes": size, "downloaded": time.time()}})
         reference = place / "refs" / "main"  # last: what was interrupted is not there
@@ -121,8 +120,7 @@ class Hub:
     def _make_room(self, size: int) -> None:
         """Remove the oldest models that pages have downloaded, until one more fits; never what others have."""
         most, record = self._limits.hub_space, self._read_record()
-        if size > most:
-            raise InputError(too_large("This model", size, most))
+        refuse_large("This model", size, most)
         record = {name: entry for name, entry in record.items() if (_cache() / _folder_name(name)).is_dir()}
         by_age = sorted(record, key=lambda name: record[name]["downloaded"])
         while by_age and sum(entry["bytes"] for entry in record.values()) + size > most:
@@ -140,7 +138,7 @@ class Hub:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
 
-    def _write_record(self, record: dict[str, Any]) -> None:
+    def _write_record(self, record: dict[str, dict[str, float]]) -> None:
         try:
             _cache().mkdir(parents=True, exist_ok=True)
             write_json(_cache() / _RECORD, record)
@@ -148,10 +146,11 @@ class Hub:
             raise InputError(f"The model could not be saved: {error.strerror or error}.") from error
 
 
-def too_large(name: str, size: float, most: int) -> str:
-    """Return the sentence that refuses a model for its size."""
-    has, allowed = words_of("bytes", int(size)), words_of("bytes", most)
-    return f"{name[:80]} is too large for this page: it has {has}, and {allowed} are allowed."
+def refuse_large(name: str, size: int, most: int) -> None:
+    """Raise `InputError` for a model of more bytes than are allowed."""
+    if size > most:
+        has, allowed = words_of("bytes", size), words_of("bytes", most)
+        raise InputError(f"{name[:80]} is too large for this page: it has {has}, and {allowed} are allowed.")
 
 
 def _matches(model: str, pattern: str) -> bool:

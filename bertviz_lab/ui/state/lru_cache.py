@@ -34,9 +34,6 @@ class LruCache:
         Of several who ask at the same time one makes it, and the others wait.
         """
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
             making = self._making.setdefault(key, _Making())
             making.askers += 1
         try:

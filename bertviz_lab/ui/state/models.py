@@ -1,5 +1,6 @@
 """The models that a visitor can pick, and one place that opens each of them once."""
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -14,10 +15,10 @@ from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.new_run import is_run_id, short_name
 from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
+from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.state.hub import Hub, NotDownloadedError, too_large
+from bertviz_lab.ui.state.hub import Hub, NotDownloadedError, refuse_large
 from bertviz_lab.ui.state.lru_cache import LruCache
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -64,9 +65,7 @@ class Models:
 
     def visible_runs(self, visitor: Visitor) -> tuple[str, ...]:
         """Return runs that a visitor is shown, the newest first: on a shared page those that their browser started."""
-        return tuple(
-            run_id for run_id in self.runs.ids() if self.has_started(visitor, run_id) or not self.settings.shared
-        )
+        return tuple(id for id in self.runs.ids() if not self.settings.shared or self.has_started(visitor, id))
 
     def has_started(self, visitor: Visitor, run_id: str) -> bool:
         """Return whether a run was started in the visitor's browser."""
@@ -77,21 +76,23 @@ class Models:
         return self.is_run(run_id) and (not self.settings.shared or self.has_started(visitor, run_id))
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """(label, name) of all that the picker offers: what the visitor trained, then what ships."""
-        trained = [
-            (run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id)
-            for run_id in self.visible_runs(visitor)
-        ]
-        return trained + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
+        """(label, name) of all that the picker offers: what the visitor trained, then what ships.
+
+        A label is "kind-otter (training, step 420)".
+        """
+        choices = []
+        for run_id in self.visible_runs(visitor):
+            state = self.runs.state(run_id)
+            step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
+            choices.append((f"{self.runs.name(run_id)} ({state.status}{step})", run_id))
+        return choices + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
 
     def starts(self, visitor: Visitor) -> list[tuple[str, str]]:
         """(label, name) of what a training can start from: nothing, what ships, and what the visitor has trained."""
-        trained = [(label, name) for label, name in self.choices(visitor) if self.is_run(name) and self._trained(name)]
-        return [
-            ("random weights", RANDOM),
-            *((f"{name} (comes with the lab)", name) for name in self.shipped()),
-            *trained,
-        ]
+        choices = self.choices(visitor)
+        shipped = [(label, name) for label, name in choices if not self.is_run(name)]
+        trained = [(label, name) for label, name in choices if self.is_run(name) and self._trained(name)]
+        return [("random weights", RANDOM), *shipped, *trained]
 
     def start_folder(self, name: str) -> Path:
         """Return the folder of a model that a training can continue from; never a typed folder or hub id.
@@ -116,8 +117,13 @@ class Models:
         return next(iter(self.shipped()), "") or next(trained, "")
 
     def is_task_model(self, model: str) -> bool:
-        """Return whether a model was fine-tuned for a task. Raises as `locate`."""
-        return bool(_task_head(self.locate(model)[0]))
+        """Return whether a model was fine-tuned for a task, by its head. Raises as `locate`."""
+        folder, _ = self.locate(model)
+        try:
+            (architecture, *_) = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return str(architecture).endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
 
     def is_run(self, model: str) -> bool:
         """Return whether a name is that of a run in this page's folder."""
@@ -137,13 +143,9 @@ class Models:
         if self.is_run(model):
             folder = newest_model(self.runs.folder(model))
             if folder is None:
-                state = self.runs.state(model)
-                ending = (
-                    "the first one is saved soon after training begins."
-                    if state.status in ACTIVE
-                    else ("it ended before the first one was saved.")
-                )
-                raise InputError(f"{self.runs.name(model)} has no model yet: {ending}")
+                active = self.runs.state(model).status in ACTIVE
+                reason = "is saved soon after training begins." if active else "was not saved before it ended."
+                raise InputError(f"{self.runs.name(model)} has no model yet: the first one {reason}")
             return folder, self.runs.name(model)
         if is_run_id(model):  # a secret, which no hub is told
             raise InputError(f"The run {short_name(model)} is no longer here.")
@@ -176,14 +178,13 @@ class Models:
 
     def open_folder(self, folder: Path, name: str) -> "Checkpoint":
         """Return a model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
-        signature = _signature(folder)
+        signature, limits = _signature(folder), self.settings.limits
 
         def load() -> "Checkpoint":
-            self._refuse_large(folder, name)
+            refuse_large(name, sum(path.stat().st_size for path in _weights(folder)), limits.model_bytes)
             if not any(folder.is_relative_to(known) for known in (self.settings.checkpoints, self.runs.root)):
                 self._try_tokenizer(folder)
             self.opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
-            limits = self.settings.limits
             return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
 
         return cast("Checkpoint", self.opened.get((folder, signature), load))
@@ -213,16 +214,11 @@ class Models:
             )
         return self.hub.folder(model), model
 
-    def _refuse_large(self, folder: Path, name: str) -> None:
-        size = sum(path.stat().st_size for path in _weights(folder))
-        if size > self.settings.limits.model_bytes:
-            raise InputError(too_large(name, size, self.settings.limits.model_bytes))
-
     def _try_tokenizer(self, folder: Path) -> None:
         """Let a confined process use a stranger's tokenizer first. Raises `InputError` where that fails."""
-        confinement = Confinement(self.settings.limits.worker_bytes, _TRIAL_SECONDS)
+        limits = Confinement(self.settings.limits.worker_bytes, _TRIAL_SECONDS)
         try:
-            self._workers.run(partial(try_tokenizer, folder), confinement, "The tokenizer of this model load")
+            self._workers.run(partial(try_tokenizer, folder), limits, "The tokenizer of this model load")
         except RuntimeError as error:
             raise InputError("The tokenizer of this model cannot be used: it is damaged.") from error
 
@@ -235,36 +231,19 @@ def _typed_folder(model: str) -> Path | None:
         return None
 
 
-def run_label(name: str, state: RunState) -> str:
-    """Return a label such as "kind-otter (training, step 420)"."""
-    step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
-    return f"{name} ({state.status}{step})"
-
-
 def newest_model(run_folder: Path) -> Path | None:
     """Return the newest model that a run has saved, None before the first one."""
     if (run_folder / "examples").is_dir() and _weights(run_folder / "model"):
         return run_folder / "model"  # the best of a fine-tuning, whatever its later trials have saved
-    candidates = [
-        folder for folder in (run_folder / "model", latest_checkpoint(run_folder)) if folder and _weights(folder)
-    ]
-    return max(candidates, key=lambda folder: _signature(folder)[0], default=None)
+    folders = (run_folder / "model", latest_checkpoint(run_folder))
+    saved = (folder for folder in folders if folder and _weights(folder))
+    return max(saved, key=lambda folder: _signature(folder)[0], default=None)
 
 
 def saved_at(run_folder: Path) -> int:
     """Return when the newest model of a run was saved, in nanoseconds of Unix time; 0 before the first one."""
     folder = newest_model(run_folder)
     return _signature(folder)[0] if folder else 0
-
-
-def _task_head(folder: Path) -> str:
-    """Return the architecture of the model in a folder, if that has the head of a task; "" otherwise."""
-    try:
-        (architecture, *_) = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-    heads = ("SequenceClassification", "TokenClassification", "QuestionAnswering")
-    return str(architecture) if str(architecture).endswith(heads) else ""
 
 
 def bytes_of(checkpoint: "Checkpoint") -> int:
@@ -286,11 +265,10 @@ def _load(folder: Path, most_bytes: int) -> "Checkpoint":
     """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
+    with contextlib.suppress(InputError, OSError):
+        return load_checkpoint(folder, most_bytes=most_bytes)
+    time.sleep(0.3)
     try:
         return load_checkpoint(folder, most_bytes=most_bytes)
-    except (InputError, OSError):
-        time.sleep(0.3)
-        try:
-            return load_checkpoint(folder, most_bytes=most_bytes)
-        except OSError as error:
-            raise InputError(f"The model could not be read: {error.strerror or error}.") from error
+    except OSError as error:
+        raise InputError(f"The model could not be read: {error.strerror or error}.") from error

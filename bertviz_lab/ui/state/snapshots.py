@@ -13,7 +13,7 @@ from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, pla
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.lru_cache import LruCache
-from bertviz_lab.ui.state.models import Models, bytes_of, run_label
+from bertviz_lab.ui.state.models import Models, bytes_of
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.runs.snapshot_reader import SnapshotReader
@@ -54,29 +54,22 @@ class SnapshotStore:
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
         """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
-        runs = [
-            (run_label(self._runs.name(run_id), self._runs.state(run_id)), run_id)
-            for run_id in self._models.visible_runs(visitor)
-            if self._has_snapshots(self._runs.folder(run_id))
-        ]
-        shipped = [name for name in self._models.shipped() if self._has_snapshots(self._shipped(name))]
-        shipped.sort(key=lambda name: name != FIRST)
-        return runs + [(f"{name} (comes with the lab)", name) for name in shipped]
+        choices = [(label, name) for label, name in self._models.choices(visitor) if self.has_snapshots(name)]
+        shipped = [choice for choice in choices if not self._models.is_run(choice[1])]
+        shipped.sort(key=lambda choice: choice[1] != FIRST)
+        return [choice for choice in choices if choice not in shipped] + shipped
 
     def has_snapshots(self, name: str) -> bool:
         """Return whether a name is that of a run, or shipped model, with snapshots."""
-        try:
-            return self._has_snapshots(self.folder(name))
-        except InputError:
-            return False
+        with contextlib.suppress(InputError):
+            return any((self.folder(name) / "snapshots").glob("step-*.safetensors"))
+        return False
 
     def default(self, visitor: Visitor) -> str:
         """Return the run under way, else the first that ships, else the newest run; "" where there is none at all."""
         names = [name for _, name in self.choices(visitor)]
-        runs = [name for name in names if self._models.is_run(name)]
-        active = [name for name in runs if self.is_live(name)]
-        shipped = [name for name in names if name not in runs]
-        return next(iter([*active, *shipped, *runs]), "")
+        names.sort(key=lambda name: 0 if self.is_live(name) else 2 if self._models.is_run(name) else 1)
+        return next(iter(names), "")
 
     def is_live(self, name: str) -> bool:
         """Return whether more snapshots are expected."""
@@ -87,7 +80,7 @@ class SnapshotStore:
     def folder(self, name: str) -> Path:
         """Return the folder of a run or shipped model, never one that somebody typed. Raises `InputError`."""
         if name in self._models.shipped():
-            return self._shipped(name)
+            return self._models.settings.checkpoints / name
         if not self._models.is_run(name):
             raise InputError("This run is no longer here; choose another one.")
         return self._runs.folder(name)
@@ -137,12 +130,6 @@ class SnapshotStore:
             return curve_body(read_shipped_log(self.folder(name)))
         log: _RunLog = self._logs.get(name, _RunLog)
         return log.curve(lambda start: self._runs.events(name, start))
-
-    def _shipped(self, name: str) -> Path:
-        return self._models.settings.checkpoints / name
-
-    def _has_snapshots(self, folder: Path) -> bool:
-        return any((folder / "snapshots").glob("step-*.safetensors"))
 
     def _version(self, folder: Path, step: int) -> tuple[Path, int]:
         """Return a value that changes when the file of a snapshot does: a run that is restarted writes other ones."""

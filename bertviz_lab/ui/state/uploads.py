@@ -33,15 +33,15 @@ class UploadStore:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._kept: dict[str, _Kept] = {}  # by token, the oldest first
+        self._kept: dict[str, UploadedFile] = {}  # by token, the oldest first
         self._arriving: Counter[str] = Counter()  # bytes by address
 
     def file(self, visitor: Visitor, token: Any) -> "UploadedFile":
         """Return the file of a token. Raises `InputError` unless this visitor uploaded it and it is still there."""
-        kept = self._kept.get(token) if isinstance(token, str) else None
-        if kept is None or kept.owner != _owner(visitor) or not kept.file.path.is_file():
+        file = self._kept.get(token) if isinstance(token, str) else None
+        if file is None or file.owner != _owner(visitor) or not file.path.is_file():
             raise InputError("This file is no longer on the server; upload it again.")
-        return kept.file
+        return file
 
     def add(self, visitor: Visitor, name: str, source: BinaryIO) -> tuple[str, "UploadedFile"]:
         """Keep a file; returns its token."""
@@ -54,9 +54,9 @@ class UploadStore:
         except OSError:
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        file = UploadedFile(path, name, path.stat().st_size)
-        self._kept[token] = _Kept(file, _owner(visitor), visitor.address, time.monotonic())
-        return token, file
+        size = path.stat().st_size
+        self._kept[token] = UploadedFile(path, name, size, _owner(visitor), visitor.address, time.monotonic())
+        return token, self._kept[token]
 
     @contextmanager
     def space(self, visitor: Visitor) -> Iterator[Callable[[int], None]]:
@@ -68,8 +68,8 @@ class UploadStore:
             nonlocal taken
             taken += count
             self._arriving[address] += count
-            own = sum(kept.file.bytes for kept in self._kept.values() if kept.address == address)
-            used = sum(kept.file.bytes for kept in self._kept.values())
+            own = sum(file.bytes for file in self._kept.values() if file.address == address)
+            used = sum(file.bytes for file in self._kept.values())
             most = self._limits.upload_space
             if self._limits.shared and own + self._arriving[address] > max(most // _SHARE, self._limits.upload_bytes):
                 raise InputError("Your network has uploaded all that it may; try again in an hour.")
@@ -84,31 +84,22 @@ class UploadStore:
     def _remove_old(self) -> None:
         """Forget, and remove from disk, what is too old or gone already."""
         oldest = time.monotonic() - self._limits.upload_seconds
-        for token, kept in list(self._kept.items()):
-            if kept.time < oldest or not kept.file.path.is_file():
+        for token, file in list(self._kept.items()):
+            if file.time < oldest or not file.path.is_file():
                 del self._kept[token]
-                shutil.rmtree(kept.file.path.parent, ignore_errors=True)
-
-
-class UploadedFile:
-    """An upload of the visitor who asks.
-
-    Attributes:
-        path: where it is on this machine.
-        name: what the visitor calls it.
-        bytes: its size.
-    """
-
-    def __init__(self, path: Path, name: str, size: int) -> None:
-        self.path, self.name, self.bytes = path, name, size
+                shutil.rmtree(file.path.parent, ignore_errors=True)
 
 
 @dataclass(frozen=True)
-class _Kept:
-    file: UploadedFile
-    owner: str
-    address: str
-    time: float
+class UploadedFile:
+    """An upload: where it is here, what its visitor calls it, its size, and who sent it from where and when."""
+
+    path: Path
+    name: str
+    bytes: int
+    owner: str = ""
+    address: str = ""
+    time: float = 0.0
 
 
 def _owner(visitor: Visitor) -> str:

@@ -1,7 +1,4 @@
-"""Who the leader is: the person who opens the page with the key. The browser then has a cookie, and the address no key.
-
-So a projector shows no key.
-"""
+"""The leader is who opens the page with the key, which a cookie then replaces: a projector shows no key."""
 
 import hmac
 import secrets
@@ -19,7 +16,7 @@ _SHORTEST, _LONGEST = 12, 200  # characters of a key
 
 
 def new_key(given: str = "") -> str:
-    """The key of a workshop: what its owner chose, or 128 random bits. Raises `InputError` for one easily guessed."""
+    """Return the key that an owner chose, or 128 random bits. Raises `InputError` for one easily guessed."""
     if given and not (_SHORTEST <= len(given) <= _LONGEST and given.isascii() and given.isprintable()):
         raise InputError(
             f"The leader's key must have {_SHORTEST} to {_LONGEST} characters: letters, digits and signs of ASCII."
@@ -35,7 +32,7 @@ class LeaderKey:
         self._token = secrets.token_urlsafe(32)  # what the leader's browsers keep instead of the key
 
     def is_leader(self, request: Request) -> bool:
-        """Whether a request comes from a browser that was opened with the key."""
+        """Return whether a request comes from a browser that was opened with the key."""
         return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._token.encode())
 
     def try_key(self, request: Request, key: str) -> float | None:

@@ -18,14 +18,14 @@ from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import action, document, guess_bars, guess_values, other_languages, slot
+from bertviz_lab.ui.workshop.sheet import document, guess_bars, guess_values, other_languages, slot
 
 #: Participants that the plans reckon with until more are there.
 EXPECTED = 30
 
 
 def leader_page(settings: Settings, address: str, room: Room | None, say: Language = ENGLISH) -> str:
-    """The whole page; `address` is where participants open the lab. Without a room it has no parts that need one."""
+    """Return the whole page; `address` is where participants open the lab. Without a room its parts are left out."""
     title = settings.workshop or say("For leaders")
     links = {"handout": say("Handout"), "leader/handout": say("Handout with answers")}
     if room is not None:
@@ -44,7 +44,7 @@ def leader_page(settings: Settings, address: str, room: Room | None, say: Langua
 
 
 def is_for_owner(settings: Settings) -> bool:
-    """Whether the page is opened by who runs the machine, and not by any visitor: with a leader's key, or locally."""
+    """Return whether only who runs the machine opens the page: with a leader's key, or locally."""
     return bool(settings.workshop) or not settings.shared
 
 
@@ -56,37 +56,40 @@ def _board(address: str, say: Language) -> str:
     further = say("This machine has other addresses too: {addresses}.", addresses=", ".join(others)) if others else ""
     rows = "".join(_row(lesson, say) for lesson in translated(LESSONS, say))
     question = say("Forget all predictions and all progress of this room?")
-    reset = action(say("Reset the room"), "reset", confirm=question)
+    reset = _button(say("Reset the room"), "reset", more=f'data-question="{html.escape(question)}"')
     said = slot("said", attributes=' role="status" class="quiet"')
     fifth, kept = say.address(f"{address}5"), say("Predictions are counted without names, kept in memory only, and "
                                                    "lost when this server stops.")  # fmt: skip
-    names = say("Lesson"), say("There now"), say("Seen"), say("Predictions"), say("For everyone")
-    table = (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{say("The room by lesson")}">{_table(names, rows)}'
-    )
+    table = _table((say("Lesson"), say("There now"), say("Seen"), say("Predictions"), say("For everyone")), rows)
+    region = f'class="wide" tabindex="0" role="region" aria-label="{say("The room by lesson")}"'
     return f"""<section class="join"><div>{qr_code(say.address(address))}</div><div>
 <h2>{say("Participants open")} <b class="mono">{html.escape(say.address(address))}</b></h2>
 <p class="quiet">{html.escape(say("Lesson 5 is at {address}, and so on.", address=fifth))} {further} {kept}</p>
 <p>{slot("present", "b")}</p><div class="act">{reset}{said}</div></div></section>
-<section><h2>{say("The room")}</h2>{table}</div></section>
+<section><h2>{say("The room")}</h2><div {region}>{table}</div></section>
 <section><h2>{say("Training runs")}</h2>{slot("runs", "p", ' class="lines" lang="en"')}</section>"""
 
 
 def _row(lesson: Lesson, say: Language) -> str:
     number = lesson.number
-    call = action(say("Call"), "call", number, label=say("Call: lesson {number}", number=number))
-    reveal = action(say("Reveal"), "reveal", number, label=say("Reveal: lesson {number}", number=number))
+    labels = say("Call: lesson {number}", number=number), say("Reveal: lesson {number}", number=number)
+    call, reveal = (f'aria-label="{html.escape(label)}"' for label in labels)
+    bars = guess_bars((f"<span>{marked(choice.text)}</span>" for choice in lesson.choices), f"guess-{number}-")
     return (
         f'<tr><th scope="row"><a href="#lesson-{number}">{number}. {html.escape(lesson.title)}</a> '
         f"{slot(f'called-{number}', 'b')}</th><td>{slot(f'at-{number}')}</td><td>{slot(f'done-{number}')}</td>"
-        f"<td><details><summary>{slot(f'guessed-{number}')}</summary>{guess_bars(lesson, f'guess-{number}-')}</details>"
-        f'</td><td><div class="act">{call}{reveal}'
+        f'<td><details><summary>{slot(f"guessed-{number}")}</summary>{bars}</details></td><td><div class="act">'
+        f"{_button(say('Call'), 'call', number, call)}{_button(say('Reveal'), 'reveal', number, reveal)}"
         f"{slot(f'revealed-{number}', attributes=' class=quiet')}</div></td></tr>"
     )
 
 
+def _button(words: str, act: str, lesson: int = 0, more: str = "") -> str:
+    return f'<button type="button" class="plain" data-act="{act}" data-lesson="{lesson}" {more}>{words}</button>'
+
+
 def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dict[str, str], dict[str, float]]:
-    """The texts and the shares of the page that change; `runs` has a line for each run under way."""
+    """Return the texts and the shares of the page that change; `runs` has a line for each run under way."""
     texts = {
         "present": say(
             "{present} here now, {all} since the start or the last reset.", present=room.present, all=len(room)
@@ -98,9 +101,8 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dic
     for lesson in LESSONS:
         number, counts = lesson.number, room.counts(lesson.number)
         bars, widths = guess_values(room, lesson, f"guess-{number}-", say)
-        texts |= bars
         shares |= widths
-        texts |= {
+        texts |= bars | {
             f"at-{number}": f"{counts.at}",
             f"done-{number}": f"{counts.done}",
             f"guessed-{number}": f"{sum(counts.guesses.values())}",
@@ -111,7 +113,7 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> tuple[dic
 
 
 def run_lines(runs: Runs) -> list[str]:
-    """A line for each run that trains or waits: those first that train, then in the order in which they start."""
+    """Return a line for each run that trains or waits: those that train, then the queue in its order."""
     queue, lines = runs.queue(), []
     for run_id in (*(run_id for run_id in runs.ids() if run_id not in queue), *queue):
         with contextlib.suppress(InputError):  # it was deleted meanwhile
@@ -148,7 +150,7 @@ def _plan(plan: Plan, settings: Settings, people: int, say: Language) -> str:
 
 
 def title_of(part: Part, say: Language = ENGLISH) -> str:
-    """What a part is called; a title of its own is there in its language."""
+    """Return what a part is called; a title of its own is translated already."""
     lesson = LESSONS[part.lesson - 1]
     return part.title or say("Lesson {number}: {title}", number=lesson.number, title=say(lesson.title))
 
@@ -159,21 +161,19 @@ def _table(header: Sequence[str], rows: str) -> str:
 
 
 def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language) -> str:
-    """Who trains when."""
+    """Return who trains when."""
     start, end = plan.training()[at]
     seconds = settings.limits.run_seconds
-    shared = shared_runs(people, start, end, settings.max_runs, seconds)
-    groups = (
-        say("{group} at {minute}", group=group, minute=round(minute)) for group, minute in enumerate(shared.starts, 1)
-    )
+    largest, starts = shared_runs(people, start, end, settings.max_runs, seconds)
+    groups = (say("{group} at {minute}", group=group, minute=round(minute)) for group, minute in enumerate(starts, 1))
     sentence = say(
         "minutes {start} to {end}: {people} people in {groups} groups of up to {largest}, a run each (at most {time} "
         "each, {places} at a time). Starting minutes: group {starts}. A run that ends early lets the next begin.",
         start=start,
         end=end,
         people=people,
-        groups=shared.groups,
-        largest=shared.largest,
+        groups=len(starts),
+        largest=largest,
         time=say.number(words_of("seconds", seconds)),
         places=settings.max_runs,
         starts=", ".join(groups),
@@ -189,7 +189,7 @@ def _preflight(say: Language) -> str:
 
 
 def checks_table(checks: Sequence[Check]) -> str:
-    """What `bertviz-lab doctor` says of the machine."""
+    """Return what `bertviz-lab doctor` says of the machine."""
     rows = "".join(
         f'<tr class="{check.outcome}"><th scope="row">{html.escape(check.name)}</th><td><b>{check.outcome}</b></td>'
         f"<td>{html.escape(check.sentence)}</td></tr>"
@@ -226,7 +226,7 @@ def _lesson(lesson: Lesson, address: str, say: Language) -> str:
 
 
 def notes_of(measured: Measured) -> str:
-    """A lesson's answer, why the other choices are wrong, what was measured, and links to what shows it."""
+    """Return a lesson's answer, why the other choices are wrong, what was measured, and links to what shows it."""
     lesson, say = measured.lesson, measured.say
     choices = "".join(
         f'<li class="right">{marked(choice.text)} ✓</li>'

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -36,7 +36,7 @@ _PACKAGES = ("torch", "transformers", "tokenizers", "gradio", "plotly", "acceler
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The outcome of one check."""
 
     name: str
     outcome: Outcome
@@ -44,32 +44,29 @@ class Check:
 
 
 def examine_machine(host: str, port: int, runs_dir: Path, *, visitors: int, serving: bool = False) -> Iterator[Check]:
-    """All checks, each as soon as it is done. Raises `InputError` for numbers that cannot be.
+    """Yield all checks, each as soon as it is done. Raises `InputError` for numbers that cannot be.
 
-    `host`, `port` and `runs_dir` are what `bertviz-lab app` will be given, `visitors` the people who will use the page
-    at a time. Where a page is `serving` there already, its port is taken and not looked at.
+    `host`, `port` and `runs_dir` are those of `bertviz-lab app`, `visitors` the people who will use the page at a time.
+    Where a page is `serving` already, its port is not checked.
     """
     if not (1 <= visitors <= 10_000 and 1 <= port <= 65_535):
         raise InputError("--visitors must lie between 1 and 10,000, and --port between 1 and 65,535.")
-    checks: tuple[Callable[[], Check], ...] = (
-        _packages,
-        lambda: _cores(visitors),
-        lambda: _memory(visitors),
-        lambda: _disk(runs_dir, visitors),
-        _temporary,
-        *(() if serving else (lambda: _port(host, port),)),
-        lambda: _address(host, port),
-        _models,
-        _speed,
-        _training,
-        _browser,
-    )
-    for check in checks:
-        yield check()
+    yield _packages()
+    yield _cores(visitors)
+    yield _memory(visitors)
+    yield _disk(runs_dir, visitors)
+    yield _temporary()
+    if not serving:
+        yield _port(host, port)
+    yield _address(host, port)
+    yield _models()
+    yield _speed()
+    yield _training()
+    yield _browser()
 
 
 def summary_of(checks: Sequence[Check]) -> tuple[bool, str]:
-    """Whether the machine is ready, and a sentence."""
+    """Return whether the machine is ready, and a sentence."""
     counts = Counter(check.outcome for check in checks)
     if counts["failed"] or counts["warning"]:
         return not counts["failed"], f"{counts['failed']} failed, {counts['warning']} warnings."
@@ -145,7 +142,7 @@ def _port(host: str, port: int) -> Check:
 
 
 def addresses_of_machine() -> list[str]:
-    """The IPv4 addresses under which other machines may reach this one, the likeliest first."""
+    """Return the IPv4 addresses under which other machines may reach this one, the likeliest first."""
     found = [
         address.address
         for name, addresses in psutil.net_if_addrs().items()
@@ -206,9 +203,8 @@ def _training() -> Check:
 
     config = PretrainConfig(corpus=("a text",), preset="tiny")
     speed = tokens_per_second(BertConfig.preset("tiny", vocab_size=8192), config)
-    sentence = (
-        f"The tiny preset trains at about {speed:,.0f} tokens a second: {60 * speed / 1e6:.1f} million in a minute."
-    )
+    million = 60 * speed / 1e6
+    sentence = f"The tiny preset trains at about {speed:,.0f} tokens a second: {million:.1f} million in a minute."
     return Check("Training", "ok" if speed > 5000 else "warning", sentence)
 
 
@@ -219,6 +215,5 @@ def _browser() -> Check:
         there.append("safari")
     if there or sys.platform == "win32":
         return Check("Browser", "ok", f"{there[0] if there else 'A browser'} can show the page on this machine.")
-    return Check(
-        "Browser", "warning", "No browser here; participants need a current Firefox, Chromium, Edge or Safari."
-    )
+    advice = "No browser here; participants need a current Firefox, Chromium, Edge or Safari."
+    return Check("Browser", "warning", advice)

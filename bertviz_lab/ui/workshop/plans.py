@@ -13,11 +13,10 @@ class Part:
     """A part of a workshop.
 
     Attributes:
-        minutes: how long it takes, with the talk about it.
-        title: what it is called.
-        text: what the leader does; "" in a lesson, of which its question is told.
+        minutes: its length, including the discussion.
+        text: what the leader does; "" in a lesson, whose question is shown instead.
         lesson: the number of its lesson; 0 for none.
-        runs: whether runs are started in it, or looked at; they train in between.
+        runs: whether runs are started or looked at; they train in between.
     """
 
     TEXTS: ClassVar = ("title", "text")
@@ -40,50 +39,35 @@ class Plan:
 
     @property
     def minutes(self) -> int:
-        """How long it takes."""
+        """Return the length of the workshop."""
         return sum(part.minutes for part in self.parts)
 
     def timed(self) -> list[tuple[int, Part]]:
-        """Each part with the minute in which it begins."""
+        """Return each part with the minute in which it begins."""
         starts = [sum(part.minutes for part in self.parts[:at]) for at in range(len(self.parts))]
         return list(zip(starts, self.parts, strict=True))
 
     def training(self) -> list[tuple[int, int]]:
-        """When runs train: from the end of the part that starts them to the beginning of the one that looks at them."""
+        """Return when runs train: from the end of the part that starts them to the part that looks at them."""
         starts = [start + part.minutes for start, part in self.timed() if part.runs == "start"]
         ends = [start for start, part in self.timed() if part.runs == "end"]
         return list(zip(starts, ends, strict=True))
 
 
-@dataclass(frozen=True)
-class SharedRuns:
-    """How a room shares the runs that fit into some minutes.
-
-    Attributes:
-        groups: how many runs there are, each of a group.
-        largest: people in a group; some groups may have fewer.
-        starts: the minute in which each group's run starts, in order.
-    """
-
-    groups: int
-    largest: int
-    starts: tuple[float, ...]
-
-
-def shared_runs(people: int, start: int, end: int, places: int, run_seconds: float) -> SharedRuns:
+def shared_runs(people: int, start: int, end: int, places: int, run_seconds: float) -> tuple[int, tuple[float, ...]]:
     """Share `places` runs at a time, of `run_seconds` each, among `people`, from one minute of a workshop to another.
 
-    One run at least is planned, even where it will not be done in time.
+    Returns the people in the largest group, and the minute in which each group's run starts. One run at least is
+    planned, even where it will not be done in time.
     """
     each = run_seconds + PREPARING_SECONDS
     most = max(1, places * math.floor(60 * (end - start) / each))
     largest = math.ceil(people / most)
-    groups = math.ceil(people / largest)
-    return SharedRuns(groups, largest, tuple(start + at // places * each / 60 for at in range(groups)))
+    return largest, tuple(start + at // places * each / 60 for at in range(math.ceil(people / largest)))
 
 
-def _lesson(number: int, minutes: int) -> Part:
-    return Part(minutes, "", "", number)
+def _lessons(*numbers_and_minutes: tuple[int, int]) -> tuple[Part, ...]:
+    return tuple(Part(minutes, "", "", number) for number, minutes in numbers_and_minutes)
 
 
 #: What the leader does in every lesson.
@@ -108,11 +92,7 @@ PLANS = (
         ),
         (
             Part(4, "Arrive", _ARRIVE),
-            _lesson(1, 7),
-            _lesson(2, 6),
-            _lesson(5, 9),
-            _lesson(6, 7),
-            _lesson(8, 9),
+            *_lessons((1, 7), (2, 6), (5, 9), (6, 7), (8, 9)),
             Part(
                 3, "Close", "Each says one thing that was predicted wrong. The page stays open for the other lessons."
             ),
@@ -126,15 +106,11 @@ PLANS = (
         ),
         (
             Part(4, "Arrive", _ARRIVE),
-            _lesson(1, 6),
-            _lesson(2, 6),
+            *_lessons((1, 6), (2, 6)),
             Part(6, "Start the runs", _TRAIN, runs="start"),
-            _lesson(3, 7),
-            _lesson(4, 6),
-            _lesson(5, 9),
+            *_lessons((3, 7), (4, 6), (5, 9)),
             Part(5, "Break", "The runs go on."),
-            _lesson(6, 7),
-            _lesson(7, 8),
+            *_lessons((6, 7), (7, 8)),
             Part(
                 12,
                 "Look at the runs",
@@ -142,7 +118,7 @@ PLANS = (
                 "predict for a sentence of Tiny Town?",
                 runs="end",
             ),
-            _lesson(8, 9),
+            *_lessons((8, 9)),
             Part(5, "Close", "Each group tells one surprise. Participants may download their model: it is theirs."),
         ),
     ),
@@ -155,16 +131,11 @@ PLANS = (
         ),
         (
             Part(6, "Arrive", _ARRIVE),
-            _lesson(1, 7),
-            _lesson(2, 7),
+            *_lessons((1, 7), (2, 7)),
             Part(7, "Start the runs", _TRAIN, runs="start"),
-            _lesson(9, 6),
-            _lesson(3, 8),
-            _lesson(4, 7),
-            _lesson(5, 9),
+            *_lessons((9, 6), (3, 8), (4, 7), (5, 9)),
             Part(10, "Break", "The runs go on."),
-            _lesson(10, 9),
-            _lesson(11, 6),
+            *_lessons((10, 9), (11, 6)),
             Part(
                 12,
                 "Look at the runs",
@@ -172,7 +143,7 @@ PLANS = (
                 "previous token?",
                 runs="end",
             ),
-            _lesson(6, 8),
+            *_lessons((6, 8)),
             Part(
                 5,
                 "Start fine-tuning",
@@ -180,19 +151,16 @@ PLANS = (
                 "presses Fine-tune.",
                 runs="start",
             ),
-            _lesson(7, 9),
-            _lesson(8, 10),
+            *_lessons((7, 9), (8, 10)),
             Part(10, "Break", "The runs go on."),
-            _lesson(12, 6),
-            _lesson(13, 7),
-            _lesson(15, 9),
+            *_lessons((12, 6), (13, 7), (15, 9)),
             Part(
                 10,
                 "Look at the classifiers",
                 "Scores compared with the majority baseline and random weights; sentences that fool it; why.",
                 runs="end",
             ),
-            _lesson(14, 6),
+            *_lessons((14, 6)),
             Part(6, "Close", "Each group shows one figure and says what it does not show."),
         ),
     ),

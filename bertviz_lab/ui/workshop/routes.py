@@ -1,9 +1,10 @@
 """The addresses of a workshop: the leader's page and what it asks, the room's, the handouts, and short links.
 
-The leader's need the key's cookie where there is a workshop; without one they are for whoever may see the page, on
-a shared page without the checks of the machine, and there is no room.
+In a workshop the leader's need the cookie of the key. Without one they are for all who may see the page, on a shared
+page without the checks of the machine, and there is no room.
 """
 
+import contextlib
 import html
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
@@ -21,7 +22,7 @@ from bertviz_lab.ui.guard.addresses import is_same_origin
 from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.handout import handout_page
-from bertviz_lab.ui.lessons.measuring import Measured, measure
+from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
@@ -43,7 +44,7 @@ from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.screen import screen, screen_page
 from bertviz_lab.ui.workshop.sheet import document
 
-_LONGEST = 4096  # bytes of what a browser of the room says
+_LONGEST = 4096  # bytes of a browser's report
 _FRESH = {"Cache-Control": "no-store"}
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 _Choice = Annotated[int, Field(ge=0, lt=max(len(lesson.choices) for lesson in LESSONS))]
@@ -52,7 +53,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _Report(BaseModel):
-    """What a browser of the room says, every few seconds."""
+    """What a browser of the room sends every few seconds."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     room: Annotated[str, Field(max_length=40)] = ""
@@ -70,47 +71,56 @@ class _Act(BaseModel):
 
 
 def workshop_routes(state: AppState) -> list[Route]:
-    """All of them; the room's are there in a workshop only."""
-    leader = _Leader(state)
+    """Return all routes; the room's are there in a workshop only."""
+    workshop = _Workshop(state)
+    leader, visitors = workshop.for_leader, workshop.for_visitors
     routes = [
-        Route("/leader", leader.page),
-        Route("/leader/notes/{number:int}", leader.only(leader.notes)),
-        Route("/leader/checks", leader.only(leader.checks)),
-        Route("/leader/handout", leader.only(leader.handout)),
-        Route("/handout", leader.visitors(handout(state))),
-        Route("/{number:int}", short_link(state)),
+        Route("/leader", workshop.leader_page),
+        Route("/leader/notes/{number:int}", leader(workshop.notes)),
+        Route("/leader/checks", leader(workshop.checks)),
+        Route("/leader/handout", leader(workshop.answers)),
+        Route("/handout", visitors(workshop.handout)),
+        Route("/{number:int}", workshop.short_link),
     ]
     if state.room is None:
         return routes
-    room = _RoomRoutes(state, state.room)
+    room = _RoomRoutes(workshop, state.room)
     return [
         *routes,
-        Route("/leader/board", leader.only(room.board), methods=["GET"]),
-        Route("/leader/board", leader.only(room.act), methods=["POST"]),
-        Route("/room", leader.visitors(room.screen_page), methods=["GET"]),
-        Route("/room", leader.visitors(room.report), methods=["POST"]),
-        Route("/room/screen", leader.visitors(room.screen)),
+        Route("/leader/board", leader(room.board), methods=["GET"]),
+        Route("/leader/board", leader(room.act), methods=["POST"]),
+        Route("/room", visitors(room.screen_page), methods=["GET"]),
+        Route("/room", visitors(room.report), methods=["POST"]),
+        Route("/room/screen", visitors(room.screen)),
     ]
 
 
-class _Leader:
-    """What is answered to the leader alone."""
+class _Workshop:
+    """The leader's page, what it asks, and the handouts."""
 
     def __init__(self, state: AppState) -> None:
-        self._state = state
+        self.state = state
         self._key = LeaderKey(state.settings.leader_key) if state.room is not None else None
         self._checking = anyio.CapacityLimiter(1)
 
-    def only(self, answer: Answer) -> Answer:
-        """The same for the leader only."""
+    def say(self, request: Request) -> Language:
+        """Return the language that the address of a request asks for with `lang`, else the server's."""
+        return language_of(request.query_params.get("lang"), self.state.settings.language)
+
+    def address(self, request: Request) -> str:
+        """Return where participants open the page, as far as this request tells."""
+        return participants_address(self.state.settings.public_url, str(request.base_url))
+
+    def for_leader(self, answer: Answer) -> Answer:
+        """Restrict an answer to the leader."""
 
         async def answer_leader(request: Request) -> Response:
             return await answer(request) if await self._may(request) else _refusal("This is for the leader.", 401)
 
         return answer_leader
 
-    def visitors(self, answer: Answer) -> Answer:
-        """The same for all who may see the page."""
+    def for_visitors(self, answer: Answer) -> Answer:
+        """Restrict an answer to those who may see the page."""
 
         async def answer_visitor(request: Request) -> Response:
             seen = await is_logged_in(request) or await self._may(request)
@@ -121,83 +131,90 @@ class _Leader:
     async def _may(self, request: Request) -> bool:
         return self._key.is_leader(request) if self._key is not None else await is_logged_in(request)
 
-    async def page(self, request: Request) -> Response:
-        """`/leader`, and with `?key=` the way to it: the key becomes a cookie and leaves the address."""
-        key, say = request.query_params.get("key"), language_for(self._state, request)
+    async def leader_page(self, request: Request) -> Response:
+        """Answer `/leader`, and with `?key=` let the key become a cookie and leave the address."""
+        key, say = request.query_params.get("key"), self.say(request)
         if self._key is not None and key is not None:
             if not is_same_origin(request.headers):  # such as an image or a link on a page of somebody else
                 sentence = say("A link of another site does not open this page. Type the address or the key.")
-                return HTMLResponse(_key_page(sentence, say), 403, _FRESH)
+                return _html(_key_page(sentence, say), 403)
             wait = self._key.try_key(request, key)
             if wait is None:
-                response: Response = RedirectResponse(say.address("leader"), 303, _FRESH)
+                response = RedirectResponse(say.address("leader"), 303, _FRESH)
                 self._key.remember(request, response)
                 return response
             wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
             again = say("Wait {seconds} s before the next try.", seconds=seconds) if wait > 0 else ""
-            return HTMLResponse(_key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403, _FRESH)
+            return _html(_key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
         if not await self._may(request):
-            return HTMLResponse(_key_page(say("This page is for the leader of the workshop."), say), 401, _FRESH)
-        address = address_for(self._state, request)
-        return HTMLResponse(leader_page(self._state.settings, address, self._state.room, say), 200, _FRESH)
+            return _html(_key_page(say("This page is for the leader of the workshop."), say), 401)
+        return _html(leader_page(self.state.settings, self.address(request), self.state.room, say))
 
     async def notes(self, request: Request) -> Response:
-        """The answer of a lesson, measured now."""
-        number = request.path_params["number"]
+        """Return the answer of a lesson, measured now."""
+        number, say = request.path_params["number"], self.say(request)
         if not 1 <= number <= len(LESSONS):
             return _refusal("There is no such lesson.", 404)
-        say = language_for(self._state, request)
-        return await self._in_line(request, lambda: notes_of(measure(self._state, LESSONS[number - 1], say)))
+        return await self._computed(request, lambda: notes_of(measure(self.state, LESSONS[number - 1], say)))
 
     async def checks(self, request: Request) -> Response:
-        """What `doctor` says of this machine, with the page open on it; strangers are told nothing about it."""
-        if not is_for_owner(self._state.settings):
+        """Return what `doctor` says of this machine, with the page open on it; strangers are told nothing about it."""
+        if not is_for_owner(self.state.settings):
             return _refusal("The checks are for the owner of this machine: run bertviz-lab doctor on it.", 403)
-        runs, port = self._state.settings.runs_dir, request.url.port or 80
-        people = max(EXPECTED, len(self._state.room or ()))
+        runs, port = self.state.settings.runs_dir, request.url.port or 80
+        people = max(EXPECTED, len(self.state.room or ()))
 
         def examine() -> str:
             return checks_table(list(examine_machine("0.0.0.0", port, runs, visitors=people, serving=True)))
 
-        return HTMLResponse(await anyio.to_thread.run_sync(examine, limiter=self._checking), 200, _FRESH)
+        return _html(await anyio.to_thread.run_sync(examine, limiter=self._checking))
+
+    async def answers(self, request: Request) -> Response:
+        """Return the handout with its answers, as far as they can be measured here."""
+        address, say = self.address(request), self.say(request)
+
+        def write() -> str:
+            measured = []
+            for lesson in LESSONS:
+                with contextlib.suppress(InputError):  # without its model the question stays, the answer is left out
+                    measured.append(measure(self.state, lesson, say))
+            return handout_page(LESSONS, measured, address, say)
+
+        return await self._computed(request, write)
 
     async def handout(self, request: Request) -> Response:
-        """The sheet with its answers, as far as they can be measured here."""
-        address, say = address_for(self._state, request), language_for(self._state, request)
-        return await self._in_line(request, lambda: handout_page(LESSONS, self._measured(say), address, say))
+        """Return the sheet for participants: all questions and no answer."""
+        return _html(handout_page(LESSONS, (), self.address(request), self.say(request)))
 
-    async def _in_line(self, request: Request, compute: Callable[[], str]) -> Response:
-        """HTML that takes seconds to compute: it waits like the questions of all visitors."""
-        line, place = self._state.scheduler, place_of(request)
+    async def short_link(self, request: Request) -> Response:
+        """Lead from `/5` to lesson 5."""
+        number = request.path_params["number"]
+        if not 1 <= number <= len(LESSONS):
+            return PlainTextResponse("There is no such lesson.", 404)
+        return RedirectResponse(self.say(request).address(f"./?lesson={number}"), 303)
+
+    async def _computed(self, request: Request, compute: Callable[[], str]) -> Response:
+        """Return HTML that takes seconds to compute, in turn with the questions of all visitors."""
+        scheduler, place = self.state.scheduler, place_of(request)
         try:
-            written = await line.answer(compute, place, "lessons.measured", slow=True, request=request)
-        except Exception as error:  # a model may not be there
-            written = f"<p>{html.escape(sentence_of(error, shared=self._state.settings.shared))}</p>"
-        return HTMLResponse(written, 200, _FRESH)
-
-    def _measured(self, say: Language) -> list[Measured]:
-        answers = []
-        for lesson in LESSONS:
-            try:
-                answers.append(measure(self._state, lesson, say))
-            except InputError:
-                continue  # its model is not there: the question stays, the answer is left out
-        return answers
+            return _html(await scheduler.answer(compute, place, "lessons.measured", slow=True, request=request))
+        except InputError as error:  # a model may not be there
+            return _html(f"<p>{html.escape(sentence_of(error, shared=self.state.settings.shared))}</p>")
 
 
 class _RoomRoutes:
     """What is answered about the room."""
 
-    def __init__(self, state: AppState, room: Room) -> None:
-        self._state, self._room = state, room
+    def __init__(self, workshop: _Workshop, room: Room) -> None:
+        self._workshop, self._room = workshop, room
 
     async def board(self, request: Request) -> Response:
-        """What changes on the leader's page."""
-        lines = await run_in_threadpool(run_lines, self._state.runs)
-        return _told(*board(self._room, lines, language_for(self._state, request)))
+        """Return what changes on the leader's page."""
+        lines = await run_in_threadpool(run_lines, self._workshop.state.runs)
+        return _news(*board(self._room, lines, self._workshop.say(request)))
 
     async def act(self, request: Request) -> Response:
-        """The leader calls everybody to a lesson, reveals one, or begins anew."""
+        """Call everybody to a lesson, reveal one, or reset the room."""
         try:
             sent = _Act.model_validate_json(await request.body())
         except ValidationError:
@@ -217,7 +234,7 @@ class _RoomRoutes:
         return await self.board(request)
 
     async def report(self, request: Request) -> Response:
-        """A browser says where it is and what it predicted, and is told what the leader called and revealed."""
+        """Record where a browser is and what it predicted; return what the leader called and revealed."""
         visitor, body = visitor_of(request), await request.body()
         if not visitor.owner:
             return _refusal("This browser keeps no cookies; allow them for this page and reload it.", 403)
@@ -226,49 +243,16 @@ class _RoomRoutes:
         except ValidationError:
             return _refusal("This page is out of date; reload it.", 422)
         guesses = {number: at for number, at in sent.chosen.items() if at < len(LESSONS[number - 1].choices)}
-        news = self._room.report(visitor, sent.room, sent.at, sent.done, guesses)
-        return Response(to_json(news), 200, _FRESH, "application/json")
+        return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses))
 
     async def screen_page(self, request: Request) -> Response:
-        """The page for the projector."""
-        address, say = address_for(self._state, request), language_for(self._state, request)
-        return HTMLResponse(screen_page(self._state.settings.workshop, address, say), 200, _FRESH)
+        """Return the page for the projector."""
+        address, say = self._workshop.address(request), self._workshop.say(request)
+        return _html(screen_page(self._workshop.state.settings.workshop, address, say))
 
     async def screen(self, request: Request) -> Response:
-        """What changes on it."""
-        return _told(*screen(self._room, language_for(self._state, request)))
-
-
-def handout(state: AppState) -> Answer:
-    """The sheet for participants: all questions and no answer."""
-
-    async def answer(request: Request) -> Response:
-        address, say = address_for(state, request), language_for(state, request)
-        return HTMLResponse(handout_page(LESSONS, (), address, say), 200, _FRESH)
-
-    return answer
-
-
-def short_link(state: AppState) -> Answer:
-    """`/5` leads to lesson 5."""
-
-    async def answer(request: Request) -> Response:
-        number = request.path_params["number"]
-        if not 1 <= number <= len(LESSONS):
-            return PlainTextResponse("There is no such lesson.", 404)
-        return RedirectResponse(language_for(state, request).address(f"./?lesson={number}"), 303)
-
-    return answer
-
-
-def language_for(state: AppState, request: Request) -> Language:
-    """The language that the address of a request asks for with `lang`, else the server's."""
-    return language_of(request.query_params.get("lang"), state.settings.language)
-
-
-def address_for(state: AppState, request: Request) -> str:
-    """Where participants open the page, as far as this request tells."""
-    return participants_address(state.settings.public_url, str(request.base_url))
+        """Return what changes on it."""
+        return _news(*screen(self._room, self._workshop.say(request)))
 
 
 def _key_page(sentence: str, say: Language) -> str:
@@ -283,9 +267,16 @@ def _key_page(sentence: str, say: Language) -> str:
     return document(title, body, say)
 
 
-def _told(texts: dict[str, str], shares: dict[str, float]) -> Response:
-    body: dict[str, Any] = {"texts": texts, "shares": shares}
+def _html(page: str, status: int = 200) -> Response:
+    return HTMLResponse(page, status, _FRESH)
+
+
+def _json(body: dict[str, Any]) -> Response:
     return Response(to_json(body), 200, _FRESH, "application/json")
+
+
+def _news(texts: dict[str, str], shares: dict[str, float]) -> Response:
+    return _json({"texts": texts, "shares": shares})
 
 
 def _refusal(sentence: str, status: int) -> Response:

@@ -9,19 +9,15 @@ from bertviz_lab.ui.languages import ENGLISH, Language, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import document, slot
+from bertviz_lab.ui.workshop.sheet import document, guess_bars, guess_values, slot
 
 _CHOICES = max(len(lesson.choices) for lesson in LESSONS)
 
 
 def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
-    """The whole page; `address` is where participants open the lab."""
+    """Return the whole page; `address` is where participants open the lab."""
     address = say.address(address)
-    rows = "".join(
-        f'<div class="bar-row">{slot(f"choice-{at}")}<span class="track" aria-hidden="true"><span class="fill" '
-        f'data-share="choice-{at}"></span></span>{slot(f"count-{at}", attributes=" class=share")}</div>'
-        for at in range(_CHOICES)
-    )
+    rows = guess_bars((slot(f"choice-{at}") for at in range(_CHOICES)), "count-")
     body = (
         f'<header class="bar"><h1>{html.escape(name)}</h1></header><section class="join screen"><div>'
         f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{slot("present", "p", " class=quiet")}'
@@ -31,21 +27,19 @@ def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
 
 
 def screen(room: Room, say: Language = ENGLISH) -> tuple[dict[str, str], dict[str, float]]:
-    """The texts and the shares of the screen that change."""
+    """Return the texts and the shares of the screen that change."""
     if not room.called:
         joining = say("Join: scan the code, or type the address")
         return {"present": say("{present} here", present=room.present), "title": joining}, {}
     lesson = translated(LESSONS[room.called - 1], say)
-    guesses = room.counts(lesson.number).guesses
-    total, is_revealed = sum(guesses.values()), lesson.number in room.revealed
+    total = sum(room.counts(lesson.number).guesses.values())
     texts = {
         "present": say("{present} here, {total} predicted", present=room.present, total=total),
         "title": say("Lesson {number}: {title}", number=lesson.number, title=lesson.title),
         "question": lesson.question.replace("`", ""),
     }
     texts |= {f"choice-{at}": choice.text.replace("`", "") for at, choice in enumerate(lesson.choices)}
-    if not is_revealed:
+    if lesson.number not in room.revealed:
         return texts, {}
-    counts = {at: guesses.get(at, 0) for at in range(len(lesson.choices))}
-    texts |= {f"count-{at}": say("{count} of {total}", count=count, total=total) for at, count in counts.items()}
-    return texts, {f"choice-{at}": count / max(1, total) for at, count in counts.items()}
+    counts, shares = guess_values(room, lesson, "count-", say)
+    return texts | counts, shares

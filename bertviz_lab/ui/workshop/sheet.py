@@ -5,9 +5,9 @@ script asks the address in `data-live` for both (`leader.js`).
 """
 
 import html
+from collections.abc import Iterable
 
 from bertviz_lab.ui.languages import Language, languages
-from bertviz_lab.ui.lessons.handout import marked
 from bertviz_lab.ui.lessons.lesson import Lesson
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.workshop.room import Room
@@ -34,22 +34,13 @@ def slot(name: str, tag: str = "span", attributes: str = "") -> str:
     return f'<{tag} data-told="{name}"{attributes}></{tag}>'
 
 
-def action(words: str, name: str, lesson: int = 0, *, label: str = "", confirm: str = "") -> str:
-    """Return a button of the leader; `label` is for screen readers, and `confirm` is asked before."""
-    asked = f' data-question="{html.escape(confirm)}"' if confirm else ""
-    label = f' aria-label="{html.escape(label)}"' if label else ""
-    return (
-        f'<button type="button" class="plain" data-act="{name}" data-lesson="{lesson}"{label}{asked}>{words}</button>'
-    )
-
-
-def guess_bars(lesson: Lesson, prefix: str) -> str:
-    """Return bars of how many predicted each choice, which are kept fresh."""
+def guess_bars(choices: Iterable[str], prefix: str) -> str:
+    """Return bars of how many predicted each choice, given as HTML; they are kept fresh."""
     return "".join(
-        f'<div class="bar-row"><span>{marked(choice.text)}</span><span class="track" aria-hidden="true">'
+        f'<div class="bar-row">{choice}<span class="track" aria-hidden="true">'
         f'<span class="fill" data-share="{prefix}{at}"></span></span>{slot(f"{prefix}{at}", attributes=" class=share")}'
         "</div>"
-        for at, choice in enumerate(lesson.choices)
+        for at, choice in enumerate(choices)
     )
 
 

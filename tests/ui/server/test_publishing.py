@@ -12,11 +12,11 @@ import torch
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
+from bertviz_lab.ui.views.runs.view import RUNS
 from tests.ui.fake_hub import FakeHub, fake_hub
 from tests.ui.pages import OWNER
 from tests.ui.state.test_models import RUN, make_run
@@ -41,7 +41,9 @@ def preview(session: AppState, **arguments: Any) -> dict[str, Any]:
 
 
 def push(session: AppState, **arguments: Any) -> str:
-    return CHANGE_RUN.ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine", **arguments}, NOBODY)
+    return RUNS.questions["change"].ask(
+        session, {"action": "push", "run_id": RUN, "repo": "me/mine", **arguments}, NOBODY
+    )
 
 
 def about(session: AppState) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def test_a_shared_page_and_one_without_the_hub_push_nothing(settings: Settings, 
         with pytest.raises(InputError, match=r"sends nothing to the hub|started in another browser"):
             ask(session)
     with pytest.raises(InputError, match="sends nothing to the hub"):
-        CHANGE_RUN.ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine"}, OWNER)
+        RUNS.questions["change"].ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine"}, OWNER)
     assert hub.asked == []
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.runs.view import RUNS
 from tests.ui.pages import OWNER, OWNERS_KEY, STRANGERS_KEY, request_of
 from tests.ui.state.test_models import RUN, make_run
 
@@ -18,7 +18,7 @@ from tests.ui.state.test_models import RUN, make_run
 def change(session: AppState, key: str, **sent: Any) -> dict[str, Any]:
     """The answer after an event with this data, from the browser with a key."""
     try:
-        return {"message": CHANGE_RUN.ask(session, sent, visitor_of(request_of(key)))}
+        return {"message": RUNS.questions["change"].ask(session, sent, visitor_of(request_of(key)))}
     except Exception as error:
         return {"error": sentence_of(error, shared=True)}
 

@@ -14,10 +14,10 @@ from bertviz_lab.config.limits import HOUR, Limits
 from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.batch.view import form_of as batch
-from bertviz_lab.ui.views.finetune.view import form_of as finetune
+from bertviz_lab.ui.views.batch.view import form as batch
+from bertviz_lab.ui.views.finetune.view import form as finetune
 from bertviz_lab.ui.views.pretrain.view import PRETRAIN
-from bertviz_lab.ui.views.pretrain.view import form_of as pretrain
+from bertviz_lab.ui.views.pretrain.view import form as pretrain
 from tests.ui.form_client import FormClient
 from tests.ui.pages import OWNER, STRANGER, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
@@ -108,8 +108,8 @@ def test_where_training_is_off_nothing_starts_and_the_page_says_so(tmp_path: Pat
         with pytest.raises(InputError, match="Training is off"):
             start()
     assert read_state(folder) == RunState("stopped", step=7, updated=read_state(folder).updated)
-    for form_of in (pretrain, finetune):
-        drawn = form_of(state, OWNER)
+    for form in (pretrain, finetune):
+        drawn = form(state, OWNER)
         assert drawn["training"] is False
         assert "Training is off" in drawn["limits"]
 

@@ -1,7 +1,6 @@
 """A run that waits for its turn, on the page."""
 
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from bertviz_lab.ui.views.runs.view import RUNS
@@ -15,7 +14,7 @@ def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session
     about = VIEW.questions["about"]
     waiting = about.ask(session, {"run_id": RUN})
     assert (waiting["can_stop"], waiting["can_resume"]) == (True, False)
-    assert "no longer queued" in CHANGE_RUN.ask(session, {"action": "stop", "run_id": RUN})
+    assert "no longer queued" in RUNS.questions["change"].ask(session, {"action": "stop", "run_id": RUN})
     stopped = about.ask(session, {"run_id": RUN})
     assert (stopped["can_stop"], stopped["can_resume"]) == (False, True)
 

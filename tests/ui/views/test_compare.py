@@ -15,9 +15,8 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.ablation import study
-from bertviz_lab.ui.views.compare.runs import logged
-from bertviz_lab.ui.views.compare.view import COMPARE
+from bertviz_lab.ui.views.ablation import view as study
+from bertviz_lab.ui.views.compare.view import COMPARE, logged
 from tests.charts import shown
 from tests.ui.pages import OWNER, STRANGER, little_settings
 
@@ -46,7 +45,7 @@ def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments
 
 
 def test_the_last_runs_are_compared_first_but_none_whose_outcome_is_to_be_predicted(session: AppState) -> None:
-    study.queue(session, OWNER, ["one-head"], 100, 0)
+    study.train(session, OWNER, ["one-head"], 100, 0)
     assert ask(session, "runs")["first"] == []
     own_run = session.runs.start(PretrainConfig(corpus=("sample:tiny-town",), preset="tiny"))
     answer = ask(session, "runs")
@@ -56,7 +55,7 @@ def test_the_last_runs_are_compared_first_but_none_whose_outcome_is_to_be_predic
 
 
 def test_runs_of_the_study_are_named_by_what_they_leave_out(session: AppState) -> None:
-    study.queue(session, OWNER, ["one-head"], 100, 0)
+    study.train(session, OWNER, ["one-head"], 100, 0)
     runs = list(study.runs_of(session, OWNER, 100, 0).values())
     body = ask(session, "comparison", names=[*runs, "gone"])
     assert [run["name"].split(" (")[0] for run in body["runs"]] == ["Full recipe", "One head"]

@@ -25,7 +25,7 @@ from bertviz_lab.ui.server.downloads import zip_model
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view
+from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned

@@ -11,7 +11,6 @@ from bertviz_lab import InputError
 from bertviz_lab.config import SHIPPED
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -27,7 +26,7 @@ def table(session: AppState, visitor: Visitor = NOBODY) -> dict[str, dict[str, A
 
 
 def change(session: AppState, action: str, visitor: Visitor = NOBODY, **more: Any) -> str:
-    return CHANGE_RUN.ask(session, {"action": action, "run_id": RUN, **more}, visitor)
+    return RUNS.questions["change"].ask(session, {"action": action, "run_id": RUN, **more}, visitor)
 
 
 def test_a_run_and_a_shipped_model_have_a_row_each(session: AppState) -> None:
@@ -134,7 +133,7 @@ def test_on_a_shared_page_ones_own_run_is_changed(settings: Settings) -> None:
 def test_what_a_browser_sends_is_checked(session: AppState, sent: dict[str, Any]) -> None:
     make_run(session)
     with pytest.raises(InputError):
-        CHANGE_RUN.ask(session, {"run_id": RUN, **sent})
+        RUNS.questions["change"].ask(session, {"run_id": RUN, **sent})
     assert table(session)[RUN]["name"] == "kind-otter"
 
 

@@ -73,7 +73,7 @@ def test_the_screen_shows_predictions_only_when_they_are_revealed() -> None:
     assert not [name for name in texts if name.startswith("count")]
     room.reveal(5)
     texts, shares = screen(room)
-    assert (texts["count-1"], shares["choice-1"]) == ("1 of 1", 1.0)
+    assert (texts["count-1"], shares["count-1"]) == ("1 of 1", 1.0)
 
 
 def test_without_a_workshop_there_is_no_room_on_the_page() -> None:

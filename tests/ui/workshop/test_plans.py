@@ -39,16 +39,16 @@ def test_the_longest_plan_has_all_lessons_and_ends_no_hour_without_a_break() -> 
 @pytest.mark.parametrize("places", [1, 4])
 def test_the_queue_starts_the_runs_of_all_groups_when_the_plan_says(plan: Plan, people: int, places: int) -> None:
     for start, end in plan.training():
-        shared = shared_runs(people, start, end, places, 180.0)
-        assert shared.groups * shared.largest >= people > (shared.groups - 1) * shared.largest
-        queue = plan_starts([180.0 + PREPARING_SECONDS] * shared.groups, [], places)
-        for at, minute in enumerate(shared.starts):
+        largest, starts = shared_runs(people, start, end, places, 180.0)
+        assert len(starts) * largest >= people > (len(starts) - 1) * largest
+        queue = plan_starts([180.0 + PREPARING_SECONDS] * len(starts), [], places)
+        for at, minute in enumerate(starts):
             assert 60 * (minute - start) == pytest.approx(queue[at].seconds)
-        assert shared.starts[-1] + (180.0 + PREPARING_SECONDS) / 60 <= end
+        assert starts[-1] + (180.0 + PREPARING_SECONDS) / 60 <= end
 
 
 def test_a_run_is_planned_even_where_it_will_not_be_done_in_time() -> None:
-    assert shared_runs(30, 0, 5, 1, 3600.0).groups == 1
+    assert shared_runs(30, 0, 5, 1, 3600.0) == (30, (0.0,))
 
 
 def test_the_document_has_the_plans_as_they_are() -> None:

@@ -17,7 +17,7 @@ from bertviz_lab.figures.interpret.attention import (
 )
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
-from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
+from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
 
 #: What the grid shows: weights, or a term of the scores before the softmax.
 Shown = Literal[
@@ -44,6 +44,7 @@ def attention(
     values = scores.values(shown) if is_score else scores.attentions
     sent = values / score_unit(values) if is_score else values
     note = positions_note(checkpoint.config)
+    notes = (note, windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
     body = (scores_body if is_score else attention_body)(
         trace.tokens,
         trace.encoding.token_type_ids,
@@ -53,9 +54,7 @@ def attention(
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
         windows=scores.windows,
-        note=" ".join(
-            filter(None, (note, windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model))))
-        ),
+        note=" ".join(filter(None, notes)),
     )
     choices = [["weights", "attention weights"], *([name, SCORE_TITLES[name]] for name in terms)]
     return body | {"shown": shown if is_score else "weights", "choices": choices}
@@ -79,10 +78,8 @@ def difference(
 
     checkpoint = state.models.open(model)
     if against == "model":
-        other_checkpoint, version = (
-            state.models.open_comparison(checkpoint, other),
-            state.models.comparison_version(other),
-        )
+        other_checkpoint = state.models.open_comparison(checkpoint, other)
+        version = state.models.comparison_version(other)
         compared = compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
         alignment, values = compared.alignment, compared.first - compared.second
         tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
@@ -157,11 +154,5 @@ ATTENTION = View(
     "Attention",
     "Multi-head self-attention: which tokens each head attends to.",
     "explore",
-    {
-        "attention": question(attention, arrays=True),
-        "difference": question(difference, arrays=True),
-        "exact_values": question(exact_values, arrays=True),
-        "layer_values": question(layer_values, arrays=True),
-        "query_key": question(query_key),
-    },
+    questions(query_key, arrays=[attention, difference, exact_values, layer_values]),
 )

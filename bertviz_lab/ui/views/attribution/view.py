@@ -1,23 +1,57 @@
 """What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, question
-from bertviz_lab.ui.views.attribution.target import Explained, explained, possible_targets
+from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
+_LARGE = 20_000_000  # weights: attributions of a larger model take seconds
+_KIND_NAMES = {
+    "token": "masked token (MLM)",
+    "next": "next sentence (NSP)",
+    "label": "label",
+    "word": "label of a word",
+    "start": "start of the answer",
+    "end": "end of the answer",
+}
 
 
 def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind: Word) -> dict[str, Any]:
-    """Return which predictions can be explained; see `possible_targets`."""
-    return possible_targets(state.models.open(model), text_a, text_b, kind)
+    """Return which predictions can be explained.
+
+    `kinds` [[kind, words], ...] and the `kind` of them that is meant; `positions` [[position, words], ...] of the
+    tokens that it can be about; `classes`, the names to choose from, where they are few; whether one can be chosen and
+    contrasted (`choosable`); the number of `heads` a layer, and whether the model is `large`.
+    Raises `InputError` for a model without a head.
+    """
+    from bertviz_lab.interpret import NEXT_NAMES, encode_inputs, target_kinds
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+
+    checkpoint = state.models.open(model)
+    kind = _resolve_kind(checkpoint, text_a, text_b, kind)
+    labels = NEXT_NAMES if kind == "next" else checkpoint.config.labels if kind in ("label", "word") else ()
+    encoding = encode_inputs(checkpoint, text_a, _pair(text_b, kind)).encoding
+    first = [["", "the first word with a label"]] if kind == "word" else []
+    return {
+        "kinds": [[name, _KIND_NAMES[name]] for name in target_kinds(checkpoint)],
+        "kind": kind,
+        "positions": [
+            *first,
+            *([at, f"{encoding.tokens[at]} ({at})"] for at in _positions(checkpoint, encoding, kind)),
+        ],
+        "classes": list(labels),
+        "choosable": kind == "token" or len(labels) > 1,
+        "heads": checkpoint.config.num_attention_heads,
+        "large": parameter_count(checkpoint.model) > _LARGE,
+    }
 
 
 def attribution(
@@ -31,12 +65,12 @@ def attribution(
     contrast: Word,
 ) -> dict[str, Any]:
     """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
-    from bertviz_lab.interpret import METHODS, attribute, check_attribution, trace_text
+    from bertviz_lab.interpret import METHODS, attribute, check_attribution, class_scores, trace_text
 
-    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
-    checkpoint, target = prediction.checkpoint, prediction.target
-    texts = (prediction.text_a, prediction.text_b)
-    check_attribution(checkpoint, prediction.inputs)
+    checkpoint = state.models.open(model)
+    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    texts = (text_a, inputs.encoding.text_b)
+    check_attribution(checkpoint, inputs)
     attributions = []
     for place, method in enumerate(METHODS):
 
@@ -46,30 +80,14 @@ def attribution(
         attributions.append(attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
     reads_one = target.read_position is not None
     attention = trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
-    title = f"Attribution for {_title(prediction)}"
-    return {"facts": _facts(prediction), "tokens": attribution_payload(attributions, attention, title=title)}
-
-
-def _title(prediction: Explained) -> str:
-    target, tokens = prediction.target, prediction.inputs.encoding.tokens
-    if target.kind == "next":
-        return f"the prediction that {target.title}"
-    if target.kind in ("start", "end"):
-        return f"{target.name} as the {target.kind} of the answer"
-    return f"{target.title} as the label of {tokens[target.position]}" if target.kind == "word" else target.title
-
-
-def _facts(prediction: Explained) -> str:
-    from bertviz_lab.interpret import class_scores
-
-    target = prediction.target
-    scores = class_scores(prediction.checkpoint, prediction.inputs, target)
+    scores = class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
     items = [("Prediction explained", target.name)]
     items.append(("Predicted value", f"{score:.2f}") if target.is_regression else ("Probability", f"{score:.1%}"))
     if target.kind == "token":
         items.append(("Rank in vocabulary", f"{int((scores > score).sum()) + 1:,}"))
-    return facts_payload(items)
+    title = f"Attribution for {_title(target, inputs.encoding.tokens)}"
+    return {"facts": facts_payload(items), "tokens": attribution_payload(attributions, attention, title=title)}
 
 
 def head_effects(
@@ -87,17 +105,17 @@ def head_effects(
     from bertviz_lab.interpret import ablate_heads
     from bertviz_lab.interpret.family_notes import sharing_note
 
-    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
-    texts, target = (prediction.text_a, prediction.text_b), prediction.target
+    checkpoint = state.models.open(model)
+    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    texts = (text_a, inputs.encoding.text_b)
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
         ("head effects", state.models.version(model), texts, target),
-        lambda: ablate_heads(prediction.checkpoint, *texts, target=target, on_progress=report_progress),
+        lambda: ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
     )
     marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
     without_layer = ablation.baseline - ablation.without_layer
-    note = sharing_note(prediction.checkpoint.config)
-    return head_ablation_payload(ablation.effects, without_layer, target, marks, note)
+    return head_ablation_payload(ablation.effects, without_layer, target, marks, sharing_note(checkpoint.config))
 
 
 def intervention(
@@ -117,27 +135,30 @@ def intervention(
     from bertviz_lab.interpret import class_name, class_scores
     from bertviz_lab.interpret.inputs import with_segment_ids
 
-    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
-    checkpoint, inputs, target = prediction.checkpoint, prediction.inputs, prediction.target
-    head_mask = np.ones((checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads))
+    checkpoint = state.models.open(model)
+    config = checkpoint.config
+    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    head_mask = np.ones((config.num_hidden_layers, config.num_attention_heads))
     closed = [place for place in sorted(set(ablated)) if place[0] < len(head_mask) and place[1] < head_mask.shape[1]]
     for place in closed:
         head_mask[place] = 0
     before = class_scores(checkpoint, inputs, target)
-    has_segments = checkpoint.config.has_segments
-    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b and has_segments else inputs
+    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b and config.has_segments else inputs
     after = class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
-    classes = dict.fromkeys([*_largest(before), *_largest(after), target.index])
+    largest = [
+        int(index) for scores in (before, after) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]
+    ]
+    classes = dict.fromkeys([*largest, target.index])
     changes = [f"without {', '.join(f'layer {layer + 1} head {head + 1}' for layer, head in closed)}"] if closed else []
     changes += ["causal mask"] if causal else []
     if changed_inputs is not inputs:
         changes.append("all segment ids 0" if segments == "zero" else "segment ids swapped")
     changed = " and ".join(changes) or "nothing changed yet"
-    note = (
-        "" if changes else "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
-    )
-    if segments and not has_segments:
+    note = "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
+    if segments and not config.has_segments:
         note = "This model has no segment embeddings, so it has no segment ids to change."
+    elif changes:
+        note = ""
     chart = change_payload(
         [class_name(checkpoint, inputs, target, index) for index in classes],
         [before[index] for index in classes],
@@ -148,8 +169,61 @@ def intervention(
     return {"facts": facts_payload([("Changed", changed)], note=note), "chart": chart}
 
 
-def _largest(scores: NDArray[np.floating]) -> list[int]:
-    return [int(index) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]]
+def _explained(
+    checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
+) -> tuple[Any, Any]:
+    """Return the inputs and the prediction that is meant; a position without such a token stands for the first one.
+
+    Raises `InputError` as `choose_target`.
+    """
+    from bertviz_lab.interpret import choose_target, encode_inputs, encode_masked
+
+    resolved = _resolve_kind(checkpoint, text_a, text_b, kind)
+    pair = _pair(text_b, resolved)
+    if resolved == "token":
+        inputs, _ = encode_masked(checkpoint, text_a, pair)  # which gives advice where there is no [MASK]
+    else:
+        inputs = encode_inputs(checkpoint, text_a, pair)
+    if position not in _positions(checkpoint, inputs.encoding, resolved):
+        position = None
+    names = {"choice": choice.strip() or None, "against": contrast.strip() or None}
+    return inputs, choose_target(checkpoint, inputs, resolved, position=position, **names)
+
+
+def _resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:
+    """Return the kind that was chosen where the model has a head for it, else the one that suits the text."""
+    from bertviz_lab.interpret import target_kinds
+
+    kinds = target_kinds(checkpoint)
+    if not kinds:
+        raise InputError(f"{checkpoint.name} has no prediction head, so there is no prediction to explain.")
+    if kind in kinds:
+        return kind
+    if "next" in kinds and text_b.strip():
+        tokenizer = checkpoint.tokenizer
+        masked = any(tokenizer.encode(text).mask_positions(tokenizer.mask_id) for text in (text_a, text_b))
+        return "token" if masked and "token" in kinds else "next"
+    return kinds[0]
+
+
+def _pair(text_b: str, kind: str) -> str | None:
+    """Return text B where there is one; words are labeled in text A alone."""
+    return text_b if text_b.strip() and kind != "word" else None
+
+
+def _positions(checkpoint: Any, encoding: Any, kind: str) -> list[int]:
+    """Return the masked tokens, or the first token of each word, where a prediction is about one of several."""
+    if kind == "token":
+        return list(encoding.mask_positions(checkpoint.tokenizer.mask_id))
+    return [positions[0] for positions in encoding.words] if kind == "word" else []
+
+
+def _title(target: Any, tokens: Sequence[str]) -> str:
+    if target.kind == "next":
+        return f"the prediction that {target.title}"
+    if target.kind in ("start", "end"):
+        return f"{target.name} as the {target.kind} of the answer"
+    return f"{target.title} as the label of {tokens[target.position]}" if target.kind == "word" else str(target.title)
 
 
 ATTRIBUTION = View(
@@ -157,10 +231,5 @@ ATTRIBUTION = View(
     "Attribution",
     "Integrated gradients, gradient x input and occlusion of a prediction; head ablation; causal mask; segment ids.",
     "explore",
-    {
-        "targets": question(targets),
-        "attribution": question(attribution, slow=True),
-        "head_effects": question(head_effects, slow=True),
-        "intervention": question(intervention),
-    },
+    questions(targets, intervention, slow=[attribution, head_effects]),
 )

@@ -1,29 +1,69 @@
 """What Compare asks: which runs there are, how they differ, their events, and what their models make of a text."""
 
+import contextlib
+import dataclasses
+import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
+from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.config.options import from_form
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
 from bertviz_lab.figures.interpret.predictions import comparison_payload, follows_payload, heads_payload
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload, settings_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, Text, View, question
-from bertviz_lab.ui.views.compare import runs as comparable
+from bertviz_lab.ui.view import RunIds, Text, View, questions
 from bertviz_lab.ui.views.run.view import follow
 
+_MOST = 6
 _LONGEST = 64  # tokens of a text whose heads are shown for every model
+#: Until somebody has trained: the shipped models with a log of their pretraining.
+_FIRST = ("wiki-mini", "tiny-town")
+_FIELDS = {field.name: field for field in dataclasses.fields(PretrainConfig)}
 
 
 def runs(state: AppState, visitor: Visitor) -> dict[str, Any]:
-    """{"choices": [[name, label], ...], "first": names to begin with, "most": how many may be chosen}."""
+    """Return the `choices` [[name, label], ...], newest run first, those to begin with, and how many may be chosen.
+
+    The page begins with the last two runs, filled up with shipped models; not with those of the ablation study, whose
+    outcome is to be predicted first.
+    """
+    labels = {}
+    for run_id in state.models.visible_runs(visitor):
+        with contextlib.suppress(InputError):  # it has just been removed
+            if state.is_kind(run_id, PretrainConfig):
+                labels[run_id] = _label_of(state, run_id)
+    first = [run_id for run_id in labels if not _ablation_title(state, run_id)][:2]
+    there = logged(state)
+    shipped = [name for name in _FIRST if name in there] or there
     return {
-        "choices": comparable.choices(state, visitor),
-        "first": comparable.first(state, visitor),
-        "most": comparable.MOST,
+        "choices": [*labels.items(), *((name, f"{name} (comes with the lab)") for name in there)],
+        "first": [*first, *shipped][: max(2, len(first))],
+        "most": _MOST,
     }
+
+
+def comparison(state: AppState, visitor: Visitor, names: RunIds) -> Payload:
+    """Return the settings and curves of the named runs, or a sentence in their place."""
+    views = [_view(state, name) for name in _visible(state, visitor, names)]
+    if any(view is None for view in views):
+        return message_payload("One of these runs was removed meanwhile: choose others.")
+    return runs_payload([view for view in views if view], label=lambda name: str(_FIELDS[name].metadata["label"]))
+
+
+def probes(state: AppState, visitor: Visitor, names: RunIds) -> Payload | None:
+    """Return the newest probes of the named runs; None where there are none."""
+    logs = []
+    for name in _visible(state, visitor, names):
+        with contextlib.suppress(InputError):  # it has just been removed
+            logs.append((_label_of(state, name), state.log_of(name)))
+    return compared_payload(logs)
 
 
 def example(state: AppState, visitor: Visitor, names: RunIds) -> str:
@@ -39,7 +79,7 @@ def predictions(state: AppState, visitor: Visitor, names: RunIds, text_a: Text) 
     from bertviz_lab.interpret import compare_fill_mask
 
     checkpoints, labels = _opened(state, visitor, names)
-    return comparison_payload(replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
+    return comparison_payload(dataclasses.replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
 
 
 def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
@@ -75,10 +115,85 @@ def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, te
     return heads_payload(labels, grids)
 
 
+def logged(state: AppState) -> list[str]:
+    """Return the shipped models with the log of their pretraining."""
+    return [
+        name
+        for name in state.models.shipped()
+        if any(row.get("event") == "RunStarted" and row.get("objective") not in TASKS for row in state.log_of(name))
+    ]
+
+
+def _visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str]:
+    """Return the names that may be looked at, each once. Raises `InputError` where there are too many or none."""
+    runs = {*state.models.visible_runs(visitor), *state.models.shipped()}
+    known = [name for name in dict.fromkeys(names) if name in runs]
+    if not known:
+        gone = " The one that was chosen is no longer here." if names else ""
+        raise InputError(f"Choose one or more runs to compare.{gone}")
+    if len(known) > _MOST:
+        raise InputError(f"Choose at most {_MOST} runs: more curves cannot be told apart.")
+    return known
+
+
 def _opened(state: AppState, visitor: Visitor, names: Sequence[str]) -> tuple[list[Any], list[str]]:
     """Return the models of the chosen runs, and what people call them. Raises `InputError`."""
-    known = comparable.visible(state, visitor, names)
-    return [state.models.open(name) for name in known], [comparable.label_of_run(state, name) for name in known]
+    known = _visible(state, visitor, names)
+    return [state.models.open(name) for name in known], [_label_of(state, name) for name in known]
+
+
+def _label_of(state: AppState, name: str) -> str:
+    """Return what people call a run: "kind-otter", with what it leaves out of the recipe."""
+    if name in state.models.shipped():
+        return name
+    title, given = _ablation_title(state, name), state.runs.name(name)
+    return f"{title} ({given})" if title else given
+
+
+def _ablation_title(state: AppState, run_id: str) -> str:
+    """Return what a run of the ablation study leaves out; "" for another."""
+    config = state.runs.config(run_id)
+    name = ablation_of(config) if isinstance(config, PretrainConfig) else None
+    return "" if name is None else "Full recipe" if name == WHOLE else ABLATIONS[name].title
+
+
+def _view(state: AppState, name: str) -> RunView | None:
+    if name in state.models.shipped():
+        return RunView("", name, _settings_on_card(state, name), state.log_of(name))
+    if not state.is_kind(name, PretrainConfig):  # or it was removed
+        return None
+    return RunView(name, _label_of(state, name), settings_of(state.runs.config(name)))
+
+
+def _settings_on_card(state: AppState, name: str) -> dict[str, Any]:
+    """Return the settings of the training command on a model's card; {} unless there is one command."""
+    try:
+        card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
+        (command,) = re.findall(r"bertviz_lab pretrain([^`]*)`", card)  # of several stages none says it all
+        return _typed(shlex.split(command))
+    except (OSError, IndexError, ValueError, InputError):
+        return {}
+
+
+def _typed(words: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of a command line: a flag with a value, with several, or with none."""
+    given: dict[str, list[str]] = {}
+    flag = ""
+    for word in words:
+        if word.startswith("--"):
+            flag = word[2:].replace("-", "_")
+            given[flag] = []
+        elif flag:
+            given[flag].append(word)
+    corpus = tuple(given.pop("corpus", ()))
+    values: dict[str, Any] = {}
+    for name, texts in given.items():
+        if name in _FIELDS:
+            values[name] = " ".join(texts) if texts else True
+        elif name.removeprefix("no_") in _FIELDS:
+            values[name.removeprefix("no_")] = False
+    options = from_form(PretrainConfig, values)
+    return settings_of(PretrainConfig.of_recipe(**{"corpus": corpus or ("unknown",), **options}))
 
 
 COMPARE = View(
@@ -86,14 +201,5 @@ COMPARE = View(
     "Compare",
     "Training runs side by side: settings that differ, curves, probes, and the same input for all models.",
     "runs",
-    {
-        "runs": question(runs),
-        "comparison": question(comparable.comparison),
-        "probes": question(comparable.probes),
-        "follow": question(follow),
-        "example": question(example),
-        "predictions": question(predictions, slow=True),
-        "nsp": question(nsp, slow=True),
-        "attention": question(attention, slow=True),
-    },
+    questions(runs, comparison, probes, follow, example, slow=[predictions, nsp, attention]),
 )

@@ -1,12 +1,11 @@
 """Texts to look at in the snapshots of a training run, each with the words that are worth tracking in it."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.visitors import Visitor
-from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from, task_examples
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.tokenization import Tokenizer
@@ -37,7 +36,7 @@ _SETS: dict[int, tuple[TrackedExample, ...]] = {id(TOWN): _TOWN, id(GENERAL): _G
 
 
 def tracked_examples(session: "AppState", visitor: Visitor, name: str) -> list[TrackedExample]:
-    """Texts for a run: of its own training text or task where it is the visitor's, or of the set whose words it knows.
+    """Return texts for a run: from its training text or task where it is the visitor's, else from a set that it knows.
 
     Raises `InputError` where there is no such run.
     """
@@ -56,18 +55,13 @@ def _examples(session: "AppState", name: str, own: bool) -> list[TrackedExample]
         except InputError:
             texts = []
         return [(a, b, "") for a, b in texts or GENERAL.pairs]
-    own_examples = None
     if isinstance(config, PretrainConfig) and not any(corpus.startswith("sample:") for corpus in config.corpus):
         own_examples = examples_from(config.corpus, snapshots.tokenizer, config.documents)
+        if own_examples is not None:
+            pairs = [(a, b, "") for a, b in own_examples.pairs[:1] if b]
+            return [*((text, "", "") for text in own_examples.masked[:4]), *pairs]
     known = _SETS[id(examples_for(snapshots.tokenizer))]
-    return [
-        (a, b, _words(snapshots.tokenizer, words)) for a, b, words in (_of(own_examples) if own_examples else known)
-    ]
-
-
-def _of(examples: Examples) -> Sequence[TrackedExample]:
-    pair = examples.pairs[0] if examples.pairs else ("", "")
-    return [*((text, "", "") for text in examples.masked[:4]), *([(*pair, "")] if pair[1] else [])]
+    return [(a, b, _words(snapshots.tokenizer, words)) for a, b, words in known]
 
 
 def _words(tokenizer: "Tokenizer", words: str) -> str:

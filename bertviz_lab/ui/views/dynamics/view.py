@@ -13,7 +13,7 @@ from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
-from bertviz_lab.ui.view import Index, Text, View, Word, question
+from bertviz_lab.ui.view import Index, Text, View, Word, questions
 from bertviz_lab.ui.views.dynamics.examples import TrackedExample, tracked_examples
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
@@ -28,10 +28,10 @@ Mapped = Annotated[list[Index], Field(max_length=60)]
 
 
 def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
-    """Runs with snapshots: {"choices": [[run, label], ...], "first": the one to begin with, "live": those in training}.
+    """Return the runs with snapshots: `choices` [[run, label], ...], the `first` to show, and those in training.
 
-    `run` is one that a person has chosen or a link leads to: of a run only those who know its id are told. It stays a
-    choice where it is gone, so that `opening` can say so.
+    `run` is the chosen one, maybe by a link to another visitor's. It stays a choice where it is gone, so that `opening`
+    can say so.
     """
     choices = [[name, label] for label, name in state.snapshots.choices(visitor)]
     if run and run not in [name for name, _ in choices]:
@@ -62,11 +62,9 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     likeliest = [candidate.id for masked in analysis.masked_tokens for candidate in masked.candidates]
     if not watched and analysis.masked_tokens:
         watched = likeliest[:3]
-    mapped = (
-        related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
-        if analysis.losses is not None
-        else ()
-    )
+    mapped: tuple[int, ...] = ()
+    if analysis.losses is not None:
+        mapped = related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
     tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
     return opening_payload(
         analysis,
@@ -95,7 +93,7 @@ def frame(
 def news(
     state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, last: Index
 ) -> Payload:
-    """What has happened to a run since `last` was the last step that the page knew; {"message"} where it is gone."""
+    """Return what has happened to a run since its step `last`; {"message"} where it is gone."""
     try:
         tracked = _tracked(state, run, text_a, text_b, watched, mapped)
         steps = state.snapshots.reader(run).steps()
@@ -143,11 +141,5 @@ DYNAMICS = View(
     "Training dynamics",
     "Drag through the snapshots of a training run and watch the predictions for a sentence emerge.",
     "runs",
-    {
-        "runs": question(runs),
-        "examples": question(examples),
-        "opening": question(opening),
-        "frame": question(frame, slow=True),
-        "news": question(news),
-    },
+    questions(runs, examples, opening, news, slow=[frame]),
 )

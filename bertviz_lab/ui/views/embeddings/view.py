@@ -14,7 +14,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
+from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
 
 _MOST_SENTENCES = 20
 
@@ -118,12 +118,5 @@ EMBEDDINGS = View(
     "Embeddings",
     "Sentence similarity, nearest neighbors, and contextual embeddings of one word.",
     "explore",
-    {
-        "sentences": question(sentences),
-        "similarity": question(similarity),
-        "sentence_map": question(sentence_map),
-        "word_at": question(word_at),
-        "neighbours": question(neighbours),
-        "contexts": question(contexts),
-    },
+    questions(sentences, similarity, sentence_map, word_at, neighbours, contexts),
 )

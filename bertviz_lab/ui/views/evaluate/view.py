@@ -2,11 +2,10 @@
 
 import contextlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
@@ -16,27 +15,22 @@ from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes
-from bertviz_lab.ui.forms import fields
+from bertviz_lab.ui.forms import upload_size
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Uploads, View, Word, question
+from bertviz_lab.ui.view import Uploads, View, Word, questions
+from bertviz_lab.ui.views.batch.view import CHARACTERS_PER_TOKEN, check_cost
 from bertviz_lab.ui.views.run.view import current, setting_words
 
-if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.probes import MinimalPair
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-
 _GLUE = "GLUE"  # the first tag of its runs; the second is the task
-_QUESTIONS = 20  # that files of pairs may cost as much as
-_CHARACTERS_PER_TOKEN = 3
-_AT_ONCE = 200  # pairs between two looks at the scores so far
+_AT_ONCE = 200  # pairs between two reports of progress
 
 
-def form_of(state: AppState) -> dict[str, Any]:
+def form(state: AppState) -> dict[str, Any]:
     """Return the label of the box for files."""
-    size = fields.upload_size(state.settings.limits)
+    size = upload_size(state.settings.limits)
     return {"upload": f"Minimal pairs in BLiMP's format (.jsonl), or GLUE (.zip), up to {size}"}
 
 
@@ -75,7 +69,7 @@ def start_glue(session: AppState, visitor: Visitor, model: str, folder: Path) ->
 
 
 def glue_runs(session: AppState, visitor: Visitor) -> list[str]:
-    """The runs on GLUE's tasks that a visitor is shown, in the order of the tasks, of each the newest."""
+    """Return the runs on GLUE's tasks that a visitor is shown, in the order of the tasks, of each the newest."""
     runs: dict[str, str] = {}
     for run_id in session.models.visible_runs(visitor):
         tags = session.runs.notes(run_id).tags
@@ -96,12 +90,12 @@ def suite(session: AppState, visitor: Visitor) -> Payload | None:
             items.append(
                 (f"{task.title}, {start}", _test_scores(session, run_id, task) or session.runs.state(run_id).status)
             )
-    note = "GLUE, the published sets, scored once each; the runs are in the table above." if items else ""
+    note = "GLUE, the published sets, scored once each; the runs are in the table above."
     return facts_payload(items, note=note) if items else None
 
 
 def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
-    """Such as "F1 81.0%, Accuracy 72.3%"; "" until the run is finished."""
+    """Return scores such as "F1 81.0%, Accuracy 72.3%"; "" until the run is finished."""
     path = session.runs.folder(run_id) / "report.json"
     test = json.loads(path.read_text(encoding="utf-8"))["test"] if path.is_file() else None
     scores = nan_for_null(test["scores"]) if test else {}
@@ -113,7 +107,11 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
     from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
 
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
-    _check_cost(checkpoint, pairs)
+    lengths = [
+        min(checkpoint.max_length, len(text) / CHARACTERS_PER_TOKEN) for pair in pairs for text in (pair.good, pair.bad)
+    ]
+    # Each token is masked in a copy of its own.
+    check_cost(checkpoint, "pairs", len(pairs), sum(length * (2 + length) for length in lengths), 1)
     report = MinimalPairReport(())
     for start in range(0, len(pairs), _AT_ONCE):
         report_progress(start / len(pairs))
@@ -125,24 +123,10 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
     return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
 
 
-def _check_cost(checkpoint: "Checkpoint", pairs: "Sequence[MinimalPair]") -> None:
-    """Raises `InputError` for more pairs, by their length, than twenty questions may take together."""
-    from bertviz_lab.interpret.inputs import forward_operations
-
-    lengths = [len(text) / _CHARACTERS_PER_TOKEN for pair in pairs for text in (pair.good, pair.bad)]
-    tokens = sum(min(length, checkpoint.max_length) * (2 + min(length, checkpoint.max_length)) for length in lengths)
-    allowed = _QUESTIONS * checkpoint.limits.operations / forward_operations(checkpoint.config, 1)
-    if tokens > allowed:
-        raise InputError(
-            f"These {len(pairs):,} pairs are too many for this page with this model; it takes about "
-            f"{math.floor(len(pairs) * allowed / tokens):,}: give a part of them, or choose a smaller model."
-        )
-
-
 EVALUATE = View(
     "evaluate",
     "Evaluate",
     "Score a model on minimal pairs, or fine-tune it on each task of GLUE.",
     None,
-    {"form": question(form_of), "evaluate": question(evaluate, slow=True), "suite": question(suite)},
+    questions(form, suite, slow=[evaluate]),
 )

@@ -11,7 +11,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.hub import NotDownloadedError
 from bertviz_lab.ui.state.model_facts import describe
-from bertviz_lab.ui.view import ModelName, Text, View, Word, question
+from bertviz_lab.ui.view import ModelName, Text, View, Word, questions
 
 #: The model of the input, and the one that it is compared with.
 ModelNames = Annotated[list[ModelName], Field(max_length=2)]
@@ -89,14 +89,5 @@ EXPLORE = View(
     "Explore",
     "One input for every view.",
     None,
-    {
-        "models": question(models),
-        "about": question(about),
-        "examples": question(examples),
-        "missing": question(missing),
-        "download": question(download, slow=True),
-        "encode": question(encode),
-        "random_text": question(random_text),
-        "standalone_page": question(standalone_page),
-    },
+    questions(models, about, examples, missing, encode, random_text, standalone_page, slow=[download]),
 )

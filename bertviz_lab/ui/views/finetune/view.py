@@ -1,43 +1,54 @@
 """What the form of a fine-tuning asks: its fields, what suits a data set, how its files were read, and the start."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import GRID_SETTINGS, GRIDS
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import data_charts, preview_payload
-from bertviz_lab.ui.forms import fields, task_form
-from bertviz_lab.ui.forms.fields import Values
-from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui import forms
+from bertviz_lab.ui.forms import Values
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import refuse_large
 from bertviz_lab.ui.state.models import RANDOM
-from bertviz_lab.ui.view import Uploads, View, Word, question
+from bertviz_lab.ui.view import Uploads, View, Word, questions
 from bertviz_lab.ui.views.pretrain.view import starts
 
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.training.finetuning.task_data import Examination
+
+#: What decides how the examples are read and parted.
+_READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
+#: All that a sample may decide.
+_SUITED = sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings})
 _COLUMNS = ("text_a", "text_b", "label")
+_OWN_FILE = (
+    "A table (.csv, .tsv, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a text, "
+    "words with their labels (CoNLL), or questions about passages (SQuAD .json)."
+)
 
 
-def form_of(state: AppState, visitor: Visitor) -> dict[str, Any]:
+def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the data sets on offer, and what the page allows."""
-    choices, limits = task_form.choices(), state.settings.limits
-    models = state.models.starts(visitor)
-    defaults = task_form.suited(choices[0][1]) | {"model": state.models.default() or RANDOM}
+    sources, limits = forms.source_choices(TASK_SAMPLES, "My own file"), state.settings.limits
+    defaults = suited(sources[0][0]) | {"model": state.models.default() or RANDOM}
     columns: dict[str, list[tuple[str, str]]] = {name: [("auto", "")] for name in _COLUMNS}
     return {
-        "sources": [[value, label] for label, value in choices],
-        "own": OWN,
-        "upload": f"Training file: a table, CoNLL or SQuAD, up to {fields.upload_size(limits)}",
-        "groups": fields.describe(FinetuneConfig, defaults, {"model": models, **columns}),
-        "suited": task_form.SUITED,
+        "sources": sources,
+        "own": forms.OWN,
+        "upload": f"Training file: a table, CoNLL or SQuAD, up to {forms.upload_size(limits)}",
+        "groups": forms.describe(FinetuneConfig, defaults, {"model": state.models.starts(visitor), **columns}),
+        "suited": _SUITED,
         "columns": _COLUMNS,
-        "reading": [*task_form.READING, "model", "max_length"],
+        "reading": [*_READING, "model", "max_length"],
         "grids": {name: GRID_SETTINGS for name in GRIDS},
         "limits": limits_sentence(limits, f"{limits.run_examples:,} examples over all epochs"),
         "training": limits.training,
@@ -46,11 +57,8 @@ def form_of(state: AppState, visitor: Visitor) -> dict[str, Any]:
 
 def advise(state: AppState, source: Word, start: Word) -> dict[str, Any]:
     """Return a line about the data set, the settings that suit it, and the model to start from."""
-    return {
-        "about": task_form.about(source),
-        "values": task_form.suited(source),
-        "start": task_form.start_for(state, source, start),
-    }
+    about = TASK_SAMPLES[source].description if source in TASK_SAMPLES else _OWN_FILE
+    return {"about": about, "values": suited(source), "start": start_for(state, source, start)}
 
 
 def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values: Values) -> dict[str, Any]:
@@ -58,9 +66,9 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
 
     Where chosen columns cannot be used, `error` says so above the rows, whose names take the choice back.
     """
-    data_set = task_form.chosen(source, files, scored)
+    data_set = forms.chosen_source("labeled", TASK_SAMPLES, source, files, scored)
     try:
-        examined = _examined(state, data_set, values)
+        examined = _examined(state, config_from(state, data_set, values), values)
     except InputError as error:
         rows = _rows_to_choose_from(state, data_set, values)
         if rows is None:
@@ -83,11 +91,10 @@ def start(
 
     Raises `InputError` for a form that cannot be used.
     """
-    data_set = task_form.chosen(source, files, scored)
-    config = task_form.config_from(state, data_set, values)
+    data_set = forms.chosen_source("labeled", TASK_SAMPLES, source, files, scored)
+    config = config_from(state, data_set, values)
     state.quota.check(visitor, config, key=key)
-    # Refused here, not by a run that fails.
-    report = task_form.examine(state, config, str(values.get("model") or RANDOM)).report
+    report = _examined(state, config, values).report  # refused here, not by a run that fails
     from bertviz_lab.training.finetuning.trials import trials_of  # imports torch, which the first page does without
 
     if config.model == RANDOM_START:
@@ -98,22 +105,59 @@ def start(
     return run_id
 
 
-def _examined(state: AppState, data_set: task_form.LabelledSource, values: Values) -> Any:
-    config = task_form.config_from(state, data_set, values)
-    return task_form.examine(state, config, str(values.get("model") or RANDOM))
+def suited(source: str) -> dict[str, Any]:
+    """Return the settings that suit a source: the defaults, and a sample's own."""
+    defaults = {name: getattr(FinetuneConfig, name) for name in _SUITED}
+    return defaults | dict(TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {})
 
 
-def _rows_to_choose_from(state: AppState, data_set: task_form.LabelledSource, values: Values) -> Payload | None:
+def start_for(state: AppState, source: str, start: str) -> str:
+    """Return the model to start from: the sample's own in place of the default, and back again."""
+    default = state.models.default() or RANDOM
+    wanted = TASK_SAMPLES[source].start if source in TASK_SAMPLES else ""
+    if start == default and wanted in state.models.shipped():
+        return wanted
+    return default if start in {sample.start for sample in TASK_SAMPLES.values()} - {wanted} else start
+
+
+@forms.words_of_page(FinetuneConfig)
+def config_from(state: AppState, source: forms.Source, values: Mapping[str, Any]) -> FinetuneConfig:
+    """Return the form as settings of a run. Raises `InputError`, in the words of the page."""
+    options = forms.read(FinetuneConfig, values)
+    if options.get("grid") in GRIDS:
+        options = {name: value for name, value in options.items() if name not in GRID_SETTINGS}
+    start = options.pop("model", "") or RANDOM
+    return FinetuneConfig(
+        train=source.samples or tuple(map(str, source.files)),
+        eval=tuple(map(str, source.scored)),
+        model=RANDOM_START if start == RANDOM else str(state.models.start_folder(start)),
+        threads=state.settings.threads,
+        **options,
+    )
+
+
+@forms.words_of_page(FinetuneConfig)
+def _examined(state: AppState, config: FinetuneConfig, values: Values) -> "Examination":
+    """Return what the examples are like as the chosen model reads them. Raises `InputError`, as `config_from`."""
+    model = str(values.get("model") or RANDOM)
+    # A vocabulary that is still to be learned cannot measure: the default model does.
+    return state.labelled(config, "" if model == RANDOM else model)
+
+
+def _rows_to_choose_from(state: AppState, data_set: forms.Source, values: Values) -> Payload | None:
     """Return the first rows under columns that cannot be used; None where the inferred ones cannot either."""
     chosen = {name: str(values[name]) for name in _COLUMNS if values.get(name)}
     if not chosen:
         return None
     try:
-        examined = _examined(state, data_set, values | dict.fromkeys(_COLUMNS, ""))
+        values = values | dict.fromkeys(_COLUMNS, "")
+        examined = _examined(state, config_from(state, data_set, values), values)
     except InputError:  # reported already
         return None
     inferred = {name: getattr(examined.file, name) for name in _COLUMNS}
-    roles = {name: "" if column in chosen.values() else column for name, column in inferred.items()} | chosen
+    roles: dict[str, Any] = {
+        name: "" if column in chosen.values() else column for name, column in inferred.items()
+    } | chosen
     return preview_payload(dataclasses.replace(examined.file, **roles), examined.first)
 
 
@@ -128,7 +172,7 @@ _TASKS = {
 
 
 def _numbers(report: Any) -> str:
-    """Data set statistics, and what should be known about them."""
+    """Return data set statistics, and notes about them."""
     items = [
         ("Task", _TASKS[report.task]),
         ("Training examples", f"{report.train_count:,}"),
@@ -139,14 +183,13 @@ def _numbers(report: Any) -> str:
     items.append(("Tokens, median", f"{report.lengths.median:.0f}"))
     if report.lengths.cut:
         items.append(("Truncated or split", f"{report.lengths.cut:,}"))
-    for what, count in (
-        ("Duplicates", report.duplicates),
-        ("Contradictory labels", report.contradictions),
-        ("Leaked into training", report.overlap),
-        ("Rows dropped", sum(dropped.count for dropped in report.dropped)),
-    ):
-        if count:
-            items.append((what, f"{count:,}"))
+    faults = {
+        "Duplicates": report.duplicates,
+        "Contradictory labels": report.contradictions,
+        "Leaked into training": report.overlap,
+        "Rows dropped": sum(dropped.count for dropped in report.dropped),
+    }
+    items += [(what, f"{count:,}") for what, count in faults.items() if count]
     return facts_payload(items, note=" ".join(report.notes))
 
 
@@ -155,11 +198,5 @@ FINETUNE = View(
     "Fine-tune",
     "Train a pretrained encoder on labeled examples of a task.",
     "train",
-    {
-        "form": question(form_of),
-        "starts": question(starts),
-        "advise": question(advise),
-        "check": question(check, slow=True),
-        "start": question(start, slow=True),
-    },
+    questions(form, starts, advise, slow=[check, start]),
 )

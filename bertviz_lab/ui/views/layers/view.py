@@ -4,7 +4,7 @@ from bertviz_lab.figures.interpret.embeddings import embedding_payload
 from bertviz_lab.figures.interpret.layers import NormKind, logit_lens_payload, norms_payload, token_norms_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, View, question
+from bertviz_lab.ui.view import Index, ModelName, Text, View, questions
 
 
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
@@ -25,8 +25,7 @@ def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, positio
     from bertviz_lab.interpret.family_notes import norm_note
 
     checkpoint = state.models.open(model)
-    norms_of_text = norms_by_layer(checkpoint, text_a, text_b or None)
-    return norms_payload(norms_of_text, position, norm_note(checkpoint.config))
+    return norms_payload(norms_by_layer(checkpoint, text_a, text_b or None), position, norm_note(checkpoint.config))
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
@@ -54,10 +53,5 @@ LAYERS = View(
     "Layers",
     "The logit lens, norms from layer to layer, and the embedding sum.",
     "explore",
-    {
-        "lens": question(lens),
-        "norms": question(norms),
-        "token_norms": question(token_norms),
-        "embedding_sum": question(embedding_sum),
-    },
+    questions(lens, norms, token_norms, embedding_sum),
 )

@@ -9,7 +9,7 @@ from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import measure, step_body
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import View, Word, questions
 
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
@@ -55,5 +55,5 @@ LEARN = View(
     "Lessons",
     "Two hours of lessons, each with a question to predict before its answer is measured.",
     None,
-    {"lessons": question(lessons), "measured": question(measured, slow=True)},
+    questions(lessons, slow=[measured]),
 )

@@ -5,17 +5,19 @@ from typing import Any
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.layers import surprisal_payload
 from bertviz_lab.figures.interpret.predictions import (
+    answer_payload,
     comparison_payload,
+    entities_payload,
     fill_mask_payload,
     joint_payload,
+    labels_payload,
     next_sentence_payload,
 )
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, question
+from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, questions
 from bertviz_lab.ui.views.predictions.masked_words import MaskedWords, fill, toggle
-from bertviz_lab.ui.views.predictions.task import predict_task
 
 _DETECTOR = "detects replaced tokens (an ELECTRA discriminator): it predicts no token for a mask"
 _STILL = "Its tokens, attention, embeddings and layers can be looked at all the same."
@@ -68,9 +70,8 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     """Return all masked tokens filled together."""
     from bertviz_lab.interpret import joint_fill
 
-    return joint_payload(
-        joint_fill(state.models.open(model), text_a, text_b or None, beams=8, on_progress=report_progress)
-    )
+    checkpoint = state.models.open(model)
+    return joint_payload(joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress))
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
@@ -97,10 +98,20 @@ def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payloa
 
 
 def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """Return the label, the entities or the answer. Raises `InputError` for a model that was not fine-tuned."""
+    """Return the label of a text or pair, the entities in it, or the answer in a passage (`text_b`) to a question.
+
+    Raises `InputError` for a model that was not fine-tuned.
+    """
+    from bertviz_lab.interpret import answer_question, classify, label_words
+
     if not state.models.is_task_model(model):
         raise InputError("This model has not been fine-tuned for a task.")
-    return predict_task(state.models.open(model), text_a, text_b)
+    checkpoint = state.models.open(model)
+    if checkpoint.kind == "BertForSequenceClassification":
+        return labels_payload(classify(checkpoint, text_a, text_b.strip() or None))
+    if checkpoint.kind == "BertForTokenClassification":
+        return entities_payload(label_words(checkpoint, text_a, on_progress=report_progress))
+    return answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
 
 
 def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
@@ -117,14 +128,5 @@ PREDICTIONS = View(
     "Predictions",
     "Masked language modeling, next-sentence prediction, or the task of a fine-tuned model.",
     "explore",
-    {
-        "heads": question(heads),
-        "mlm": question(mlm),
-        "toggle_mask": question(toggle_mask),
-        "joint": question(joint),
-        "surprisal": question(surprisal, slow=True),
-        "nsp": question(nsp),
-        "task": question(task),
-        "compare": question(compare),
-    },
+    questions(heads, mlm, toggle_mask, joint, nsp, task, compare, slow=[surprisal]),
 )

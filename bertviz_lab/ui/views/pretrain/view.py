@@ -3,41 +3,43 @@
 from typing import Any
 
 from bertviz_lab.config import PretrainConfig, parse_duration
-from bertviz_lab.config.options import in_page_words
 from bertviz_lab.data.corpora.sources import FORMATS
+from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import health_payload
-from bertviz_lab.ui.forms import fields, form, texts
-from bertviz_lab.ui.forms.fields import Values
+from bertviz_lab.ui import forms
+from bertviz_lab.ui.forms import Values
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import refuse_large
 from bertviz_lab.ui.state.models import RANDOM
-from bertviz_lab.ui.view import Uploads, View, Word, question
+from bertviz_lab.ui.view import Uploads, View, Word, questions
+from bertviz_lab.ui.views.pretrain import run_settings
 
 #: Settings besides the text that the forecast depends on.
 _FORECAST = (
     "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
     "shallow_share share_layers mask_probability dropout precision bidirectional family objective"
 ).split()
+_OWN_TEXT = "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
 
 
-def form_of(state: AppState, visitor: Visitor) -> dict[str, Any]:
+def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the texts on offer, and what the page allows."""
-    choices, limits = texts.choices(), state.settings.limits
-    defaults = form.filled_in("lab", choices[0][1], time_budget=_planned(state)) | {"init_from": RANDOM}
+    sources, limits = forms.source_choices(SAMPLES, "My own text"), state.settings.limits
+    defaults = run_settings.filled_in("lab", sources[0][0], time_budget=_planned(state)) | {"init_from": RANDOM}
     return {
-        "sources": [[value, label] for label, value in choices],
-        "own": texts.OWN,
-        "upload": f"Your own text: .txt, .md, .csv, .jsonl or .zip, up to {fields.upload_size(limits)}",
+        "sources": sources,
+        "own": forms.OWN,
+        "upload": f"Your own text: .txt, .md, .csv, .jsonl or .zip, up to {forms.upload_size(limits)}",
         "accept": [*FORMATS, ".zip"],
-        "groups": fields.describe(PretrainConfig, defaults, {"init_from": state.models.starts(visitor)}),
-        "by_text": form.BY_TEXT,
-        "by_recipe": form.BY_RECIPE,
-        "reading": [*form.READING, "init_from"],
+        "groups": forms.describe(PretrainConfig, defaults, {"init_from": state.models.starts(visitor)}),
+        "by_text": run_settings.BY_TEXT,
+        "by_recipe": run_settings.BY_RECIPE,
+        "reading": [*run_settings.READING, "init_from"],
         "forecast": _FORECAST,
         "limits": limits_sentence(limits),
         "training": limits.training,
@@ -51,17 +53,18 @@ def starts(state: AppState, visitor: Visitor) -> list[list[str]]:
 
 def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: Word) -> dict[str, Any]:
     """Return a line about the text, what recipe and text recommend, and which fields the chosen model decides."""
-    size = sum(file.bytes for file in files) if source == texts.OWN else 0
-    settings = form.filled_in(recipe, source, size, _planned(state))
+    size = sum(file.bytes for file in files) if source == forms.OWN else 0
+    settings = run_settings.filled_in(recipe, source, size, _planned(state))
     longest = _longest(state, start)
     settings["seq_len"] = min(settings["seq_len"], longest)
     inherited: tuple[str, ...] = ()
     if start not in ("", RANDOM):
-        inherited = form.INHERITED_FROM_TEACHER if recipe == form.DISTIL else form.INHERITED
-    owner = "The teacher" if recipe == form.DISTIL else "The model to start from"
+        distils = recipe == run_settings.DISTIL
+        inherited = run_settings.INHERITED_FROM_TEACHER if distils else run_settings.INHERITED
+    owner = "The teacher" if recipe == run_settings.DISTIL else "The model to start from"
     return {
-        "about": texts.about(source),
-        "values": {name: settings[name] for name in form.BY_RECIPE},
+        "about": SAMPLES[source].description if source in SAMPLES else _OWN_TEXT,
+        "values": {name: settings[name] for name in run_settings.BY_RECIPE},
         "longest": longest,
         "disabled": {
             name: "Not with this model." if name in ("causal_share", "shallow_share") else f"{owner} brings its own."
@@ -70,23 +73,21 @@ def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: W
     }
 
 
+@forms.words_of_page(PretrainConfig)
 def check(state: AppState, source: Word, files: Uploads, values: Values) -> Payload:
     """Return the health report of the chosen text, read and split as the form says."""
-    text = texts.chosen(source, files)
-    try:
-        return health_payload(form.report_of(state, text, values), text.title)
-    except InputError as error:
-        raise InputError(in_page_words(PretrainConfig, str(error))) from error
+    text = forms.chosen_source("text", SAMPLES, source, files)
+    return health_payload(run_settings.report_of(state, text, values), text.title)
 
 
 def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> Payload:
     """Return how fast this machine trains the chosen model on the chosen text, and how much memory that takes."""
-    text = texts.chosen(source, files)
-    config = form.config_from(state, text, values)
-    report = form.report_of(state, text, values)
-    start = form.start_of(state, str(values.get("init_from") or ""))
+    text = forms.chosen_source("text", SAMPLES, source, files)
+    config = run_settings.config_from(state, text, values)
+    report = run_settings.report_of(state, text, values)
+    start = run_settings.start_of(state, str(values.get("init_from") or ""))
     teacher = start.config if start and config.teacher else None
-    estimate = state.forecaster.forecast(config, form.model_of(config, start, report.vocab_size), teacher)
+    estimate = state.forecaster.forecast(config, run_settings.model_of(config, start, report.vocab_size), teacher)
     speed, gigabyte = estimate.tokens_per_second, 2**30
     if config.steps is None:
         tokens = speed * parse_duration(config.time_budget)
@@ -94,20 +95,19 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
     else:
         tokens = float(config.steps * config.batch_size * config.seq_len)
         length = f"{config.steps:,} steps, about {_duration(tokens / speed)}"
+    epochs = tokens / max(1, report.tokens)
+    memory, free = estimate.memory_bytes / gigabyte, estimate.available_bytes / gigabyte
+    digits = max(0, len(str(int(speed))) - 2)  # two are significant
     items = [
         ("Time", length),
-        ("Throughput on this machine", f"about {_round(speed):,} tokens a second"),
-        ("Epochs over the text", f"about {_times(tokens / max(1, report.tokens))}"),
-        (
-            "Memory",
-            f"about {estimate.memory_bytes / gigabyte:.1f} GB of {estimate.available_bytes / gigabyte:.1f} GB free",
-        ),
+        ("Throughput on this machine", f"about {round(speed / 10**digits) * 10**digits:,} tokens a second"),
+        ("Epochs over the text", f"about {epochs:.1f} times" if epochs < 10 else f"about {epochs:,.0f} times"),
+        ("Memory", f"about {memory:.1f} GB of {free:.1f} GB free"),
     ]
-    tight = estimate.memory_bytes > estimate.available_bytes
-    note = (
-        "This is more memory than is free: choose a smaller model or more gradient accumulation steps." if tight else ""
-    )
-    return facts_payload(items, note=note, tone="error" if tight else "plain")
+    if memory <= free:
+        return facts_payload(items)
+    note = "This is more memory than is free: choose a smaller model or more gradient accumulation steps."
+    return facts_payload(items, note=note, tone="error")
 
 
 def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, values: Values, key: Word = "") -> str:
@@ -115,13 +115,13 @@ def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, value
 
     Raises `InputError` for a form that cannot be used.
     """
-    text = texts.chosen(source, files)
-    config = form.config_from(state, text, values)
+    text = forms.chosen_source("text", SAMPLES, source, files)
+    config = run_settings.config_from(state, text, values)
     state.quota.check(visitor, config, key=key)
     # The report is cached: a text that it refuses is refused here, not by a run that fails.
-    report = form.report_of(state, text, values)
-    model = form.start_of(state, str(values.get("init_from") or ""))
-    refuse_large(form.model_of(config, model, report.vocab_size), state.settings.limits)
+    report = run_settings.report_of(state, text, values)
+    model = run_settings.start_of(state, str(values.get("init_from") or ""))
+    refuse_large(run_settings.model_of(config, model, report.vocab_size), state.settings.limits)
     run_id = state.quota.start(visitor, config, text.files, key=key)
     log_event("run started", run=run_id)
     return run_id
@@ -136,20 +136,10 @@ def _planned(state: AppState) -> str:
 def _longest(state: AppState, start: str) -> int:
     """Return the max sequence length of a model, or more than any setting for random weights."""
     try:
-        model = form.start_of(state, start)
+        model = run_settings.start_of(state, start)
     except InputError:  # the forecast reports it
         model = None
     return model.config.max_position_embeddings if model else 10**6
-
-
-def _round(number: float) -> int:
-    """Round to two significant digits."""
-    digits = max(0, len(str(int(number))) - 2)
-    return round(number / 10**digits) * 10**digits
-
-
-def _times(count: float) -> str:
-    return f"{count:.1f} times" if count < 10 else f"{count:,.0f} times"
 
 
 def _duration(seconds: float) -> str:
@@ -163,12 +153,5 @@ PRETRAIN = View(
     "Pretrain",
     "Train a BERT from scratch on a text, or continue pretraining a model.",
     "train",
-    {
-        "form": question(form_of),
-        "starts": question(starts),
-        "advise": question(advise, slow=True),
-        "check": question(check, slow=True),
-        "forecast": question(forecast, slow=True),
-        "start": question(start, slow=True),
-    },
+    questions(form, starts, slow=[advise, check, forecast, start]),
 )

@@ -19,7 +19,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.model_facts import card_score
 from bertviz_lab.ui.state.models import newest_model
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import View, Word, questions
 from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import task_name
 
@@ -29,7 +29,7 @@ _UNTOLD = ("corpus", "train", "eval", "test", "out")
 #: Settings with words of the files that a run was trained on, such as the names of columns.
 _OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter")
 
-#: The charts of the results of a task beside the first, `result_payloads.confusion_view`; other tasks have that alone.
+#: The charts of the results of a task besides the first, `results.confusion`; other tasks have that alone.
 _CHARTS = {
     "classification": ("labels", "calibration", "slices"),
     "multilabel": ("slices",),
@@ -38,24 +38,23 @@ _CHARTS = {
 
 
 def current(state: AppState, visitor: Visitor, kind: Literal["", "pretrain", "finetune"]) -> str:
-    """The run to show where none was chosen: the newest, in a tab that trains the visitor's newest of its kind, else a
-    shipped model; "" without any.
+    """Return the run to show where none was chosen: the newest, or in Train the visitor's newest of this kind.
+
+    Without one it is a shipped model, "" if there is none.
     """
     run_id = state.current_run(visitor, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(visitor)), "")
-    return run_id or next((name for name in state.models.shipped() if _is_kind(state, name, kind)), "")
-
-
-def _is_kind(state: AppState, shipped: str, kind: str) -> bool:
-    objective = state.summary(shipped).objective
-    return bool(objective) and (not kind or (objective in TASKS) == (kind == "finetune"))
+    shipped = ((name, state.summary(name).objective) for name in state.models.shipped())
+    right = (name for name, of in shipped if of and (not kind or (of in TASKS) == (kind == "finetune")))
+    return run_id or next(right, "")
 
 
 def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     """Return what a run, or a shipped model, is, and what can be done with it."""
-    objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
+    is_shipped = run_id in state.models.shipped()
+    objective = state.summary(run_id).objective if is_shipped or state.models.is_run(run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
-    if run_id in state.models.shipped():
+    if is_shipped:
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "path": "", "deleted_at": None}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
@@ -80,10 +79,6 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "results": str(results.report_version(folder)) if tuned else "",
         "charts": _CHARTS.get(objective, ()),
     }
-
-
-def _is_known(state: AppState, run_id: str) -> bool:
-    return run_id in state.models.shipped() or state.models.is_run(run_id)
 
 
 def curves(state: AppState, run_id: Word) -> Payload:
@@ -138,22 +133,11 @@ RUN = View(
     "Training run",
     "Learning curves, results and errors of one run.",
     "runs",
-    {
-        "current": question(current),
-        "about": question(about),
-        "curves": question(curves),
-        "probes": question(probes),
-        "follow": question(follow),
-        "settings": question(settings),
-        "hub": question(publishing.preview, slow=True),
-        "summary": question(results.summary),
-        "trials": question(results.trials),
-        "confusion": question(results.confusion),
-        "examples": question(results.examples),
-        "attribution": question(results.attribution, slow=True),
-        "attention": question(results.attention, slow=True, arrays=True),
-        "labels": question(results.labels),
-        "calibration": question(results.calibration),
-        "slices": question(results.slices),
-    },
+    questions(current, about, curves, probes, follow, settings, slow=[publishing.hub])
+    | questions(
+        *(results.summary, results.trials, results.confusion, results.examples, results.labels),
+        *(results.calibration, results.slices),
+        slow=[results.attribution, results.attention],
+        arrays=[results.attention],
+    ),
 )

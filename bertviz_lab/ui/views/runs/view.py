@@ -1,19 +1,24 @@
-"""What the table of runs asks: a row for each run that a visitor may see, and for each shipped model."""
+"""What the table of runs asks: a row for each run that a visitor may see and each shipped model; and their changes."""
 
 import contextlib
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.training.runs.summary import RunSummary
-from bertviz_lab.ui.server.run_changes import CHANGE_RUN, change_run
+from bertviz_lab.training.runs.summary import RunNotes, RunSummary
+from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.publishing import publish
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.model_facts import card_score
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import Text, View, Word, question, questions
+
+Tags = Annotated[list[Word], Field(max_length=50)]
 
 
 def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
@@ -33,6 +38,35 @@ def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | 
 def current(state: AppState, visitor: Visitor) -> str:
     """Return the run that the page follows as it opens, "" for none."""
     return state.current_run(visitor)
+
+
+def change(
+    state: AppState,
+    visitor: Visitor,
+    action: Literal["stop", "resume", "annotate", "push", "delete"],
+    run_id: Word,
+    name: Word = "",
+    tags: Tags = [],  # noqa: B006 - never changed
+    note: Text = "",
+    repo: Word = "",
+    public: bool = False,
+) -> str:
+    """Change a run and return a message, "" for none. Raises `InputError` unless the visitor owns the run."""
+    require_owner(state, visitor, run_id, "can change it")
+    if action == "stop":
+        waited = state.runs.state(run_id).status == "waiting"
+        state.runs.stop(run_id)
+        return "It is no longer queued." if waited else "It finishes its step, saves a checkpoint and stops."
+    if action == "push":
+        return publish(state, visitor, run_id, repo, public)
+    if action == "resume":
+        state.quota.resume(visitor, run_id)
+    elif action == "annotate":
+        kept = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+        state.runs.annotate(run_id, RunNotes(name.strip(), kept, note.strip()))
+    else:
+        state.runs.delete(run_id)
+    return ""
 
 
 def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any]:
@@ -66,12 +100,8 @@ def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
 
 def _outcome(summary: RunSummary) -> dict[str, Any]:
     words = named_score(summary.measure, summary.score) if summary.score is not None else ""
-    return {
-        "task": task_name(summary.objective),
-        "parameters": summary.parameters,
-        "score": summary.score,
-        "score_words": words,
-    }
+    outcome = {"parameters": summary.parameters, "score": summary.score, "score_words": words}
+    return {"task": task_name(summary.objective), **outcome}
 
 
 _TASK_NAMES = {
@@ -94,11 +124,5 @@ RUNS = View(
     "Runs",
     "Your training runs and the shipped models; choose one to see its curves and results.",
     "runs",
-    {
-        "table": question(table),
-        "glance": question(glance),
-        "current": question(current),
-        "change": CHANGE_RUN,
-        "push": question(change_run, slow=True),
-    },
+    questions(table, glance, current, change) | {"push": question(change, slow=True)},
 )

@@ -16,11 +16,11 @@ from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payloa
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import ModelName, Text, View, question
+from bertviz_lab.ui.view import ModelName, Text, View, questions
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.pretraining.masking import MaskingRule
-    from bertviz_lab.interpret import MaskedText
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _MOST_EXPLAINED = 4000  # characters; more words than a person would read
 _EPOCHS, _STATIC_SETS = 6, 3
@@ -66,40 +66,31 @@ def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
 
 
 def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
-    """One draw: what the model is given, and what it has to predict."""
-    masked, rule = _mask(state.models.open(model), text_a, text_b, settings)
-    return masking_payload(
-        masked, mask_probability=rule.probability, mask_share=rule.mask_share, random_share=rule.random_share
-    )
+    """Return one draw: what the model is given, and what it has to predict."""
+    from bertviz_lab.interpret import mask_text
+
+    _, given, rule = _asked(state, model, text_a, text_b, settings)
+    shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
+    return masking_payload(mask_text(**given), mask_probability=rule.probability, **shares)
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return the MLM loss at each selected position."""
-    from bertviz_lab.interpret import masked_loss
+    from bertviz_lab.interpret import mask_text, masked_loss
 
-    checkpoint = state.models.open(model)
-    masked, _ = _mask(checkpoint, text_a, text_b, settings)
+    checkpoint, given, _ = _asked(state, model, text_a, text_b, settings)
+    masked = mask_text(**given)
     return losses_payload(masked, masked_loss(checkpoint, masked))
 
 
 def statistics(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
 ) -> Payload:
-    """Return the same text masked many times, next to what the rule makes one expect."""
+    """Return the outcomes of masking the text many times, next to those that the rule predicts."""
     from bertviz_lab.interpret import masking_statistics
 
-    checkpoint = state.models.open(model)
-    rule = _rule(checkpoint, settings)
-    counts = masking_statistics(
-        checkpoint.tokenizer,
-        text_a,
-        text_b or None,
-        draws=int(draws),
-        seed=settings.seed,
-        rule=rule,
-        max_length=checkpoint.max_length,
-        on_progress=report_progress,
-    )
+    _, given, rule = _asked(state, model, text_a, text_b, settings)
+    counts = masking_statistics(**given, draws=int(draws), on_progress=report_progress)
     shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
     return masking_statistics_payload(counts, shares)
 
@@ -115,32 +106,16 @@ def epochs(
     """Return what is masked in the first epochs of a training."""
     from bertviz_lab.interpret import mask_epochs
 
-    checkpoint = state.models.open(model)
     static = masks == "static"
-    masked_texts = mask_epochs(
-        checkpoint.tokenizer,
-        text_a,
-        text_b or None,
-        epochs=_EPOCHS,
-        repeat_after=_STATIC_SETS if static else None,
-        seed=settings.seed,
-        rule=_rule(checkpoint, settings),
-        max_length=checkpoint.max_length,
-    )
+    _, given, _ = _asked(state, model, text_a, text_b, settings)
+    masked_texts = mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
     return epochs_payload(masked_texts, static)
 
 
-def _mask(checkpoint: Any, text_a: str, text_b: str, settings: Masking) -> "tuple[MaskedText, MaskingRule]":
-    from bertviz_lab.interpret import mask_text
-
-    rule = _rule(checkpoint, settings)
-    masked = mask_text(
-        checkpoint.tokenizer, text_a, text_b or None, seed=settings.seed, rule=rule, max_length=checkpoint.max_length
-    )
-    return masked, rule
-
-
-def _rule(checkpoint: Any, settings: Masking) -> "MaskingRule":
+def _asked(
+    state: AppState, model: str, text_a: str, text_b: str, settings: Masking
+) -> "tuple[Checkpoint, dict[str, Any], MaskingRule]":
+    """Return the model, what the functions of masking are called with, and the rule in it."""
     from bertviz_lab.data.pretraining.batches import masking_rule
 
     if settings.mask + settings.random > 100:
@@ -148,7 +123,8 @@ def _rule(checkpoint: Any, settings: Masking) -> "MaskingRule":
             f"{settings.mask:.0f} percent [MASK] and {settings.random:.0f} percent random tokens exceed 100 percent: "
             "lower one of them."
         )
-    return masking_rule(
+    checkpoint = state.models.open(model)
+    rule = masking_rule(
         checkpoint.tokenizer,
         settings.rate / 100,
         settings.unit == "words",
@@ -156,6 +132,8 @@ def _rule(checkpoint: Any, settings: Masking) -> "MaskingRule":
         mask_share=settings.mask / 100,
         random_share=settings.random / 100,
     )
+    given = {"tokenizer": checkpoint.tokenizer, "text_a": text_a, "text_b": text_b or None, "seed": settings.seed}
+    return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}, rule
 
 
 TOKENS = View(
@@ -163,12 +141,5 @@ TOKENS = View(
     "Tokens",
     "The input of the model: pieces, ids, segments, positions and mask; and its masking in pretraining.",
     "explore",
-    {
-        "tokens": question(tokens),
-        "split": question(split),
-        "masking": question(masking),
-        "loss": question(loss),
-        "statistics": question(statistics, slow=True),
-        "epochs": question(epochs),
-    },
+    questions(tokens, split, masking, loss, epochs, slow=[statistics]),
 )

@@ -13,14 +13,14 @@ from bertviz_lab import FinetuneConfig, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
-from bertviz_lab.ui.forms import task_form
-from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui.forms import OWN, Source, chosen_source
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 from bertviz_lab.ui.state.uploads import UploadedFile
 from bertviz_lab.ui.views.batch import view as batch
-from bertviz_lab.ui.views.finetune.view import advise, check, form_of
+from bertviz_lab.ui.views.finetune import view
+from bertviz_lab.ui.views.finetune.view import advise, check, form
 from tests.little import little_folder
 from tests.ui.finetuned import RUN, tuned, write_reviews
 
@@ -32,28 +32,30 @@ def own(path: Path) -> UploadedFile:
     return UploadedFile(path, path.name, path.stat().st_size)
 
 
+def chosen(source: str, *files: list[UploadedFile]) -> Source:
+    return chosen_source("labeled", TASK_SAMPLES, source, *files)
+
+
 def test_every_setting_has_its_place(session: AppState) -> None:
-    drawn = {field["name"]: field for group in form_of(session, NOBODY)["groups"] for field in group["fields"]}
+    drawn = {field["name"]: field for group in form(session, NOBODY)["groups"] for field in group["fields"]}
     assert set(drawn) == {f.name for f in options_of(FinetuneConfig, "page")}
-    source = task_form.chosen("sentiment", [], [])
-    config = task_form.config_from(session, source, {name: field["value"] for name, field in drawn.items()})
+    source = chosen("sentiment", [], [])
+    config = view.config_from(session, source, {name: field["value"] for name, field in drawn.items()})
     given = {"train": ("sample:sentiment",), "threads": session.settings.threads, "model": config.model}
-    assert config == FinetuneConfig(**given, **task_form.suited("sentiment"))
+    assert config == FinetuneConfig(**given, **view.suited("sentiment"))
     assert Path(config.model).name == "little"
 
 
-def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
-    assert [value for _, value in task_form.choices()] == [*TASK_SAMPLES, OWN]
-    for source in (*TASK_SAMPLES, OWN):
-        assert task_form.about(source)
+def test_samples_and_files_are_chosen(session: AppState, tmp_path: Path) -> None:
+    assert [value for value, _ in form(session, NOBODY)["sources"]] == [*TASK_SAMPLES, OWN]
     file = own(write_reviews(tmp_path / "reviews.csv"))
-    assert task_form.chosen(OWN, [file], [file]).scored == (file.path,)
+    assert chosen(OWN, [file], [file]).scored == (file.path,)
     with pytest.raises(InputError, match="Drop a labeled file"):
-        task_form.chosen(OWN, [], [])
+        chosen(OWN, [], [])
 
 
 def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: AppState) -> None:
-    start_for = partial(task_form.start_for, session)
+    start_for = partial(view.start_for, session)
     assert start_for("town-questions", "little") == "little"  # that model does not come with this page
     for name in ("wiki-mini", "tiny-town"):
         little_folder(session.settings.checkpoints / name)
@@ -75,17 +77,17 @@ def test_what_suits_a_sample_is_recommended(session: AppState) -> None:
 
 
 def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppState) -> None:
-    found = task_form.chosen("topics", [], [])
+    found = chosen("topics", [], [])
     for name, value, told in (
         ("epochs", 0, '"Epochs" must lie between'),
         ("learning_rate", "fast", '"Peak learning rate" must be a number'),
         ("model", "../../etc", "choose another one from the list"),
     ):
         with pytest.raises(InputError, match=told):
-            task_form.config_from(session, found, {name: value})
-    assert task_form.config_from(session, found, {"model": RANDOM}).model == "random"
-    chosen = {"epochs": 9, "batch_size": 8, "learning_rate": 0.1, "grid": "small"}
-    assert task_form.config_from(session, found, chosen).epochs == FinetuneConfig.epochs
+            view.config_from(session, found, {name: value})
+    assert view.config_from(session, found, {"model": RANDOM}).model == "random"
+    grid = {"epochs": 9, "batch_size": 8, "learning_rate": 0.1, "grid": "small"}
+    assert view.config_from(session, found, grid).epochs == FinetuneConfig.epochs
 
 
 def test_the_examples_are_shown_with_what_was_inferred_and_in_numbers(session: AppState, tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do
     checkpoint = tuned.models.open(RUN)
     little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=10_000_000))
     monkeypatch.setattr(tuned.models, "open", lambda name: little)
-    with pytest.raises(InputError, match=r"These 1,000 texts are too much for this page .* it takes about \d{3} of"):
+    with pytest.raises(InputError, match=r"These 1,000 texts are too many for this page .* it takes about \d{3} of"):
         predicted(tuned, RUN, path)
 
 
@@ -172,7 +174,7 @@ def test_a_search_on_a_shared_page_may_cost_twenty_questions(
         monkeypatch.setattr(tuned.models, "open", lambda name, little=little: little)
         if operations == 30_000_000:
             assert predicted(tuned, RUN, path, "the cat")[1].startswith("300 texts ranked")
-    with pytest.raises(InputError, match="These 300 texts are too much"):
+    with pytest.raises(InputError, match="These 300 texts are too many"):
         predicted(tuned, RUN, path, "the cat")
 
 

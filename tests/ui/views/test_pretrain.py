@@ -10,35 +10,35 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import clock
-from bertviz_lab.ui.forms import form, texts
-from bertviz_lab.ui.forms.texts import Text
+from bertviz_lab.ui.forms import OWN, Source
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.models import RANDOM
 from bertviz_lab.ui.state.uploads import UploadedFile
-from bertviz_lab.ui.views.pretrain.view import advise, forecast, form_of
+from bertviz_lab.ui.views.pretrain import run_settings
+from bertviz_lab.ui.views.pretrain.view import advise, forecast, form
 from tests.little import little_folder, little_text
 from tests.ui.pages import little_settings
 from tests.ui.state.test_models import RUN, make_run
 
 HIDDEN = {f.name for f in options_of(PretrainConfig, "command line", "recipe")}
-TEXT = Text("Tiny Town", ("sample:tiny-town",), ())
+TEXT = Source("Tiny Town", ("sample:tiny-town",))
 
 
 @pytest.fixture
-def little(tmp_path: Path) -> Text:
+def little(tmp_path: Path) -> Source:
     path = tmp_path / "little.txt"
     path.write_text(little_text(), encoding="utf-8")
-    return Text("little", (), (path,))
+    return Source("little", (), (path,))
 
 
 def config_of(session: AppState, **chosen: object) -> PretrainConfig:
-    return form.config_from(session, TEXT, chosen)
+    return run_settings.config_from(session, TEXT, chosen)
 
 
 def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
-    drawn = [field for group in form_of(session, NOBODY)["groups"] for field in group["fields"]]
+    drawn = [field for group in form(session, NOBODY)["groups"] for field in group["fields"]]
     assert {field["name"] for field in drawn} == {f.name for f in options_of(PretrainConfig, "page")}
     kinds = {field["name"]: field["kind"] for field in drawn}
     assert tuple(kinds[name] for name in ("preset", "lowercase", "seq_len", "steps")) == (
@@ -62,18 +62,18 @@ def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES))
 def test_a_recipe_fills_in_its_own_values(recipe: str) -> None:
-    found = form.filled_in(recipe, texts.OWN)
+    found = run_settings.filled_in(recipe, OWN)
     for name, value in RECIPES[recipe].items():
         assert found[name] == value
-    assert set(form.BY_RECIPE) >= set(RECIPES[recipe]) - HIDDEN
-    assert "preset" not in form.BY_RECIPE  # the size stays what the person chose
+    assert set(run_settings.BY_RECIPE) >= set(RECIPES[recipe]) - HIDDEN
+    assert "preset" not in run_settings.BY_RECIPE  # the size stays what the person chose
 
 
 def test_what_suits_a_sample_goes_with_the_labs_recipe_its_time_with_any() -> None:
     wanted = dict(SAMPLES["tiny-town"].settings)
-    found = form.filled_in("lab", "tiny-town")
+    found = run_settings.filled_in("lab", "tiny-town")
     assert {name: found[name] for name in wanted} == wanted
-    paper = form.filled_in("paper", "tiny-town")
+    paper = run_settings.filled_in("paper", "tiny-town")
     assert (paper["seq_len"], paper["time_budget"]) == (512, wanted["time_budget"])
 
 
@@ -85,10 +85,10 @@ def test_in_a_workshop_runs_are_as_long_as_its_plans_say(tmp_path: Path) -> None
 
 
 def test_a_further_file_changes_what_is_recommended(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_LARGE", 1000)
+    monkeypatch.setattr(run_settings, "_LARGE", 1000)
     short, long = (UploadedFile(Path("x.txt"), "x.txt", size) for size in (10, 1000))
     for files, expected in (([short], "2m"), ([short, long], "5m")):
-        assert advise(session, texts.OWN, files, "lab", RANDOM)["values"]["time_budget"] == expected
+        assert advise(session, OWN, files, "lab", RANDOM)["values"]["time_budget"] == expected
 
 
 def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
@@ -96,7 +96,9 @@ def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> N
     assert answers["paper"] != answers["lab"]
     found = answers["lab"]
     untouched = PretrainConfig(corpus=("x",))
-    assert all(found[name] == getattr(untouched, name) for name in set(form.BY_RECIPE) - set(form.BY_TEXT))
+    assert all(
+        found[name] == getattr(untouched, name) for name in set(run_settings.BY_RECIPE) - set(run_settings.BY_TEXT)
+    )
 
 
 def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: AppState) -> None:
@@ -175,15 +177,15 @@ def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_pa
 def test_a_chosen_model_disables_what_it_brings_and_holds_the_length(session: AppState) -> None:
     advice = advise(session, "docstrings", [], "paper", "little")
     assert (advice["longest"], advice["values"]["seq_len"]) == (64, 64)
-    assert set(advice["disabled"]) == set(form.INHERITED)
+    assert set(advice["disabled"]) == set(run_settings.INHERITED)
     assert "brings its own" in advice["disabled"]["preset"]
     assert "preset" not in advise(session, "docstrings", [], "distil", "little")["disabled"]
     assert advise(session, "docstrings", [], "paper", RANDOM)["disabled"] == {}
 
 
-def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: AppState, little: Text) -> None:
-    own = form.report_of(session, little, {"vocab_size": 90, "init_from": RANDOM})
-    brought = form.report_of(session, little, {"vocab_size": 90, "init_from": "little"})
+def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: AppState, little: Source) -> None:
+    own = run_settings.report_of(session, little, {"vocab_size": 90, "init_from": RANDOM})
+    brought = run_settings.report_of(session, little, {"vocab_size": 90, "init_from": "little"})
     tokenizer = session.models.open("little").tokenizer
     assert own.vocab_size <= 90 < brought.vocab_size == tokenizer.vocab_size
     assert brought.tokens < own.tokens  # larger pieces
@@ -193,8 +195,8 @@ def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Pa
     path = tmp_path / "table.csv"
     rows = [f"{number},the dog ran,a much longer text that would be guessed to be the one" for number in range(40)]
     path.write_text("\n".join(["id,short,text", *rows]), encoding="utf-8")
-    table = Text("table.csv", (), (path,))
-    characters = [form.report_of(session, table, {"text_field": name}).characters for name in ("short", "")]
+    table = Source("table.csv", (), (path,))
+    characters = [run_settings.report_of(session, table, {"text_field": name}).characters for name in ("short", "")]
     assert characters[0] == 40 * len("the dog ran") < characters[1]
 
 
@@ -202,7 +204,7 @@ def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Pa
 
 
 def test_the_forecast_is_that_of_the_model_that_will_be_trained(
-    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
+    session: AppState, little: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
 
@@ -212,17 +214,17 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
 
     monkeypatch.setattr(clock, "tokens_per_second", measure)
     own = [UploadedFile(little.files[0], "little.txt", 1)]
-    line = json.loads(forecast(session, texts.OWN, own, {"init_from": "little", "seq_len": 32}))
+    line = json.loads(forecast(session, OWN, own, {"init_from": "little", "seq_len": 32}))
     assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
     assert [model.hidden_size for model in tried] == [32]
     for _ in range(2):
-        forecast(session, texts.OWN, own, {"preset": "medium"})
+        forecast(session, OWN, own, {"preset": "medium"})
     assert [model.hidden_size for model in tried] == [32, 512]
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 
 
 def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
-    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
+    session: AppState, little: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "tokens_per_second", lambda model, config: 1000.0)
 

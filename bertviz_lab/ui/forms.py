@@ -1,6 +1,9 @@
-"""The fields of a form, described for `client/form.js` from the declaration of each option in a config."""
+"""The forms of Train: the fields that `client/form.js` draws, what they send, and the samples and files to train on."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -8,13 +11,56 @@ from pydantic import Field
 from bertviz_lab.config.limits import Limits, words_of
 from bertviz_lab.config.options import from_form, grouped_options, in_page_words, kind_of, options_of
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.state.uploads import UploadedFile
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 #: What a form sends of its fields, by name.
 Values = Annotated[dict[str, str | int | float | bool | None], Field(max_length=100)]
+#: The source of a form that is no sample but files.
+OWN = "own"
 _FEW = 6  # choices that fit next to each other
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a person trains on: a sample by its name, or uploaded files, some of which may be for evaluation."""
+
+    title: str
+    samples: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    scored: tuple[Path, ...] = ()
+
+
+def chosen_source(
+    kind: str,
+    samples: Mapping[str, Any],
+    source: str,
+    files: Sequence[UploadedFile],
+    scored: Sequence[UploadedFile] = (),
+) -> Source:
+    """Return what a form names. Raises `InputError` while there is none; `kind` says what is in a file."""
+    if source in samples:
+        return Source(samples[source].title, (f"sample:{source}",))
+    if not files:
+        raise InputError(f"Drop a {kind} file into the box, or choose one of the samples.")
+    title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    return Source(title, (), *(tuple(file.path for file in sent) for sent in (files, scored)))
+
+
+def source_choices(samples: Mapping[str, Any], own: str) -> list[list[str]]:
+    """Return the samples, and the files called `own`, as [value, label]."""
+    return [*([name, sample.title] for name, sample in samples.items()), [OWN, own]]
+
+
+@contextlib.contextmanager
+def words_of_page(config: type) -> Iterator[None]:
+    """Let an `InputError` name options as the page does."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(in_page_words(config, str(error))) from error
 
 
 def describe(

@@ -1,20 +1,22 @@
-"""The form of the Pretrain tab as settings of a run: what fills it in, and what came back from it."""
+"""The form of a pretraining run as its settings: what fills it in, and what came back from it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
-from bertviz_lab.config.options import in_page_words, options_of
+from bertviz_lab.config.options import options_of
 from bertviz_lab.data.corpora.health import HealthReport
+from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.forms import fields, texts
+from bertviz_lab.ui import forms
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
+_LARGE = 2_000_000  # bytes; a larger text of one's own is worth more minutes
 #: The recipe in which the model to start from is a teacher.
 DISTIL = "distil"
 
@@ -22,28 +24,23 @@ DISTIL = "distil"
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
 #: Settings that a model to start from decides, or that apply to random weights only.
 INHERITED = (
-    "preset",
-    "family",
-    "layers",
-    "heads",
-    "vocab_size",
-    "algorithm",
-    "lowercase",
-    "share_layers",
-    "causal_share",
-    "shallow_share",
+    *("preset", "family", "layers", "heads", "vocab_size", "algorithm", "lowercase", "share_layers"),
+    *("causal_share", "shallow_share"),
 )
 #: Of these, what a teacher decides: the student has a size of its own.
 INHERITED_FROM_TEACHER = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
+
+
+def recommended(source: str, size: int = 0) -> dict[str, Any]:
+    """Return a sample's own options, or those for `size` bytes of a person's text, which show something soon."""
+    page = {"preset": "tiny", "seq_len": 64, "batch_size": 32, "time_budget": "2m" if size < _LARGE else "5m"}
+    return page | dict(SAMPLES[source].settings if source in SAMPLES else {})
+
+
 #: Settings that a chosen text changes; the size of the model stays what the person chose.
-BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
-BY_RECIPE = tuple(
-    sorted(
-        {name for recipe in RECIPES.values() for name in recipe}
-        - {f.name for f in options_of(PretrainConfig, "command line", "recipe")}
-        | set(BY_TEXT)
-    )
-)
+BY_TEXT = sorted({name for source in (*SAMPLES, forms.OWN) for name in recommended(source)} - {"preset"})
+_OF_RECIPES = {name for recipe in RECIPES.values() for name in recipe}
+BY_RECIPE = sorted(_OF_RECIPES - {f.name for f in options_of(PretrainConfig, "command line", "recipe")} | {*BY_TEXT})
 
 
 def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") -> dict[str, Any]:
@@ -53,31 +50,29 @@ def filled_in(recipe: str, source: str, size: int = 0, time_budget: str = "") ->
     text goes with the lab's own recipe only.
     """
     settings = asdict(PretrainConfig.of_recipe(recipe, corpus=("a text",))) | {"recipe": recipe}
-    suited = texts.recommended(source, size) | ({"time_budget": time_budget} if time_budget else {})
+    suited = recommended(source, size) | ({"time_budget": time_budget} if time_budget else {})
     return settings | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
 
 
-def config_from(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> PretrainConfig:
+@forms.words_of_page(PretrainConfig)
+def config_from(session: AppState, text: forms.Source, values: Mapping[str, Any]) -> PretrainConfig:
     """Return the form as settings of a run. Raises `InputError`, in the words of the page."""
-    try:
-        options = fields.read(PretrainConfig, values)
-        chosen = options.pop("init_from", "")
-        start = start_of(session, chosen)
-        distils = options.get("recipe") == DISTIL
-        if distils and not start:
-            raise InputError("Distillation needs a teacher, a pretrained model: choose it under Start from.")
-        if start:
-            inherited = INHERITED_FROM_TEACHER if distils else INHERITED
-            options = {name: value for name, value in options.items() if name not in inherited}
-            folder = str(session.models.start_folder(chosen))
-            options |= {"causal_share": 0.0, "shallow_share": 0.0, "teacher" if distils else "init_from": folder}
-        corpus = text.corpus or tuple(path.name for path in text.files)
-        config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
-        if start and config.seq_len > start.config.max_position_embeddings:
-            longest = start.config.max_position_embeddings
-            raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
-    except InputError as error:
-        raise InputError(in_page_words(PretrainConfig, str(error))) from error
+    options = forms.read(PretrainConfig, values)
+    chosen = options.pop("init_from", "")
+    start = start_of(session, chosen)
+    distils = options.get("recipe") == DISTIL
+    if distils and not start:
+        raise InputError("Distillation needs a teacher, a pretrained model: choose it under Start from.")
+    if start:
+        inherited = INHERITED_FROM_TEACHER if distils else INHERITED
+        options = {name: value for name, value in options.items() if name not in inherited}
+        folder = str(session.models.start_folder(chosen))
+        options |= {"causal_share": 0.0, "shallow_share": 0.0, "teacher" if distils else "init_from": folder}
+    corpus = text.samples or tuple(path.name for path in text.files)
+    config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
+    if start and config.seq_len > start.config.max_position_embeddings:
+        longest = start.config.max_position_embeddings
+        raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
     return _evaluate_short_runs_more_often(config)
 
 
@@ -102,15 +97,15 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     )
 
 
-def report_of(session: AppState, text: texts.Text, values: Mapping[str, Any]) -> HealthReport:
+def report_of(session: AppState, text: forms.Source, values: Mapping[str, Any]) -> HealthReport:
     """Return the health report of a text, read and split as the form says. Raises `InputError`."""
     given = {name: value for name, value in values.items() if name in (*READING, "recipe", "init_from")}
-    options = fields.read(PretrainConfig, given)
+    options = forms.read(PretrainConfig, given)
     chosen = options.pop("init_from", "")
     start = start_of(session, chosen)
     config = PretrainConfig.of_recipe(corpus=("checked",), **options)
     options = {name: getattr(config, name) for name in READING} | {"text_field": config.text_field or None}
-    return session.examine(text.paths, model=chosen if start else "", **options)
+    return session.examine((*text.samples, *text.files), model=chosen if start else "", **options)
 
 
 def _evaluate_short_runs_more_often(config: PretrainConfig) -> PretrainConfig:
