@@ -1,19 +1,21 @@
-"""The command that serves the page: `app`."""
+"""The commands that serve the page, `app`, and check a machine for a workshop, `doctor`."""
 
 import argparse
+import dataclasses
 import os
 import signal
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
 from bertviz_lab.cli.options import AddCommand
-from bertviz_lab.cli.result import notice
+from bertviz_lab.cli.result import Result, notice
 from bertviz_lab.config.limits import limit_fields, read_limits_file
 from bertviz_lab.config.options import flag_of
 
 
 def add_commands(command: AddCommand) -> None:
-    """Add `app`."""
+    """Add `app` and `doctor`."""
     app = command("app", app_command, json=False, model=False)
     app.add_argument(
         "--host",
@@ -50,11 +52,15 @@ def add_commands(command: AddCommand) -> None:
     limits.add_argument("--limits", type=Path, metavar="FILE", help="Any of the limits, in TOML")
     for field in limit_fields():
         if field.metadata["option"]:
-            limits.add_argument(flag_of(field.name), metavar="LIMIT", help=_sentence(field.metadata["help"]))
+            help = field.metadata["help"]
+            limits.add_argument(flag_of(field.name), metavar="LIMIT", help=help[0].upper() + help[1:])
 
-
-def _sentence(words: str) -> str:
-    return words[0].upper() + words[1:]
+    doctor = command("doctor", doctor_command, model=False)
+    doctor.add_argument("--visitors", type=int, default=30, help="People who will use the page at a time (default: 30)")
+    doctor.add_argument("--host", default="0.0.0.0", help="Address that the page will listen at (default: 0.0.0.0)")
+    doctor.add_argument("--port", type=int, default=7860, help="Port of the page (default: 7860)")
+    runs_dir = "Folder that will hold the runs (default: runs)"
+    doctor.add_argument("--runs-dir", type=Path, default=Path("runs"), help=runs_dir)
 
 
 def app_command(options: argparse.Namespace) -> int:
@@ -76,9 +82,8 @@ def app_command(options: argparse.Namespace) -> int:
         notice(seen.format("--leader-key", "BERTVIZ_LAB_LEADER_KEY"))
     limits = read_limits_file(options.limits) if options.limits else {}
     limits |= {field.name: text for field in limit_fields() if (text := getattr(options, field.name, None))}
-    given = {
-        name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
-    }
+    same = ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
+    given = {name: getattr(options, name) for name in same}
     users = users_of(options.auth, options.auth_file, os.environ)
     given |= {"workshop": options.workshop.strip(), "public_url": checked_address(options.public_url)}
     given |= {"leader_key": new_key(options.leader_key)} if given["workshop"] else {}
@@ -94,3 +99,15 @@ def app_command(options: argparse.Namespace) -> int:
             print(f"Participants open {room}")
             print(f"The leader opens {room}leader?key={quote(settings.leader_key)}", flush=True)
     return 0
+
+
+def doctor_command(options: argparse.Namespace) -> Result:
+    """Check before a workshop whether this machine can carry the page."""
+    from bertviz_lab.ui.workshop.machine import examine_machine, summary_of
+
+    checks = []
+    for check in examine_machine(options.host, options.port, options.runs_dir, visitors=options.visitors):
+        checks.append(check)
+        print(f"{check.outcome:8} {check.name:16} {check.sentence}", file=sys.stderr if options.json else sys.stdout)
+    ready, text = summary_of(checks)
+    return Result({"ready": ready, "checks": [dataclasses.asdict(check) for check in checks]}, text, int(not ready))

@@ -27,10 +27,8 @@ _PRETRAINED_TASKS = ("mlm", "nsp", "probes", "minimal-pairs")
 def add_commands(command: AddCommand) -> None:
     """Add `evaluate`, `predict` and `encode`."""
     evaluate = command("evaluate", evaluate_command)
-    what = evaluate.add_mutually_exclusive_group()
-    what.add_argument(
-        "--task", choices=(*_PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate (default: mlm)"
-    )
+    what, tasks = evaluate.add_mutually_exclusive_group(), (*_PRETRAINED_TASKS, *TASKS)
+    what.add_argument("--task", choices=tasks, default="mlm", help="What to evaluate (default: mlm)")
     what.add_argument("--suite", choices=("glue",), help="Fine-tune and score the model on each task of a suite")
     evaluate.add_argument(
         "--data",
@@ -89,31 +87,27 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     elif options.task == "minimal-pairs":
         return _evaluate_minimal_pairs(model, options, notes_of(*remarks))
     elif options.task in TASKS:
-        reading = given_options(options, READING)
-        scores = evaluate_task(
-            model, options.data, options.task, max_length=length, on_note=remarks.append, on_reading=_show, **reading
-        )
+
+        def show(reading: "Reading") -> None:
+            reading.require_sure()
+            for line in reading.lines():
+                notice(line)
+
+        more = given_options(options, READING) | {"max_length": length, "on_note": remarks.append, "on_reading": show}
+        scores = evaluate_task(model, options.data, options.task, **more)
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
     else:
-        scores = evaluate_text(
-            model, options.data, options.task, seq_len=length, seed=options.seed, on_note=remarks.append
-        )
+        more = {"seq_len": length, "seed": options.seed, "on_note": remarks.append}
+        scores = evaluate_text(model, options.data, options.task, **more)
     names = {name: NAMES.get(name, name.replace("_", " ")) for name in scores}
     width = max(map(len, names.values()))
     lines = [f"{names[name]:{width}} {format_score(name, value)}" for name, value in scores.items()]
     return Result(scores, "\n".join(lines), notes=notes_of(*remarks))
 
 
-def _show(reading: "Reading") -> None:
-    """Print how labeled files were read before anything is computed. Raise `InputError` where it is not sure."""
-    reading.require_sure()
-    for line in reading.lines():
-        notice(line)
-
-
 def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:
-    """Accuracy per phenomenon on files in BLiMP's format."""
+    """Evaluate the accuracy per phenomenon on files in BLiMP's format."""
     from bertviz_lab.data.probes import read_minimal_pairs
     from bertviz_lab.interpret import score_minimal_pairs
 
@@ -131,7 +125,7 @@ def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, no
 
 
 def _evaluate_suite(options: argparse.Namespace) -> Result:
-    """GLUE: a table with the official metrics of each task that the folder has."""
+    """Evaluate on GLUE: a table with the official metrics of each task that the folder has."""
     from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
     from bertviz_lab.training.runs.console import format_event
 
@@ -151,7 +145,7 @@ def _evaluate_suite(options: argparse.Namespace) -> Result:
 
 
 def suite_table(results: dict[str, Any]) -> str:
-    """The results of a suite in hundredths: mean and standard deviation over seeds, and the majority baseline."""
+    """Return the results of a suite in percent: mean and standard deviation over seeds, and the majority baseline."""
     rows = [("task", "split", "examples", "metric", "score", "majority"), *suite_rows(results)]
     if results["average"] is not None:
         rows.append((f"average of {len(results['tasks'])}", "", "", "", f"{100 * results['average']:.1f}", ""))
@@ -161,20 +155,14 @@ def suite_table(results: dict[str, Any]) -> str:
 
 
 def suite_rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str, str]]:
-    """Of each score its task, split, examples, metric, value and majority baseline."""
+    """Yield of each score its task, split, examples, metric, value and majority baseline."""
     for task, splits in results["tasks"].items():
         for split, row in splits.items():
+            examples = f"{row['examples']['train']:,} / {row['examples'][split]:,}"
             for metric, mean in row["mean"].items():
                 spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
-                examples = f"{row['examples']['train']:,} / {row['examples'][split]:,}"
-                yield (
-                    task,
-                    split,
-                    examples,
-                    metric,
-                    f"{100 * mean:.1f}{spread}",
-                    f"{100 * row['baselines'][metric]:.1f}",
-                )
+                majority = f"{100 * row['baselines'][metric]:.1f}"
+                yield task, split, examples, metric, f"{100 * mean:.1f}{spread}", majority
 
 
 def predict_command(options: argparse.Namespace) -> Result:

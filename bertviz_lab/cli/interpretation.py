@@ -55,9 +55,8 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
     prediction = next_sentence(checkpoint, options.text_a, options.text_b)
     notes = notes_of(checkpoint.length_warning(len(prediction.encoding.ids)))
     body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
-    return Result(
-        body, f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}", notes=notes
-    )
+    text = f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}"
+    return Result(body, text, notes=notes)
 
 
 def attention_command(options: argparse.Namespace) -> Result:
@@ -82,11 +81,8 @@ def attention_command(options: argparse.Namespace) -> Result:
         content = strict_json.dumps(document, ensure_ascii=False).encode()
     write_file(path, content)
     layers, heads, tokens, _ = trace.attentions.shape
-    return Result(
-        {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens},
-        f"{layers} x {heads} heads over {tokens} tokens, written to {path}",
-        notes=notes,
-    )
+    body = {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens}
+    return Result(body, f"{layers} x {heads} heads over {tokens} tokens, written to {path}", notes=notes)
 
 
 def tokenize_command(options: argparse.Namespace) -> Result:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from bertviz_lab import strict_json
-from bertviz_lab.cli import app, doctor, evaluation, export, interpretation, training
+from bertviz_lab.cli import app, evaluation, export, interpretation, training
 from bertviz_lab.cli.options import expand_home
 from bertviz_lab.cli.result import INTERRUPTED, Result, file_error, notice
 from bertviz_lab.errors import InputError
@@ -66,7 +66,7 @@ def command_parser() -> argparse.ArgumentParser:
             sub.add_argument("--model", required=True, help="Folder, shipped model or hub id")
         return sub
 
-    for group in (training, evaluation, interpretation, export, app, doctor):
+    for group in (training, evaluation, interpretation, export, app):
         group.add_commands(command)
     return parser
 

@@ -3,8 +3,8 @@
 import argparse
 import dataclasses
 import os
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bertviz_lab.config.options import grouped_options, kind_of
 
@@ -15,18 +15,12 @@ _PATHS = (
 )
 
 
-class AddCommand(Protocol):
-    """Adds a command: its parser, to which its module adds options."""
-
-    def __call__(self, name: str, run: Any, *, json: bool = True, model: bool = True) -> argparse.ArgumentParser:
-        """Return the parser of the command that `run` carries out, with `--json` and `--model` where it has them."""
+#: `command(name, run, json=..., model=...)` returns the parser of a command, with `--json` and `--model` unless False.
+AddCommand = Callable[..., argparse.ArgumentParser]
 
 
 def add_options(parser: argparse._ActionsContainer, config: type, names: Sequence[str] = ()) -> None:
-    """Add a flag for each field of a config under the heading of its group, or without headings for `names` alone.
-
-    An option that is not given is not set.
-    """
+    """Add a flag for each field of a config, under the headings of their groups, or for `names` without headings."""
     for title, fields in grouped_options(config, "page", "command line").items():
         group = parser if names else parser.add_argument_group(title)
         for field in fields:
@@ -36,9 +30,8 @@ def add_options(parser: argparse._ActionsContainer, config: type, names: Sequenc
 
 def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any], kind: type) -> None:
     default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
-    label = field.metadata["label"]
-    term = f"{label}: " if " " in label else ""
-    help = f"{term}{field.metadata['help']}{default}".replace("%", "%%")
+    label, text = field.metadata["label"], f"{field.metadata['help']}{default}"
+    help = (f"{label}: {text}" if " " in label else text).replace("%", "%%")
     keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
     if kind is bool:
         keywords["action"] = argparse.BooleanOptionalAction

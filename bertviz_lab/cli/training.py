@@ -14,10 +14,8 @@ from bertviz_lab.errors import InputError
 
 def add_commands(command: AddCommand) -> None:
     """Add `pretrain` and `finetune`, whose options are the fields of the configs, and `inspect`."""
-    for name, run, kind in (
-        ("pretrain", pretrain_command, PretrainConfig),
-        ("finetune", finetune_command, FinetuneConfig),
-    ):
+    commands = {"pretrain": (pretrain_command, PretrainConfig), "finetune": (finetune_command, FinetuneConfig)}
+    for name, (run, kind) in commands.items():
         training = command(name, run, model=False)
         training.add_argument("--out", required=True, help="Folder for the run")
         training.add_argument("--resume", action="store_true", help="Resume the run in --out")
@@ -64,9 +62,8 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if not isinstance(earlier, kind):
             raise InputError(f"{folder} holds a run of another kind; name another folder.")
         if "time_budget" in given and (steps := getattr(earlier, "steps", None)):
-            raise InputError(
-                f"{folder} was started with --steps {steps}: more --steps extend it, a time budget does not."
-            )
+            started = f"{folder} was started with --steps {steps}"
+            raise InputError(f"{started}: more --steps extend it, a time budget does not.")
         config = earlier.resumed_with(**given)
     else:
         config = settings(**given)
@@ -96,11 +93,8 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     accelerator.state.destroy_process_group()
     rows, _ = read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
-    text = (
-        f"Your model is in {finished.path}"
-        if finished.path
-        else "Stopped before the first checkpoint; resume with --resume"
-    )
+    saved = f"Your model is in {finished.path}"
+    text = saved if finished.path else "Stopped before the first checkpoint; resume with --resume"
     return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
 
 

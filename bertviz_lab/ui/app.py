@@ -108,10 +108,7 @@ def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette],
 
 
 def serve(session: AppState, host: str, port: int | None = None, *, open_browser: bool = False) -> tuple[Page, str]:
-    """Build and launch the page without waiting for its end; returns it with its address.
-
-    Raises `InputError` when the port is taken or the folder for runs cannot be written.
-    """
+    """Build and launch the page; return it with its address. Raises `InputError` where that is not possible."""
     page = build(session.settings, session)
     try:
         _, address, _ = page.launch(
@@ -130,10 +127,7 @@ def serve(session: AppState, host: str, port: int | None = None, *, open_browser
 
 
 def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open_browser: bool) -> Iterator[str]:
-    """Serve the page until Ctrl-C; yields its address once it is open. Nothing of its visitors' uploads is left.
-
-    Raises as `serve`.
-    """
+    """Serve the page until Ctrl-C; yield its address once it is open. Uploads are removed at its end."""
     uploads = own_upload_folder()
     try:
         session = AppState(settings)

@@ -1,4 +1,4 @@
-"""What the page is told when it is built: where things lie, who reaches it, and how much it may be used for."""
+"""Settings of a page: its folders, who reaches it, and how much it may be used for."""
 
 import ipaddress
 import os
@@ -20,40 +20,23 @@ _WORKSHOP_LIMITS = {"BERTVIZ_LAB_RUN_SECONDS": "3m", "BERTVIZ_LAB_RUNS_PER_VISIT
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of one page. Raises `InputError` for numbers that cannot work.
+    """Settings of one page. Raises `InputError` for numbers that cannot work."""
 
-    Attributes:
-        runs_dir: holds a folder for every training run.
-        checkpoints: holds a folder for every model that comes with the lab.
-        max_runs: trainings at a time; others wait for their turn.
-        threads: CPU threads of one training.
-        limits: what visitors may use, and with it the mode.
-        allowed_hosts: names of this server besides its own; * stands for any text.
-        trusted_proxies: addresses and networks of proxies that say for whom they ask; "*" is all.
-        users: who may log in, with the hash of their password; without any the page asks for none.
-        workshop: the name of a workshop that is given on this page; "" for none.
-        leader_key: what opens its leader's page.
-        public_url: where participants find the page, with a slash at its end; "" where the machine's address is right.
-        language: the code of the language of the course, unless a visitor asks for another one.
-        metrics: whether `/metrics` is served: to programs on this machine, or to those that know `metrics_token`.
-        space: the page runs as a Space, in a frame of the Hugging Face hub.
-    """
-
-    runs_dir: Path = Path("runs")
-    checkpoints: Path = SHIPPED
-    max_runs: int = 1
-    threads: int = 1
-    limits: Limits = field(default_factory=Limits)
-    allowed_hosts: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = LOCAL_HOSTS
-    space: bool = False
-    users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    metrics: bool = False
+    runs_dir: Path = Path("runs")  # a folder for every training run
+    checkpoints: Path = SHIPPED  # a folder for every model that comes with the lab
+    max_runs: int = 1  # trainings at a time; others wait for their turn
+    threads: int = 1  # CPU threads of one training
+    limits: Limits = field(default_factory=Limits)  # what visitors may use, and with it the mode
+    allowed_hosts: tuple[str, ...] = ()  # further names of this server; * stands for any text
+    trusted_proxies: tuple[str, ...] = LOCAL_HOSTS  # whose forwarding headers are believed; "*" is all
+    space: bool = False  # the page runs as a Space, in a frame of the Hugging Face hub
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)  # hashes of passwords; {} asks for none
+    metrics: bool = False  # /metrics is served to programs on this machine, or to those that know the token
     metrics_token: str = field(default="", repr=False)
-    workshop: str = ""
-    leader_key: str = field(default="", repr=False)
-    public_url: str = ""
-    language: str = ENGLISH.code
+    workshop: str = ""  # the name of a workshop on this page
+    leader_key: str = field(default="", repr=False)  # opens the page of its leader
+    public_url: str = ""  # where participants find the page, with a slash at its end; "" where this machine's is right
+    language: str = ENGLISH.code  # of the course, unless a visitor asks for another one
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
@@ -63,8 +46,13 @@ class Settings:
         if self.language not in languages():
             raise InputError(f"--language must be one of {', '.join(languages())}, not {self.language!r}.")
         for proxy in self.trusted_proxies:
-            if proxy not in ("*", "localhost") and not _is_network(proxy):
-                raise InputError(f"--trusted-proxies must be addresses or networks such as 10.0.0.0/8, not {proxy!r}.")
+            try:
+                if proxy not in ("*", "localhost"):
+                    ipaddress.ip_network(proxy)
+            except ValueError:
+                raise InputError(
+                    f"--trusted-proxies must be addresses or networks such as 10.0.0.0/8, not {proxy!r}."
+                ) from None
 
     @property
     def shared(self) -> bool:
@@ -90,11 +78,11 @@ class Settings:
         public_url: str = "",
         language: str = "",
     ) -> "Settings":
-        """Settings for a page at an address: open to the person at this machine, careful with everybody else.
+        """Return settings for a page at an address: open to the person at this machine, careful with everybody else.
 
         `limits` are those that the owner gave as options, by name and as text; `allowed_hosts` and `trusted_proxies`
-        are lists with commas, and have an environment variable each, as `language` has. Who names a proxy, or gives a
-        workshop, has a page that others reach; a workshop's runs are short unless its owner says otherwise.
+        are lists with commas. These and `language` have an environment variable each. A page with a proxy or a workshop
+        is shared; a workshop's runs are short unless its owner says otherwise.
         """
         space = "SPACE_ID" in environment
         hosts = _names(allowed_hosts or environment.get("BERTVIZ_LAB_ALLOWED_HOSTS"))
@@ -127,11 +115,3 @@ class Settings:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(re.split(r"[\s,]+", text.strip().lower())) if text and text.strip() else ()
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""How the page looks: quiet colours that can be read, and fonts that every machine has."""
+"""The look of the page: quiet colors that can be read, and fonts that every machine has."""
 
 from importlib import resources
 
@@ -9,7 +9,7 @@ _MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono
 
 
 def theme() -> gr.themes.Base:
-    """Light and dark; text has a contrast of at least 4.5 to 1 in both."""
+    """Return the theme, light and dark; text has a contrast of at least 4.5 to 1 in both."""
     return gr.themes.Default(
         primary_hue=gr.themes.colors.indigo,
         secondary_hue=gr.themes.colors.indigo,
@@ -44,6 +44,6 @@ def theme() -> gr.themes.Base:
 
 
 def head() -> str:
-    """The page's own rules for the document's head: Gradio's `css` would rewrite selectors and drop media queries."""
+    """Return the rules of the page for the document's head: Gradio's `css` would rewrite them."""
     rules = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     return f"<style>{rules}</style>"

@@ -7,7 +7,7 @@ nothing else has to know of it.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, ValidationError, validate_call
@@ -50,23 +50,14 @@ Uploads = Annotated[list[Upload], Field(max_length=50)]
 
 @dataclass(frozen=True)
 class Question:
-    """Something that a view asks Python: a function of the page's state and of arguments with checked types.
+    """Something that a view asks Python: a function of the page's state and of arguments with checked types."""
 
-    Attributes:
-        answer: `answer(state, **arguments)` returns a payload, or anything that JSON can hold.
-        slow: whether it can take seconds; slow questions wait for each other only.
-        arguments: the names that a browser may send.
-        arrays: whether the answer is a dictionary with large arrays, which travel as raw bytes.
-        depends_on_visitor: whether it takes `visitor` too, which comes from the server, never from a browser.
-        uploads: the arguments that are uploads, for which a browser sends tokens.
-    """
-
-    answer: Callable[..., Any]
-    slow: bool
-    arguments: frozenset[str]
-    arrays: bool
-    depends_on_visitor: bool
-    uploads: frozenset[str]
+    answer: Callable[..., Any]  # answer(state, **arguments) returns a payload, or anything that JSON can hold
+    slow: bool  # can take seconds; slow questions wait for each other only
+    arguments: frozenset[str]  # names that a browser may send
+    arrays: bool  # the answer is a dictionary with large arrays, which travel as raw bytes
+    depends_on_visitor: bool  # takes `visitor` too, which comes from the server, never from a browser
+    uploads: frozenset[str]  # arguments that are uploads, for which a browser sends tokens
 
     def ask(self, state: "AppState", arguments: Mapping[str, Any], visitor: Visitor = NOBODY) -> Any:
         """Return the answer. Raises `InputError` for arguments that are none of its own or of another type."""
@@ -92,10 +83,7 @@ class Question:
 
 
 def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = False) -> Question:
-    """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module.
-
-    One called `visitor` is the `Visitor` who asks.
-    """
+    """Declare a question: `answer(state, ...)`, whose arguments have types from this module, or are the `visitor`."""
     _, *names = parameters = inspect.signature(answer).parameters
     uploads = frozenset(name for name in names if _holds_upload(parameters[name].annotation))
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
@@ -123,18 +111,10 @@ def _holds_upload(annotation: Any) -> bool:
 
 @dataclass(frozen=True)
 class View:
-    """A view of the page.
+    """A view of the page."""
 
-    Attributes:
-        id: the name of its folder, which also stands in addresses.
-        title: the field's standard term.
-        gloss: one plain sentence on what it shows.
-        workspace: the workspace whose panel it is; None for what a workspace itself asks.
-        questions: by name, what its script asks.
-    """
-
-    id: str
-    title: str
-    gloss: str
-    workspace: Workspace | None
-    questions: Mapping[str, Question] = field(default_factory=dict)
+    id: str  # the name of its folder, also used in addresses
+    title: str  # the field's standard term
+    gloss: str  # one plain sentence on what it shows
+    workspace: Workspace | None  # whose panel it is; None for what a workspace itself asks
+    questions: Mapping[str, Question]

@@ -30,7 +30,8 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
     def __init__(self, status: int, sentence: str, retry_after: int = 0) -> None:
         super().__init__(sentence)
-        self.status, self.sentence, self.retry_after = status, sentence, retry_after
+        self.status, self.sentence = status, sentence
+        self.headers = {"Retry-After": str(retry_after)} if retry_after else {}
 
 
 def is_upload(path: str) -> bool:
@@ -43,13 +44,11 @@ def check_type(path: str, headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if not kind and headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
         return
-    right: tuple[str, ...]
+    right = ["application/json"]
     if is_upload(path):
-        right = ("multipart/form-data",)
+        right = ["multipart/form-data"]
     elif path.rstrip("/") == "/login":
-        right = ("multipart/form-data", "application/x-www-form-urlencoded")
-    else:
-        right = ("application/json",)
+        right = ["multipart/form-data", "application/x-www-form-urlencoded"]
     if kind not in right:
         raise Refused(415, f"This address takes {' or '.join(right)}.")
 
@@ -74,10 +73,7 @@ class RequestBody:
 
 
 async def read_body(body: RequestBody, headers: Headers, most: int) -> tuple[bytes, Receive]:
-    """Read the body; return it with a function that replays it.
-
-    Raises `Refused` for one too large, too slow or cut off.
-    """
+    """Read the body; return it with a function that replays it. Raises `Refused`."""
     sentence = f"A request may have {words_of('bytes', most)} at most."
     if announced_length(headers) > most:
         raise Refused(413, sentence)

@@ -31,8 +31,8 @@ _MOST_SESSIONS = 10_000
 class Tries:
     """Counts wrong tries by user and address, by user, and by address; after some of them the wait doubles with each.
 
-    Each address counts once for a user: one that keeps trying blocks itself, not the user. Where
-    `user` is None they count by address alone.
+    Each address counts once for a user: one that keeps trying blocks itself, not the user. Where `user` is None they
+    count by address alone.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:

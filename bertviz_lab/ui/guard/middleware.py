@@ -59,14 +59,10 @@ class Guard:
         if not is_forwarded(headers):
             return
         if not self._settings.shared:
-            raise Refused(
-                403,
-                "This page is for the person at its own machine, and the request came through a proxy. "
-                "Start it with --shared to let others in.",
-            )
+            local = "This page is for the person at its own machine, and the request came through a proxy. "
+            raise Refused(403, local + "Start it with --shared to let others in.")
         if (scope.get("client") or ("",))[0] not in self._resolve_client.trusted_hosts:
-            kept = [(name, value) for name, value in scope["headers"] if not is_forwarded(Headers(raw=[(name, value)]))]
-            scope["headers"] = kept
+            scope["headers"] = [pair for pair in scope["headers"] if not is_forwarded(Headers(raw=[pair]))]
 
     async def _pass(self, scope: Scope, body: RequestBody, answer: "_Answer") -> None:
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
@@ -123,7 +119,7 @@ class _Answer:
             if self._has_events and not self._finished:
                 await self({"type": "http.response.body", "body": b""})
             return
-        headers = {"Connection": "close"} | ({"Retry-After": str(refused.retry_after)} if refused.retry_after else {})
+        headers = {"Connection": "close"} | refused.headers
         response: Response = PlainTextResponse(refused.sentence, refused.status, headers)
         if scope["path"].startswith("/lab/"):
             response = JSONResponse({"error": refused.sentence}, refused.status, headers)

@@ -16,7 +16,7 @@ _LONGEST = 1024  # characters of a password
 
 
 def hash_password(password: str) -> str:
-    """A hash of a password: method, parameters, salt and result, with $ between them. Raises `InputError` for ""."""
+    """Return a hash of a password: method, parameters, salt and result. Raises `InputError` for ""."""
     if not 0 < len(password) <= _LONGEST:
         raise InputError(f"A password must have 1 to {_LONGEST} characters.")
     salt = os.urandom(16)
@@ -59,10 +59,7 @@ def read_users(path: Path) -> dict[str, str]:
 
 
 def users_of(auth: str | None, auth_file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return who may log in, from the option, the file, or else BERTVIZ_LAB_AUTH; {} leaves the page open to all.
-
-    Option and variable hold `user:password` or `user:hash`, the variable several with spaces between them.
-    """
+    """Return who may log in, from --auth, the file, or else BERTVIZ_LAB_AUTH; {} leaves the page open to all."""
     users = read_users(auth_file) if auth_file else {}
     pairs = [auth] if auth else [] if users else environment.get("BERTVIZ_LAB_AUTH", "").split()
     for pair in pairs:

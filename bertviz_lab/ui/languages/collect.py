@@ -14,7 +14,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from bertviz_lab.ui.languages.language import translated
+from bertviz_lab.ui.languages import translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.plans import PLANS
 

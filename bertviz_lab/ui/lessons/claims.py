@@ -37,7 +37,7 @@ def percent(value: float) -> Number:
     return Number(value, ".1%" if value < 0.9995 else ".0%")
 
 
-def percent_bars(named: Sequence[tuple[str, float]]) -> tuple[tuple[str, float, str], ...]:
+def percent_bars(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float, str], ...]:
     """Return named probabilities as the bars of a `Finding`."""
     return tuple((name, float(value), percent(value)) for name, value in named)
 
@@ -149,12 +149,9 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     before, now = map(fmean, differences)
     both_follow = min(map(fmean, zero)) > 0.5
     answer = only_choice(now > 0.8 * before, before > 0.3 and now < before / 2 and not both_follow, both_follow)
-    bars = percent_bars([
-        (Message("B follows, its own segment ids"), fmean(own[0])),
-        (Message("B from elsewhere, its own segment ids"), fmean(own[1])),
-        (Message("B follows, all 0"), fmean(zero[0])),
-        (Message("B from elsewhere, all 0"), fmean(zero[1])),
-    ])  # fmt: skip
+    kinds = (Message("B follows, its own segment ids"), Message("B from elsewhere, its own segment ids"),
+             Message("B follows, all 0"), Message("B from elsewhere, all 0"))  # fmt: skip
+    bars = percent_bars(zip(kinds, map(fmean, (*own, *zero)), strict=True))
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -218,13 +215,12 @@ def values(session: AppState, lesson: Lesson) -> Finding:
                "length": percent(shown.length), "from_sink": percent(shown.share),
                "added": Number(shown.added, ".1f"), "others": Number(shown.others, ".1f")}  # fmt: skip
     little = shown.weight > 0.5 and shown.added < shown.others / 2
-    named = (
-        (Message("share of the attention"), shown.weight),
-        (Message("length of its value vector"), min(1.0, shown.length)),
-        (Message("length of what the head adds"), min(1.0, shown.added / shown.others)),
-    )
+    names = (Message("share of the attention"), Message("length of its value vector"),
+             Message("length of what the head adds"))  # fmt: skip
+    shares = shown.weight, min(1.0, shown.length), min(1.0, shown.added / shown.others)
     answer = only_choice(shown.weight > 0.5 and not little, False, little)
-    return Finding(answer, numbers | _copying(session), percent_bars(named), *count_held(held))
+    bars = percent_bars(zip(names, shares, strict=True))
+    return Finding(answer, numbers | _copying(session), bars, *count_held(held))
 
 
 @dataclass(frozen=True)
@@ -279,15 +275,13 @@ def _copying(session: AppState) -> dict[str, str]:
         asked = fill_mask(town, text, 1, word=word, head_mask=head_mask).masks[0].asked
         return asked.probability if asked else 0.0
 
+    shares = {"far": far[copier], "before": before[neighbour]}
+    shares |= {"whole": without(), "without": without(copier), "unhurt": without(neighbour)}
     return {
         "copier": Message("head {head} of layer {layer}", head=copier[1] + 1, layer=copier[0] + 1),
         "neighbour": Message("Head {head} of layer {layer}", head=neighbour[1] + 1, layer=neighbour[0] + 1),
-        "far": percent(float(far[copier])),
-        "before": percent(float(before[neighbour])),
         "ablated": f"{copier[0]}.{copier[1]}",
-        "whole": percent(without()),
-        "without": percent(without(copier)),
-        "unhurt": percent(without(neighbour)),
+        **{name: percent(float(share)) for name, share in shares.items()},
     }
 
 
@@ -300,11 +294,11 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     checkpoint = session.models.open(lesson.model)
 
     def effects(text: str, thing: str) -> tuple[float, list[float], list[float]]:
-        places = [
-            word_probability(checkpoint, text.replace("market", place), "cost") for place in CASES["other_places"]
-        ]
-        things = [word_probability(checkpoint, text.replace(thing, other), "cost") for other in CASES["other_things"]]
-        return word_probability(checkpoint, text, "cost"), places, things
+        def cost(old: str = "", new: str = "") -> float:
+            return word_probability(checkpoint, text.replace(old, new), "cost")
+
+        places = [cost("market", place) for place in CASES["other_places"]]
+        return cost(), places, [cost(thing, other) for other in CASES["other_things"]]
 
     measured = [effects(text, thing) for text, thing in CASES["plurals"]]
     held = (whole > 0.5 and min(places) > whole / 2 and max(things) < 0.1 for whole, places, things in measured)
@@ -335,5 +329,5 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     meant = top == "market" and whole > 0.8 and thing < 0.1 and subject in ranked.values()
     answer = only_choice(meant and place < 0.5, False, meant and place > 0.6)
     names = Message("as it is"), Message("“school” for “market”"), Message("“bike” for “skates”")
-    bars = percent_bars(list(zip(names, (whole, place, thing), strict=True)))
+    bars = percent_bars(zip(names, (whole, place, thing), strict=True))
     return Finding(answer, numbers, bars, *count_held(held))

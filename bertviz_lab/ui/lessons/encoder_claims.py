@@ -1,5 +1,6 @@
 """What lessons 9 to 12 and 14 say of the models, measured; see `claims`."""
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.ui.languages import Message, Number, Series
@@ -57,12 +58,12 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
 def residual(session: AppState, lesson: Lesson) -> Finding:
     """Measure the similarity of a layer's input and output, with and without its residual connections."""
     import torch
+    from torch.nn.functional import cosine_similarity
 
     from bertviz_lab.interpret import norms_by_layer, trace_text
     from bertviz_lab.interpret.inputs import backbone
 
     checkpoint = session.models.open(lesson.model)
-
     layers: Any = backbone(checkpoint).encoder.layers
 
     def cosines(text: str) -> tuple[list[float], list[float], list[float]]:
@@ -74,13 +75,13 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
             added = stages.attention_projection[0]
             with torch.no_grad():
                 bare = layer.output_norm(layer.output(layer.expand(layer.attention_norm(added))))
-            kept.append(_cosine(before, after))
-            without.append(_cosine(before, bare))
+            kept.append(float(cosine_similarity(before, after, dim=-1).mean()))
+            without.append(float(cosine_similarity(before, bare, dim=-1).mean()))
             ratios.append(float((added.norm(dim=-1) / before.norm(dim=-1)).mean()))
         return kept, without, ratios
 
     measured = [cosines(text) for text in CASES["plain"]]
-    held = (_mean(kept) > 0.5 and all(one < other for one, other in zip(without, kept, strict=True))
+    held = (fmean(kept) > 0.5 and all(one < other for one, other in zip(without, kept, strict=True))
             for kept, without, _ in measured)  # fmt: skip
     (kept, without, ratios), text = measured[0], CASES["plain"][0]
     trace, norms = trace_text(checkpoint, text), norms_by_layer(checkpoint, text)
@@ -93,8 +94,8 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
         again = layer.output_norm(again + layer.output(first.intermediate_output[0].clone()))
     error = float((again - torch.tensor(trace.hidden_states[1])).abs().max())
     numbers: dict[str, str] = {
-        "alike": Number(_mean(kept), ".2f"), "by_layer": Series(Number(value, ".2f") for value in kept),
-        "without": Number(_mean(without), ".2f"), "ratios": Series(Number(value, ".1f") for value in ratios),
+        "alike": Number(fmean(kept), ".2f"), "by_layer": Series(Number(value, ".2f") for value in kept),
+        "without": Number(fmean(without), ".2f"), "ratios": Series(Number(value, ".1f") for value in ratios),
         "token": "river",
         "error": Message("less than {size}", size=Number(1e-5, ".5f")) if error < 1e-5 else Number(error, ".5f"),
     }  # fmt: skip
@@ -104,7 +105,7 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     numbers |= {name: Number(float(length), ".1f") for name, length in lengths.items()}
     names = [Message("layer {number}", number=number) for number in range(1, len(kept) + 1)]
     bars = tuple(zip(names, (max(0.0, value) for value in kept), (Number(value, ".2f") for value in kept), strict=True))
-    answer = only_choice(0.5 < _mean(kept) < 0.99, _mean(kept) < 0.5, _mean(kept) >= 0.99)
+    answer = only_choice(0.5 < fmean(kept) < 0.99, fmean(kept) < 0.5, fmean(kept) >= 0.99)
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -122,11 +123,9 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
         (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
         filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
         real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))
-        runs = ((inputs.input_ids, inputs.attention_mask), (filled, real), (filled, torch.ones_like(real)))
-        alone, masked, unmasked = (
-            _mlm_probabilities(checkpoint, ids, attention_mask)[mask] for ids, attention_mask in runs
-        )
-        return alone, masked, unmasked
+        alone = _mlm_probabilities(checkpoint, inputs.input_ids, inputs.attention_mask)
+        masked, unmasked = (_mlm_probabilities(checkpoint, filled, seen) for seen in (real, torch.ones_like(real)))
+        return alone[mask], masked[mask], unmasked[mask]
 
     def moved(before: torch.Tensor, after: torch.Tensor) -> float:
         """Return the probability that moves to other tokens (total variation distance)."""
@@ -140,7 +139,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     numbers = {"word": word, "alone": percent(alone), "masked": percent(masked), "unmasked": percent(unmasked),
                "moved": percent(shares[0][1])}  # fmt: skip
     names = Message("by itself"), Message("padded, with the mask"), Message("padded, without")
-    bars = percent_bars(list(zip(names, (alone, masked, unmasked), strict=True)))
+    bars = percent_bars(zip(names, (alone, masked, unmasked), strict=True))
     with_mask, without = shares[0]
     answer = only_choice(with_mask > 1e-5, without < 0.05, held[0])
     return Finding(answer, numbers, bars, *count_held(held))
@@ -178,7 +177,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
     )
     numbers = {"start": CASES["starts"][0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left)}
     names = Message("with what comes after it"), Message("with what comes before it only")
-    bars = percent_bars(list(zip(names, (both, left), strict=True)))
+    bars = percent_bars(zip(names, (both, left), strict=True))
     return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held))
 
 
@@ -214,13 +213,3 @@ def _mlm_probabilities(checkpoint: "Checkpoint", ids: "Tensor", attention_mask: 
         out = model(input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids))
         probabilities: Tensor = out.prediction_logits[0].float().softmax(-1)
     return probabilities
-
-
-def _cosine(one: "Tensor", other: "Tensor") -> float:
-    from torch.nn.functional import cosine_similarity
-
-    return float(cosine_similarity(one, other, dim=-1).mean())
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)

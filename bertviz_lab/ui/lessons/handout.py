@@ -45,14 +45,18 @@ def handout_page(
 ) -> str:
     """Return a standalone page that works offline; the English one fits on six pages of A4.
 
-    `measured` are the lessons whose answers follow, those whose model is there; without any it is the participants'
-    sheet. `address` is where the page of the lab is found, if it is told.
+    `measured` are the lessons whose answers follow; without any it is the participants' sheet. `address` is where the
+    page of the lab is found, "" if unknown.
     """
     first = say.address(f"{address}?lesson=1")
     where = f" {marked(say('Open `{address}` and follow along.', address=first))}" if address else ""
     length = say("About {minutes} minutes in all.", minutes=sum(lesson.minutes for lesson in lessons))
     questions = "".join(_question(translated(lesson, say)) for lesson in lessons)
-    answers = _answers("".join(_answer(found) for found in measured), say) if measured else ""
+    answers = "".join(map(_answer, measured))
+    if answers:
+        head = f"<h1>{say('Answers')}</h1><span class='quiet'>{say('measured on the models of this page')}</span>"
+        columns = f"<div class='columns'>{answers}</div>"
+        answers = f"<article class='answers'><header>{head}</header>{columns}</article>"
     return f"""<!doctype html>
 <html lang="{say.code}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>BertViz Lab: {say("the lessons")}</title><style>{_RULES}</style></head><body>
@@ -62,11 +66,6 @@ def handout_page(
 <button onclick="print()">{say("Print")}</button></p>
 <div class="columns">{questions}</div></main>{answers}
 </body></html>"""
-
-
-def _answers(answers: str, say: Language) -> str:
-    head = f"<h1>{say('Answers')}</h1><span class='quiet'>{say('measured on the models of this page')}</span>"
-    return f"<article class='answers'><header>{head}</header><div class='columns'>{answers}</div></article>"
 
 
 def _question(lesson: Lesson) -> str:

@@ -4,14 +4,13 @@ Its texts are in `texts/`, a file for each lesson. No number about a model is wr
 measured on demand.
 """
 
-import importlib
 import inspect
+import pkgutil
 import re
 import textwrap
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from importlib import resources
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -58,12 +57,12 @@ class Place:
 
     @property
     def name(self) -> Message:
-        """Where it is, for people."""
+        """Return where it is, for people."""
         return PLACES[self.view]
 
     @property
     def space(self) -> str:
-        """The workspace that it is in."""
+        """Return the workspace that it is in."""
         return self.name.split(",")[0].lower()
 
     def filled(self, numbers: Mapping[str, str]) -> "Place":
@@ -75,8 +74,11 @@ class Place:
     def opening(self, model: str) -> dict[str, Any]:
         """Return the argument of `page.open` (client/page.js)."""
         settings = {f"{self.view}.{name}": value for name, value in self.settings.items()}
-        place = {"space": self.space, "show": self.view, "part": self.part, "settings": settings}
-        return place | ({"input": self._input(model)} if self.space == "explore" else {})
+        place: dict[str, Any] = {"space": self.space, "show": self.view, "part": self.part, "settings": settings}
+        if self.space == "explore":
+            texts = {"text_a": self.text_a, "text_b": self.text_b}
+            place["input"] = {"model": self.model or model, "other": self.other, **texts}
+        return place
 
     def address(self, model: str) -> str:
         """Return the query of a link to this place."""
@@ -86,9 +88,6 @@ class Place:
         query = {"space": self.space, **opening.get("input", {}), **panels, **opening["settings"], **fold}
         query |= {"show": self.view, "part": self.part} if self.part else {}
         return "?" + urlencode({name: value for name, value in query.items() if value})
-
-    def _input(self, model: str) -> dict[str, str]:
-        return {"model": self.model or model, "other": self.other, "text_a": self.text_a, "text_b": self.text_b}
 
 
 @dataclass(frozen=True)
@@ -162,26 +161,21 @@ class Lesson:
 
     def source_code(self) -> tuple[Message, str]:
         """Return where the lesson's code and notebook are, and the code."""
-        module, _, name = self.code.partition(":")
-        computes = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
-        lines, first = inspect.getsourcelines(computes)
-        place = Message(
-            "{file}, line {line}. Step by step: notebooks/{notebook}.ipynb",
-            file=f"bertviz_lab/{module.replace('.', '/')}.py",
-            line=first,
-            notebook=self.notebook,
-        )
+        module, *_ = self.code.split(":")
+        lines, line = inspect.getsourcelines(pkgutil.resolve_name(f"bertviz_lab.{self.code}"))
+        named: dict[str, Any] = {"file": f"bertviz_lab/{module.replace('.', '/')}.py", "notebook": self.notebook}
+        place = Message("{file}, line {line}. Step by step: notebooks/{notebook}.ipynb", line=line, **named)
         return place, textwrap.dedent("".join(lines))
 
     @property
     def answer(self) -> int:
-        """The index of the right choice: the only one that needs no reason against it."""
+        """Return the index of the right choice: the only one that needs no reason against it."""
         (right,) = (at for at, choice in enumerate(self.choices) if not choice.why)
         return right
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All that can be set up, in order."""
+        """Return all that can be set up, in order."""
         return self.look + self.proof
 
 
@@ -191,13 +185,12 @@ def _read(name: str) -> dict[str, Any]:
 
 def _lesson(body: dict[str, Any]) -> Lesson:
     body = {name: _unwrapped(value) if isinstance(value, str) else value for name, value in body.items()}
-    steps = {name: tuple(map(_step, body[name])) for name in ("look", "proof")}
+    steps = {
+        name: tuple(Step(_unwrapped(step.pop("text")), Place(**step)) for step in body[name])
+        for name in ("look", "proof")
+    }
     choices = tuple(Choice(**{name: _unwrapped(text) for name, text in choice.items()}) for choice in body["choices"])
     return Lesson(**body | steps | {"choices": choices, "reveal": tuple(map(_unwrapped, body["reveal"]))})
-
-
-def _step(body: dict[str, Any]) -> Step:
-    return Step(_unwrapped(body["text"]), Place(**{name: value for name, value in body.items() if name != "text"}))
 
 
 def _unwrapped(text: str) -> str:

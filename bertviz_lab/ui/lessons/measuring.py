@@ -43,12 +43,12 @@ class Measured:
 
     @property
     def answer(self) -> int | None:
-        """The choice that is right for the model that is here; None where the measurement bears out none."""
+        """Return the choice that is right for the model that is here; None where none is confirmed."""
         return self.finding.answer
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """What the numbers say."""
+        """Return what the numbers say."""
         reveal = tuple(text for text in map(self._filled, self.lesson.reveal) if text)
         held, cases = self.finding.held, self.finding.cases
         share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
@@ -57,12 +57,12 @@ class Measured:
 
     @property
     def proof(self) -> tuple[Step, ...]:
-        """What to look at after it."""
+        """Return what to look at after it."""
         return self._steps(self.lesson.proof)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All that can be set up, in order."""
+        """Return all that can be set up, in order."""
         return self._steps(self.lesson.steps)
 
     def _steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -73,14 +73,13 @@ class Measured:
 
     def body(self) -> dict[str, Any]:
         """Return the measured lesson for the page."""
+        say = self.say.translate
         return {
             "answer": self.answer,
             "why": [choice.why for choice in self.lesson.choices],
             "paragraphs": self.paragraphs,
-            "bars": [
-                (self.say.translate(name), share, self.say.translate(words)) for name, share, words in self.finding.bars
-            ],
-            "code": tuple(map(self.say.translate, self.lesson.source_code())),
+            "bars": [(say(name), share, say(words)) for name, share, words in self.finding.bars],
+            "code": tuple(map(say, self.lesson.source_code())),
             "proof": [step_body(step, self.lesson, self.say) for step in self.proof],
         }
 

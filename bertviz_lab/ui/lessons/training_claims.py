@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,7 +62,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     answer = only_choice(first == 0, twin[0] and same[0], False)
     held = (one and other for one, other in zip(twin, same, strict=True))
     names = Message("without fine-tuning"), Message("after fine-tuning")
-    bars = percent_bars(list(zip(names, shares, strict=True)))
+    bars = percent_bars(zip(names, shares, strict=True))
     return Finding(answer, numbers, bars, *count_held(held))
 
 
@@ -80,73 +81,56 @@ def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> li
 
 def curves(session: AppState, lesson: Lesson) -> Finding:
     """Measure the losses of the classifier's runs, and the effect of pretraining."""
-    trials = [_overfitting(*trial) for trial in _trials(session.log_of(lesson.model))]
+    trials, model = list[_Trial](), lesson.model
+    for row in session.log_of(model):
+        if row.get("event") == "TrialStarted":
+            trials.append(_Trial([], []))
+        elif trials and row.get("event") in ("StepDone", "EvalDone"):
+            (trials[-1].steps if row["event"] == "StepDone" else trials[-1].evaluations).append(row)
+    trials = [trial for trial in trials if trial.steps and trial.evaluations]
     if not trials:
         raise InputError(
             Message(
-                "This copy of the lab has no training log of {model}, so there is no curve to look at.",
-                model=lesson.model,
+                "This copy of the lab has no training log of {model}, so there is no curve to look at.", model=model
             )
         )
-    first = trials[0]
-    losses = {"least": first.lowest, "last": first.last, "then": first.training_then, "end": first.training_last}
+    shown = trials[0]
+    first, lowest, last = shown.evaluations[0], shown.lowest, shown.evaluations[-1]
+    losses = {"least": lowest["loss"], "last": last["loss"]}
+    losses |= {"then": shown.training_loss(lowest["step"]), "end": shown.training_loss()}
     numbers = {name: Number(loss, ".2f") for name, loss in losses.items()}
-    numbers |= {"lowest": Number(first.lowest_at, ".0%"), "accuracy_then": percent(first.accuracy_then),
-                "accuracy_last": percent(first.accuracy_last)}  # fmt: skip
-    named = (
-        (Message("first evaluation"), first.first),
-        (Message("lowest"), first.lowest),
-        (Message("last"), first.last),
-    )
-    bars = tuple((name, min(1.0, loss), Number(loss, ".2f")) for name, loss in named)
-    answer = only_choice(first.holds, first.last == first.lowest < first.first, first.lowest == first.first)
-    return Finding(answer, numbers | _learned(session), bars, *count_held(trial.holds for trial in trials))
+    share = (shown.evaluations.index(lowest) + 1) / len(shown.evaluations)
+    numbers |= {"lowest": Number(share, ".0%"), "accuracy_then": percent(lowest["accuracy"]),
+                "accuracy_last": percent(last["accuracy"])}  # fmt: skip
+    names = Message("first evaluation"), Message("lowest"), Message("last")
+    one, least, end = (row["loss"] for row in (first, lowest, last))
+    bars = tuple((name, min(1.0, x), Number(x, ".2f")) for name, x in zip(names, (one, least, end), strict=True))
+    answer = only_choice(shown.overfits, end == least < one, least == one)
+    return Finding(answer, numbers | _learned(session), bars, *count_held(trial.overfits for trial in trials))
 
 
 @dataclass(frozen=True)
-class _Overfitting:
-    """Losses of a run: held-out (`first`, `lowest`, `last`), and training when it was lowest and at the end."""
+class _Trial:
+    """The training steps and the evaluations of a trial of a fine-tuning."""
 
-    first: float
-    lowest: float
-    last: float
-    lowest_at: float  # share of the steps
-    training_then: float
-    training_last: float
-    accuracy_then: float  # held-out, when the held-out loss was lowest
-    accuracy_last: float
+    steps: list[dict[str, Any]]
+    evaluations: list[dict[str, Any]]
 
     @property
-    def holds(self) -> bool:
-        """Whether the held-out loss fell and rose again while the training loss fell."""
-        return self.first > self.lowest < self.last / 1.02 and self.training_last < self.training_then
+    def lowest(self) -> dict[str, Any]:
+        return min(self.evaluations, key=lambda row: float(row["loss"]))
 
+    def training_loss(self, until: float = math.inf) -> float:
+        """Return the mean training loss of the last ten steps up to one."""
+        losses = [row["loss"] for row in self.steps if row["step"] <= until][-10:]
+        return float(sum(losses)) / max(1, len(losses))
 
-def _overfitting(steps: Sequence[Mapping[str, Any]], evaluations: Sequence[Mapping[str, Any]]) -> _Overfitting:
-    lowest = min(evaluations, key=lambda row: float(row["loss"]))
-    then = [row["loss"] for row in steps if row["step"] <= lowest["step"]][-10:]
-    last = [row["loss"] for row in steps][-10:]
-    return _Overfitting(
-        evaluations[0]["loss"],
-        lowest["loss"],
-        evaluations[-1]["loss"],
-        (evaluations.index(lowest) + 1) / len(evaluations),
-        sum(then) / max(1, len(then)),
-        sum(last) / len(last),
-        lowest["accuracy"],
-        evaluations[-1]["accuracy"],
-    )
-
-
-def _trials(rows: Sequence[Mapping[str, Any]]) -> list[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
-    """Return the training steps and the evaluations of each trial of a fine-tuning."""
-    trials: list[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]] = []
-    for row in rows:
-        if row.get("event") == "TrialStarted":
-            trials.append(([], []))
-        elif trials and row.get("event") in ("StepDone", "EvalDone"):
-            trials[-1][row["event"] == "EvalDone"].append(row)
-    return [(steps, evaluations) for steps, evaluations in trials if steps and evaluations]
+    @property
+    def overfits(self) -> bool:
+        """Return whether the held-out loss fell and rose again while the training loss fell."""
+        first, lowest, last = self.evaluations[0], self.lowest, self.evaluations[-1]
+        fell = self.training_loss() < self.training_loss(lowest["step"])
+        return bool(first["loss"] > lowest["loss"] < last["loss"] / 1.02) and fell
 
 
 def _learned(session: AppState) -> dict[str, str]:
@@ -160,10 +144,7 @@ def _learned(session: AppState) -> dict[str, str]:
 
 
 def _between(session: AppState) -> str:
-    """Return the steps at which Tiny Town began to predict a color and the right one; "" without its snapshots.
-
-    They are few and spaced by their logarithms, so that the steps are rough.
-    """
+    """Return the rough steps at which Tiny Town began to predict a color and the right one; "" without snapshots."""
     from bertviz_lab.data.samples.tiny_town.world import COLOURS
 
     kept = [name for _, name in session.snapshots.choices(NOBODY)]
@@ -176,11 +157,8 @@ def _between(session: AppState) -> str:
         right = step if right is None and chances["blue"] > 0.5 else right
     if kind is None or right is None or kind >= right:
         return ""
-    return Message(
-        "By step {kind} the model predicted some color here; by step {right} the right one.",
-        kind=Number(kind, ","),
-        right=Number(right, ","),
-    )
+    steps_of = {"kind": Number(kind, ","), "right": Number(right, ",")}
+    return Message("By step {kind} the model predicted some color here; by step {right} the right one.", **steps_of)
 
 
 def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
@@ -222,10 +200,8 @@ def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
 
     with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    added = [
-        {"text": text, "label": label, "kind": "irony"} for label, texts in CASES["ironic"].items() for text in texts
-    ]
-    rows += added
+    added = [(label, text) for label, texts in CASES["ironic"].items() for text in texts]
+    rows += [{"text": text, "label": label, "kind": "irony"} for label, text in added]
     examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
     predictions, _ = predict_with(session.models.open(lesson.model), examples)
     correct: dict[str, list[bool]] = {}

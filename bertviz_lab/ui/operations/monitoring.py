@@ -115,10 +115,7 @@ def health_route(runs: Runs, monitor: Monitor) -> Route:
 
 
 def metrics_route(runs: Runs, open_models: Callable[[], tuple[int, int]], monitor: Monitor, token: str = "") -> Route:
-    """Return the route `/metrics`: for programs on this machine, or for those that send the token as a bearer.
-
-    `open_models` returns how many models are open, and their bytes.
-    """
+    """Return the route `/metrics`: for programs on this machine, or for those that send the token as a bearer."""
     monitor.registry.register(_StateMetrics(runs, open_models))
 
     async def metrics(request: Request) -> Response:

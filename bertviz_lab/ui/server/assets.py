@@ -110,10 +110,7 @@ def _compressed(name: str) -> bytes:
 
 
 def head(page: str = "lab", language: str = ENGLISH.code) -> str:
-    """Return what a document's head needs: the import map, the rules, and for a workshop's page its script.
-
-    `language` is that of the course, unless the address asks for another one.
-    """
+    """Return what a document's head needs: the import map, the rules, and for a workshop's page its script."""
     first = ("workshop/leader.js",) if page == "workshop" else _FIRST
     ours = {"imports": {"lab/": f"./{folder()}/"}}
     lines = [

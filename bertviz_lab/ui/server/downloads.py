@@ -33,10 +33,7 @@ def download_folder() -> Path:
 
 
 def model_route(state: AppState) -> Route:
-    """Return the route `lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one.
-
-    It is packed while it is sent, so a download leaves nothing on disk.
-    """
+    """Return the route `lab-model/NAME.zip`, packed while it is sent: nothing is left on disk."""
 
     async def download(request: Request) -> Response:
         if not await is_logged_in(request):
@@ -55,10 +52,7 @@ def model_route(state: AppState) -> Route:
 
 
 def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
-    """Return the name of a zip of the newest model of a visitor's run, or of a shipped one, and its bytes in pieces.
-
-    Raises `InputError` for any other name, or where the model is being replaced or deleted.
-    """
+    """Return the name and the pieces of a zip of a visitor's or shipped model. Raises `InputError` for any other."""
     if name not in state.models.shipped():
         if not state.models.is_run(name):
             raise InputError("There is no such run or model.")

@@ -35,10 +35,7 @@ def without_folders(sentence: str) -> str:
 
 
 def where(error: BaseException) -> str:
-    """Return an error in one line for the log: its type and the last calls that led to it.
-
-    Its message is left out, which may quote what a visitor typed.
-    """
+    """Return an error in one line for the log: its type and the last calls; a message may quote what was typed."""
     calls = traceback.extract_tb(error.__traceback__)[-4:]
     places = [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in reversed(calls)]
     return " < ".join([type(error).__name__, *places])

@@ -31,10 +31,7 @@ def hub(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: boo
 
 
 def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
-    """Send the newest model of a run to the hub and return where it is.
-
-    Raises `InputError` for a page or a visitor that may not, a name that the hub does not take, and what it answers.
-    """
+    """Send the newest model of a run to the hub; return where it is. Raises `InputError`."""
     publication = _push(state, visitor, run_id, repo, public, dry_run=False)
     return f"Sent to {_target(publication)}: {publication.url}"
 

@@ -36,8 +36,7 @@ class RunQuota:
 
     def check(self, visitor: Visitor, config: RunConfig, count: int = 1, key: str = "") -> None:
         """Raise `InputError` naming the limit where `count` such runs may not be started."""
-        self._check_size(config)
-        self._check_start(visitor, config)
+        self._check_config(visitor, config)
         with self._lock:
             if not self._run_of(visitor, key):
                 self._check_count(visitor, count)
@@ -55,17 +54,16 @@ class RunQuota:
         While the run that a visitor started with a `key` trains or waits, the key returns that run: a start that is
         sent twice starts one run.
         """
-        self._check_size(config)
-        self._check_start(visitor, config)
+        self._check_config(visitor, config)
         with self._lock:
-            run_id = self._run_of(visitor, key)
-            if not run_id:
-                self._check_count(visitor, 1)
-                run_id = self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
-                if key:
-                    self._started[visitor.owner, key] = run_id
-                    while len(self._started) > _MOST_KEYS:
-                        self._started.popitem(last=False)
+            if run_id := self._run_of(visitor, key):
+                return run_id
+            self._check_count(visitor, 1)
+            run_id = self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
+            if key:
+                self._started[visitor.owner, key] = run_id
+                if len(self._started) > _MOST_KEYS:
+                    self._started.popitem(last=False)
             return run_id
 
     def _run_of(self, visitor: Visitor, key: str) -> str:
@@ -95,7 +93,7 @@ class RunQuota:
                 "fewer epochs, seeds or examples."
             )
 
-    def _check_size(self, config: RunConfig) -> None:
+    def _check_config(self, visitor: Visitor, config: RunConfig) -> None:
         limits = self._limits
         if not limits.training:
             raise InputError(OFF)
@@ -106,13 +104,9 @@ class RunQuota:
                     'lower "Steps".'
                 )
             if (config.time_budget_seconds or 0) > limits.run_seconds:
-                raise InputError(
-                    f"A run on this page trains for up to {words_of('seconds', limits.run_seconds)}: lower "
-                    '"Time budget".'
-                )
-
-    def _check_start(self, visitor: Visitor, config: RunConfig) -> None:
-        """Refuse to start from another visitor's model: what is trained further can be downloaded."""
+                longest = words_of("seconds", limits.run_seconds)
+                raise InputError(f'A run on this page trains for up to {longest}: lower "Time budget".')
+        # Not from another visitor's model: what is trained further can be downloaded.
         start = config.model if isinstance(config, FinetuneConfig) else config.init_from
         folder = Path(start).parent if start else None
         if folder and folder.parent == self._runs.root and not self._models.owns(visitor, folder.name):
@@ -124,8 +118,8 @@ class RunQuota:
             raise InputError(OFF)
         if limits.shared and not visitor.owner:
             raise InputError(_NO_COOKIE)
-        active = {run_id: self._runs.state(run_id).status for run_id in self._runs.ids()}
-        active = {run_id: status for run_id, status in active.items() if status in ACTIVE}
+        statuses = {run_id: self._runs.state(run_id).status for run_id in self._runs.ids()}
+        active = [run_id for run_id, status in statuses.items() if status in ACTIVE]
         most = limits.runs_per_visitor
         own = sum(self._models.has_started(visitor, run_id) for run_id in active)
         if own + count > most:
@@ -142,7 +136,7 @@ class RunQuota:
                 f"{here} runs that were started from your network train or wait, and this page takes {most} of one "
                 "network: wait until some have ended."
             )
-        waiting = sum(status == "waiting" for status in active.values())
+        waiting = [*statuses.values()].count("waiting")
         if waiting + count > limits.runs_waiting:
             raise InputError(
                 f"{waiting} runs wait on this page, and {limits.runs_waiting} may: come back when some have ended."
@@ -150,10 +144,7 @@ class RunQuota:
 
 
 def limits_sentence(limits: Limits, what: str = "") -> str:
-    """Return the limits of a run, for a form; "" on a page of one's own.
-
-    `what` is the size of a run in the words of its form.
-    """
+    """Return the limits of a run, for a form whose word for its size is `what`; "" on a page of one's own."""
     if not limits.training:
         return f"{OFF} Its models can be looked into, and this copy of the lab can be run on a machine of your own."
     if not limits.shared:

@@ -1,13 +1,7 @@
 """The scheduler as the server uses it: for coroutines that answer questions, and for threads that read files.
 
-Three calls are all that a route needs:
-
-- `await scheduler.answer(compute, visitor, name, slow=..., ticket=..., request=...)` computes in a thread when it is
-  the visitor's turn, and raises `InputError` where it was cancelled. `visitor` is `place_of(request)`.
-- `scheduler.progress(ticket)` returns {"share", "before", "seconds"} for the page.
-- `scheduler.cancel_ticket(ticket, visitor)` cancels a question of that visitor.
-
-A computation calls `report_progress(share)`. What needs a confined process enters `scheduler.file_worker()`.
+A route awaits `answer`, and asks for `progress` or cancels by the ticket of a question. A computation calls
+`report_progress(share)`. What needs a confined process enters `file_worker`.
 """
 
 import asyncio
@@ -41,10 +35,8 @@ class VisitorScheduler(Scheduler):
 
     def __init__(self, limits: Limits) -> None:
         """On a shared page no visitor takes more than half of the places of a kind."""
-        kinds = {
-            kind: Capacity(places, places // 2 if limits.shared else places, _SECONDS[kind])
-            for kind, places in _PLACES.items()
-        }
+        share = 2 if limits.shared else 1
+        kinds = {kind: Capacity(places, places // share, _SECONDS[kind]) for kind, places in _PLACES.items()}
         super().__init__(kinds, limits.questions_waiting, limits.visitors)
         self._tickets: dict[str, Job] = {}
         # Threads of its own: computing takes none from Gradio.
@@ -61,7 +53,7 @@ class VisitorScheduler(Scheduler):
         ticket: str = "",
         request: Any = None,
     ) -> ResultT:
-        """Return the result of `compute`, called in a thread when it is the visitor's turn.
+        """Return the result of `compute`, called in a thread when it is the turn of the visitor, `place_of(request)`.
 
         `ticket` names the question for `progress` and `cancel_ticket`. It is cancelled when the connection of
         `request`, one of Starlette, is closed. Raises `InputError` with the reason where it was cancelled.
@@ -151,10 +143,7 @@ class VisitorScheduler(Scheduler):
 
 
 def report_progress(share: float) -> None:
-    """Report how much of the current question is done, 0 to 1; the page shows it where it takes long.
-
-    Raises `Cancelled` where the question was cancelled: long computations call this often.
-    """
+    """Report the share that is done of the current question. Raises `Cancelled` where it was cancelled."""
     job = _CURRENT.get()
     if job is not None:
         job.report(share)

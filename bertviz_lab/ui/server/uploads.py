@@ -33,14 +33,10 @@ def upload_route(state: AppState) -> Route:
                     body.check_size(file=file.size or 0)
                     token, kept = await asyncio.to_thread(state.uploads.add, visitor, file.filename or "", file.file)
             except (Refused, HTTPException, ValueError) as error:
-                return _refusal(body.refused or error)
+                refused = body.refused or error
+                if not isinstance(refused, Refused):
+                    return JSONResponse({"error": "Send one file as multipart/form-data."}, 400)
+                return JSONResponse({"error": refused.sentence}, refused.status, refused.headers)
         return JSONResponse({"token": token, "name": kept.name, "bytes": kept.bytes})
 
     return Route(f"/{ROUTE}", upload, methods=["POST"])
-
-
-def _refusal(error: Exception) -> Response:
-    if isinstance(error, Refused):
-        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-        return JSONResponse({"error": error.sentence}, error.status, headers)
-    return JSONResponse({"error": "Send one file as multipart/form-data."}, 400)

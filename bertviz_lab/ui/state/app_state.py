@@ -114,10 +114,7 @@ class AppState:
     # ---- texts
 
     def examine(self, paths: Sequence[str | Path], *, model: str = "", **options: Any) -> HealthReport:
-        """Return a health report, made once for a text and its options; with `model`, as its vocabulary splits it.
-
-        Raises `InputError` for a text that is none.
-        """
+        """Return a health report, with `model` as its vocabulary splits the text. Raises `InputError`."""
         version, tokenizer = "", None
         if model:
             version, tokenizer = self.models.version(model), self.models.open(model).tokenizer
@@ -125,10 +122,7 @@ class AppState:
         return self.remembered(key, lambda: self.files.corpus_report(paths, tokenizer, **options))
 
     def labelled(self, config: FinetuneConfig, model: str) -> "Examination":
-        """Return what the files of a fine-tuning hold, as a model reads them, examined once for its data settings.
-
-        Raises `InputError` for data that cannot be learnt from.
-        """
+        """Return what the files of a fine-tuning hold, as a model reads them. Raises `InputError`."""
         checkpoint = self.models.open(model)
         positions, trained = checkpoint.config.max_position_embeddings, checkpoint.trained_length
         names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", "max_length", *config.reading)

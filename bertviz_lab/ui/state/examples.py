@@ -208,10 +208,7 @@ _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a g
 
 
 def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tuple[str, str]]:
-    """(text, second text) of a few examples that the model was not trained on; none for a model without a task.
-
-    They are of those that its run held out, or of a sample of its task where it is of no run.
-    """
+    """Return texts and second texts that a task model was not trained on: held out by its run, or of a sample."""
     from bertviz_lab.data.examples import read_examples
     from bertviz_lab.data.formats.read import read_task
     from bertviz_lab.interpret import texts_of_example

@@ -36,10 +36,7 @@ class Forecaster:
         self._speeds: dict[tuple[Any, ...], float] = {}
 
     def forecast(self, config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> Forecast:
-        """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once.
-
-        Raises `InputError` for a model, or a step, beyond the limits of the page.
-        """
+        """Return the forecast for a run that trains this model. Raises `InputError` beyond the limits of the page."""
         from bertviz_lab.training.loop.memory import available_memory
         from bertviz_lab.training.pretraining.setup import estimate_memory
 

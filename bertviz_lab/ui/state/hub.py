@@ -34,10 +34,7 @@ class Hub:
         self._busy_with = ""
 
     def folder(self, model: str) -> Path:
-        """Return the folder of a model on disk; nothing is asked of the hub.
-
-        Raises `NotDownloadedError` where it is not there yet, and `InputError` where this page may not use it.
-        """
+        """Return the folder of a model on disk; the hub is not asked. Raises `NotDownloadedError` or `InputError`."""
         from bertviz_lab.training.checkpoints.checkpoint import hub_folder  # brings torch
 
         self.check_allowed(model)
@@ -60,10 +57,7 @@ class Hub:
             )
 
     def download(self, model: str) -> None:
-        """Download a model, unless it is there.
-
-        Raises `InputError` where it may not be used, is too large, cannot be fetched, or another one is on its way.
-        """
+        """Download a model, unless it is there. Raises `InputError`."""
         with contextlib.suppress(NotDownloadedError):
             self.folder(model)
             return

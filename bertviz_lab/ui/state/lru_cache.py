@@ -29,10 +29,7 @@ class LruCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the value under a key, made where it is not among those kept. What `make` raises is not kept.
-
-        Of several who ask at the same time one makes it, and the others wait.
-        """
+        """Return the value under a key; of several threads one makes it, and the others wait."""
         with self._lock:
             making = self._making.setdefault(key, _Making())
             making.askers += 1

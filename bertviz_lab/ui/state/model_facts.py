@@ -77,10 +77,7 @@ def _millions(count: int) -> str:
 
 
 def card_score(folder: Path, measure: str) -> float | None:
-    """Return the score of this name on a model's card, which is shown everywhere; None where the card has none.
-
-    Of MLM accuracy that on the first text, of a task the last: that on the test set.
-    """
+    """Return a score on a model's card, MLM accuracy on the first text, of a task that on the test set; or None."""
     try:
         card = (folder / "README.md").read_text(encoding="utf-8")
     except OSError:

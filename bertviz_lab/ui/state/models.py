@@ -76,10 +76,7 @@ class Models:
         return self.is_run(run_id) and (not self.settings.shared or self.has_started(visitor, run_id))
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """(label, name) of all that the picker offers: what the visitor trained, then what ships.
-
-        A label is "kind-otter (training, step 420)".
-        """
+        """Return (label, name) of all that the picker offers: what the visitor trained, then what ships."""
         choices = []
         for run_id in self.visible_runs(visitor):
             state = self.runs.state(run_id)
@@ -88,17 +85,14 @@ class Models:
         return choices + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
 
     def starts(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """(label, name) of what a training can start from: nothing, what ships, and what the visitor has trained."""
+        """Return (label, name) of what a training can start from: nothing, what ships, the visitor's ended runs."""
         choices = self.choices(visitor)
         shipped = [(label, name) for label, name in choices if not self.is_run(name)]
         trained = [(label, name) for label, name in choices if self.is_run(name) and self._trained(name)]
         return [("random weights", RANDOM), *shipped, *trained]
 
     def start_folder(self, name: str) -> Path:
-        """Return the folder of a model that a training can continue from; never a typed folder or hub id.
-
-        Whose a run is, is checked as the training starts. Raises `InputError`.
-        """
+        """Return the folder of a model to start from, never a typed folder or hub id. Raises `InputError`."""
         if name in self.shipped():
             return self.settings.checkpoints / name
         folder = self._trained(name) if self.is_run(name) else None
@@ -164,10 +158,7 @@ class Models:
         return f"{folder} {_signature(folder)}"
 
     def open(self, model: str = "") -> "Checkpoint":
-        """Return a model ready for use, opened once and again only when its files have changed.
-
-        Raises `InputError` with what is missing or wrong.
-        """
+        """Return a model, opened once and again only when its files have changed. Raises `InputError`."""
         folder, name = self.locate(model)
         try:
             return self.open_folder(folder, name)

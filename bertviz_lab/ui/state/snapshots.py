@@ -53,7 +53,7 @@ class SnapshotStore:
         self._logs = LruCache(_KEPT_LOGS)
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
+        """Return (label, name) of the visitor's runs with snapshots, the newest first, then of shipped models."""
         choices = [(label, name) for label, name in self._models.choices(visitor) if self.has_snapshots(name)]
         shipped = [choice for choice in choices if not self._models.is_run(choice[1])]
         shipped.sort(key=lambda choice: choice[1] != FIRST)

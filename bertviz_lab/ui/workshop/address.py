@@ -21,11 +21,7 @@ def checked_address(text: str) -> str:
 
 
 def participants_address(public: str, asked: str) -> str:
-    """Return what participants type: the public address, else the one that was asked, `scheme://host:port/prefix/`.
-
-    A host that stands for this machine alone, or for all of its addresses, is replaced by the likeliest that others
-    reach.
-    """
+    """Return what participants type: the public address, else the asked one, with a host that they can reach."""
     if public:
         return public
     parts = urlsplit(asked)

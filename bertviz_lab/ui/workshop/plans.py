@@ -10,22 +10,15 @@ from bertviz_lab.ui.languages import Message
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a workshop.
-
-    Attributes:
-        minutes: its length, including the discussion.
-        text: what the leader does; "" in a lesson, whose question is shown instead.
-        lesson: the number of its lesson; 0 for none.
-        runs: whether runs are started or looked at; they train in between.
-    """
+    """A part of a workshop."""
 
     TEXTS: ClassVar = ("title", "text")
 
-    minutes: int
+    minutes: int  # including the discussion
     title: str
-    text: str
-    lesson: int = 0
-    runs: Literal["", "start", "end"] = ""
+    text: str  # what the leader does; "" in a lesson, whose question is shown instead
+    lesson: int = 0  # its number; 0 for none
+    runs: Literal["", "start", "end"] = ""  # whether runs are started or looked at; they train in between
 
 
 @dataclass(frozen=True)

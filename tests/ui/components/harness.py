@@ -19,13 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.figures.charts import (
-    bars_payload,
-    columns_payload,
-    lines_payload,
-    matrix_payload,
-    plane_payload,
-)
+from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload, sqrt_codes
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload

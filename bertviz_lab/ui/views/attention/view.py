@@ -126,16 +126,13 @@ def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[
 
 
 def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
-    """Return the numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens).
-
-    {} where the computation is no longer kept.
-    """
+    """Return the numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens); {} as above."""
     trace = _trace(state, key, layer, 0)
     return {} if trace is None else {"codes": (signed_codes if trace.is_signed else sqrt_codes)(trace.values[layer], 8)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
-    """The score of a pair of tokens, dimension by dimension and term by term; None where it is no longer kept."""
+    """Return the score of a pair of tokens by dimension and by term; None where it is no longer kept."""
     trace = _trace(state, key, layer, head)
     if trace is None or trace.scores is None or max(row, column) >= trace.values.shape[2]:
         return None

@@ -172,10 +172,7 @@ def intervention(
 def _explained(
     checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
 ) -> tuple[Any, Any]:
-    """Return the inputs and the prediction that is meant; a position without such a token stands for the first one.
-
-    Raises `InputError` as `choose_target`.
-    """
+    """Return inputs and target; a position without such a token stands for the first one. Raises `InputError`."""
     from bertviz_lab.interpret import choose_target, encode_inputs, encode_masked
 
     resolved = _resolve_kind(checkpoint, text_a, text_b, kind)

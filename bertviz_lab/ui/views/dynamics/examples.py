@@ -36,10 +36,7 @@ _SETS: dict[int, tuple[TrackedExample, ...]] = {id(TOWN): _TOWN, id(GENERAL): _G
 
 
 def tracked_examples(session: "AppState", visitor: Visitor, name: str) -> list[TrackedExample]:
-    """Return texts for a run: from its training text or task where it is the visitor's, else from a set that it knows.
-
-    Raises `InputError` where there is no such run.
-    """
+    """Return texts for a run: of its own text or task where it is the visitor's, else of a set that it knows."""
     own = session.models.owns(visitor, name)
     key = ("tracked examples", name, own, session.snapshots.reader(name).kind.__name__)
     return session.remembered(key, lambda: _examples(session, name, own))

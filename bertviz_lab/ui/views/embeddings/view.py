@@ -23,7 +23,7 @@ Pooling = Literal["auto", "mean", "cls"]
 
 
 def sentences(state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text) -> str:
-    """What is compared until somebody names sentences, one per line: the input's texts and the model's examples."""
+    """Return what is compared until sentences are typed, one per line: the input's texts and the model's examples."""
     own = (" ".join(text.split()) for text in (text_a, text_b))
     return "\n".join(dict.fromkeys(text for text in (*own, *state.examples(model, visitor).singles()) if text))
 
@@ -75,10 +75,7 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
 def contexts(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, word: Word
 ) -> dict[str, Any]:
-    """Return a word's path through the layers in both texts, or in an example while one of them is empty.
-
-    {text_a, text_b, word, similarity, path}; without a word the longest that both texts have.
-    """
+    """Return a word's path through both texts, or an example; without a word, of the longest that both have."""
     from bertviz_lab.interpret import compare_contexts
     from bertviz_lab.interpret.family_notes import norm_note
 

@@ -18,7 +18,7 @@ ModelNames = Annotated[list[ModelName], Field(max_length=2)]
 
 
 def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
-    """[{title, models: [[name, words], ...]}, ...]: what ships, and the visitor's own."""
+    """Return [{title, models: [[name, words], ...]}, ...]: what ships, and the visitor's own."""
     runs = [(name, label) for label, name in state.models.choices(visitor) if state.models.is_run(name)]
     shipped = [(name, name) for name in state.models.shipped()]
     return [{"title": "Shipped models", "models": shipped}, {"title": "Your runs", "models": runs}]

@@ -87,10 +87,7 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
 def start(
     state: AppState, visitor: Visitor, source: Word, files: Uploads, scored: Uploads, values: Values, key: Word = ""
 ) -> str:
-    """Start the run that the form describes and return its id; the same `key` starts one run (`RunQuota.start`).
-
-    Raises `InputError` for a form that cannot be used.
-    """
+    """Start the run of the form and return its id; the same `key` starts one run (`RunQuota.start`)."""
     data_set = forms.chosen_source("labeled", TASK_SAMPLES, source, files, scored)
     config = config_from(state, data_set, values)
     state.quota.check(visitor, config, key=key)

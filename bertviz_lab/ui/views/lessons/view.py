@@ -15,7 +15,7 @@ _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
 
 def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
-    """All lessons as they are before anything is measured; in the server's language unless another one is asked for."""
+    """Return all lessons as they are before anything is measured."""
     shipped, say = state.models.shipped(), language_of(language, state.settings.language)
     return [
         {

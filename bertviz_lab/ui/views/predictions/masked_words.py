@@ -39,7 +39,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
 
 
 def fill(checkpoint: Any, text_a: str, text_b: str, hidden: list[str]) -> tuple[str, str]:
-    """Both texts with the words behind their masked tokens, the first prediction where none is known."""
+    """Return both texts with the words behind their masked tokens, the first prediction where none is known."""
     tokenizer, texts = checkpoint.tokenizer, [text_a, text_b]
     words = _behind(tokenizer, texts, hidden)
     if words:
@@ -59,7 +59,7 @@ def _behind(tokenizer: Tokenizer, texts: list[str], hidden: list[str]) -> list[s
 
 
 def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """(start, end) of every [MASK] in a text."""
+    """Return (start, end) of every [MASK] in a text."""
     encoding = tokenizer.encode(text)
     return [encoding.offsets[position] for position in encoding.mask_positions(tokenizer.mask_id)]
 

@@ -24,10 +24,7 @@ _STILL = "Its tokens, attention, embeddings and layers can be looked at all the 
 
 
 def heads(state: AppState, model: ModelName) -> dict[str, Any]:
-    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its class, if fine-tuned, "note"}.
-
-    The note says what it cannot.
-    """
+    """Return what a model can predict: `mlm`, `nsp`, its class (`task`) if fine-tuned, and a `note` on the rest."""
     from bertviz_lab.interpret.family_notes import objective_note
 
     checkpoint = state.models.open(model)
@@ -75,7 +72,7 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
-    """The surprisal of each token; masked tokens are first filled with the word behind them or the top prediction."""
+    """Return the surprisal of each token; masked tokens are first filled with their word or the top prediction."""
     from bertviz_lab.interpret import encode_inputs, pseudo_log_likelihood
 
     checkpoint = state.models.open(model)

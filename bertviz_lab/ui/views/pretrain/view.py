@@ -111,10 +111,7 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
 
 
 def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, values: Values, key: Word = "") -> str:
-    """Start the run that the form describes and return its id; the same `key` starts one run (`RunQuota.start`).
-
-    Raises `InputError` for a form that cannot be used.
-    """
+    """Start the run of the form and return its id; the same `key` starts one run (`RunQuota.start`)."""
     text = forms.chosen_source("text", SAMPLES, source, files)
     config = run_settings.config_from(state, text, values)
     state.quota.check(visitor, config, key=key)

@@ -38,10 +38,7 @@ _CHARTS = {
 
 
 def current(state: AppState, visitor: Visitor, kind: Literal["", "pretrain", "finetune"]) -> str:
-    """Return the run to show where none was chosen: the newest, or in Train the visitor's newest of this kind.
-
-    Without one it is a shipped model, "" if there is none.
-    """
+    """Return the run to show at first: the newest, in Train the visitor's newest of this kind, else a shipped one."""
     run_id = state.current_run(visitor, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(visitor)), "")
     shipped = ((name, state.summary(name).objective) for name in state.models.shipped())
     right = (name for name, of in shipped if of and (not kind or (of in TASKS) == (kind == "finetune")))

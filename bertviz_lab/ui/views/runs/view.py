@@ -115,7 +115,7 @@ _TASK_NAMES = {
 
 
 def task_name(objective: str) -> str:
-    """Such as "MLM + NSP" or "Token classification"; "" for an objective that is not known yet."""
+    """Return a name such as "MLM + NSP" or "Token classification"; "" for an objective that is not known yet."""
     return _TASK_NAMES.get(objective) or objective.upper().replace("+", " + ")
 
 
