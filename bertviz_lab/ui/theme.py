@@ -6,6 +6,19 @@ import gradio as gr
 
 _SANS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Helvetica Neue", "Arial", "sans-serif")
 _MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
+#: By day and by night.
+_COLORS = {
+    "body_background_fill": ("white", "*neutral_950"),
+    "body_text_color": ("*neutral_800", "*neutral_100"),
+    "body_text_color_subdued": ("*neutral_600", "*neutral_300"),
+    "block_title_text_color": ("*neutral_700", "*neutral_200"),
+    "block_label_text_color": ("*neutral_700", "*neutral_200"),
+    "block_info_text_color": ("*neutral_600", "*neutral_300"),
+    "input_placeholder_color": ("*neutral_500", "*neutral_400"),
+    "link_text_color": ("*primary_700", "*primary_300"),
+    "button_primary_background_fill": ("*primary_700", "*primary_600"),
+    "button_primary_background_fill_hover": ("*primary_800", "*primary_500"),
+}
 
 
 def theme() -> gr.themes.Base:
@@ -18,28 +31,10 @@ def theme() -> gr.themes.Base:
         font_mono=_MONO,
         radius_size=gr.themes.sizes.radius_md,
     ).set(
-        body_background_fill="white",
-        body_background_fill_dark="*neutral_950",
-        body_text_color="*neutral_800",
-        body_text_color_dark="*neutral_100",
-        body_text_color_subdued="*neutral_600",
-        body_text_color_subdued_dark="*neutral_300",
-        block_title_text_color="*neutral_700",
-        block_title_text_color_dark="*neutral_200",
-        block_label_text_color="*neutral_700",
-        block_label_text_color_dark="*neutral_200",
-        block_info_text_color="*neutral_600",
-        block_info_text_color_dark="*neutral_300",
         block_shadow="none",
         block_border_width="1px",
-        input_placeholder_color="*neutral_500",
-        input_placeholder_color_dark="*neutral_400",
-        link_text_color="*primary_700",
-        link_text_color_dark="*primary_300",
-        button_primary_background_fill="*primary_700",
-        button_primary_background_fill_dark="*primary_600",
-        button_primary_background_fill_hover="*primary_800",
-        button_primary_background_fill_hover_dark="*primary_500",
+        **{name: day for name, (day, _) in _COLORS.items()},
+        **{f"{name}_dark": night for name, (_, night) in _COLORS.items()},
     )
 
 

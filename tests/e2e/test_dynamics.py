@@ -14,7 +14,7 @@ from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.dynamics.examples import tracked_examples
+from bertviz_lab.ui.views.dynamics.view import examples as tracked_examples
 from tests.browser import PageLog, complaints, eventually, watch
 from tests.ui.pages import event_loops, little_settings, serve, wait_for
 from tests.ui.snapshots import STEPS, little_history

@@ -5,42 +5,32 @@ permitted. No script comes from another machine and no request, image or form go
 by a policy: a script could still set `location`.
 """
 
-from starlette.datastructures import MutableHeaders
-
 _HUB = "https://huggingface.co"
 
 
-class SecurityHeaders:
-    """The headers of every answer; `space` if the page is shown in a frame of the Hugging Face hub."""
-
-    def __init__(self, *, space: bool) -> None:
-        hub = f" {_HUB}" if space else ""
-        policy = {
-            "default-src": "'none'",
-            "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
-            "style-src": "'self' 'unsafe-inline'",
-            "img-src": f"'self' data: blob:{hub}",
-            "font-src": "'self' data:",
-            "media-src": "'self' blob:",
-            "connect-src": f"'self'{hub}",
-            "worker-src": "'self' blob:",
-            "manifest-src": "'self'",
-            "base-uri": "'self'",
-            "form-action": "'self'",
-            "frame-ancestors": f"'self'{hub} https://*.hf.space" if space else "'self'",
-        }
-        self._headers = {
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "same-origin",
-            "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in policy.items()),
-            "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
-            "Cross-Origin-Resource-Policy": "same-origin",
-        }
-        if not space:  # in a frame of another site it has no effect but a warning
-            self._headers["Cross-Origin-Opener-Policy"] = "same-origin"
-
-    def write(self, headers: MutableHeaders) -> None:
-        """Add them to an answer, and take back what Gradio permits to pages of other origins."""
-        for name in [name for name in headers if name.startswith("access-control-")]:
-            del headers[name]
-        headers.update(self._headers)
+def security_headers(*, space: bool) -> dict[str, str]:
+    """Return the headers of every answer; `space` if the page is shown in a frame of the Hugging Face hub."""
+    hub = f" {_HUB}" if space else ""
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": f"'self' data: blob:{hub}",
+        "font-src": "'self' data:",
+        "media-src": "'self' blob:",
+        "connect-src": f"'self'{hub}",
+        "worker-src": "'self' blob:",
+        "manifest-src": "'self'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": f"'self'{hub} https://*.hf.space" if space else "'self'",
+    }
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in policy.items()),
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    # In a frame of another site the opener policy has no effect but a warning.
+    return headers if space else headers | {"Cross-Origin-Opener-Policy": "same-origin"}

@@ -1,7 +1,7 @@
 """The middleware around the whole application: checks of every request, and headers of every response."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,7 +12,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, RequestBody, check_type, is_upload, read_body
-from bertviz_lab.ui.guard.headers import SecurityHeaders
+from bertviz_lab.ui.guard.headers import security_headers
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.guard.routes import SAFE, Routes
 from bertviz_lab.ui.operations.monitoring import Monitor
@@ -28,7 +28,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor, routes: Routes) -> None:
         self._app, self._settings, self._monitor, self._routes = app, settings, monitor, routes
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
-        self._headers = SecurityHeaders(space=settings.space)
+        self._headers = security_headers(space=settings.space)
         proxies = "*" if "*" in settings.trusted_proxies else list(settings.trusted_proxies)
         self._resolve_client = ProxyHeadersMiddleware(self._pass, proxies)  # type: ignore[arg-type]
 
@@ -86,7 +86,7 @@ class Guard:
 class _Answer:
     """Sends the response with our headers, and one sentence in place of a failure."""
 
-    def __init__(self, send: Send, headers: SecurityHeaders, body: RequestBody) -> None:
+    def __init__(self, send: Send, headers: Mapping[str, str], body: RequestBody) -> None:
         self._send, self._headers, self._body = send, headers, body
         self._started = self._dropped = self._finished = self._has_events = False
 
@@ -99,7 +99,10 @@ class _Answer:
             if message["status"] == 500:
                 message["status"] = 400
             self._started, self._has_events = True, _has_type(message, "text/event-stream")
-            self._headers.write(MutableHeaders(scope=message))
+            headers = MutableHeaders(scope=message)
+            for name in [name for name in headers if name.startswith("access-control-")]:
+                del headers[name]  # Gradio permits things to pages of other origins
+            headers.update(self._headers)
         if not self._dropped:
             self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             if self._finished and not self._body.complete:

@@ -30,6 +30,7 @@ class Examples:
     pairs: tuple[tuple[str, str], ...]
     contrast: tuple[str, str, str]  # two sentences and a word that means, or does, something else in each
     others: tuple[str, ...] = ()  # sentences that do not belong together
+    tracked: tuple[tuple[str, str, str], ...] = ()  # text A, text B, words to track; those that should win come first
 
     def with_mask(self, mask: str) -> "Examples":
         """Return the same for a tokenizer whose mask token is not "[MASK]"."""
@@ -64,6 +65,12 @@ GENERAL = Examples(
         "The film won three awards.",
         "The town lies at the foot of a mountain.",
     ),
+    tracked=(
+        ("She won a gold [MASK] at the Olympic Games.", "", "medal, cup, player"),
+        ("Two of the houses [MASK] built in 1890.", "", "were, was, is"),
+        ("She was born in 1950. [MASK] was an actress.", "", "she, he, it"),
+        ("He was born in Berlin in 1950.", "He studied [MASK] at the university.", "music, law, water"),
+    ),
 )
 
 #: For models that know Tiny Town and nothing else.
@@ -88,6 +95,17 @@ TOWN = Examples(
         "Mia is ill today.",
         "The green ball belongs to Finn.",
     ),
+    tracked=(
+        (
+            "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite.",
+            "",
+            "black, white, red",
+        ),
+        ("The squirrels near the bench [MASK].", "", "climb, climbs, run"),
+        ("Grandma feels better, and [MASK] thanks Ravi.", "", "she, he, they"),
+        ("Amara wants the red drum. Now the red [MASK] belongs to Amara.", "", "drum, kite, bike"),
+        ("Today is the birthday of Mia.", "Leo wants to give [MASK] a gift.", "mia, leo, anna"),
+    ),
 )
 
 #: For models that have read the documentation of Python.
@@ -109,6 +127,11 @@ PYTHON = Examples(
         "Return a list of strings.",
         "This method is called by the server.",
         "The class is used for testing.",
+    ),
+    tracked=(
+        ("Return a [MASK] of the list.", "", "copy, list, string"),
+        ("If the file does not exist, [MASK] an error.", "", "raise, return, the"),
+        ("Open the file for [MASK].", "Return a file object.", "reading, writing, the"),
     ),
 )
 

@@ -35,6 +35,7 @@ class FileReader:
     def __init__(self, limits: Limits, workers: Workers) -> None:
         self._workers = workers
         self._limits = Confinement(limits.worker_bytes, limits.worker_seconds, answer_bytes=_REPORT_BYTES)
+        self._roomy = replace(self._limits, answer_bytes=_INPUTS_BYTES)
         self._most_labelled = limits.labelled_bytes
 
     def corpus_report(self, paths: Sequence[str | Path], tokenizer: Tokenizer | None, **options: Any) -> HealthReport:
@@ -59,14 +60,13 @@ class FileReader:
         from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 
         work = partial(read_inputs, path, task, max_inputs=max_inputs, max_characters=max_characters)
-        return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
+        return self._workers.run(work, self._roomy)
 
     def minimal_pairs(self, paths: Sequence[Path]) -> "tuple[MinimalPair, ...]":
         """Return the pairs in files of BLiMP's format. Raises `InputError`, as `read_minimal_pairs`."""
         from bertviz_lab.data.probes import read_minimal_pairs
 
-        work = partial(read_minimal_pairs, list(paths), self._most_labelled)
-        return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
+        return self._workers.run(partial(read_minimal_pairs, list(paths), self._most_labelled), self._roomy)
 
     def unpack_glue(self, archive: Path, folder: Path) -> bool:
         """Unpack a zip into `folder`; return whether it holds GLUE's tasks. Raises `InputError`, as `unpack_glue`."""

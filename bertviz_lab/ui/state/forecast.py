@@ -49,6 +49,7 @@ class Forecaster:
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:
+        from bertviz_lab.training.loop.clock import tokens_per_second
         from bertviz_lab.training.pretraining.curriculum import work_per_token
 
         masked = config.mask_probability
@@ -57,22 +58,18 @@ class Forecaster:
         key = (tried, config.seq_len, config.batch_size, config.optimizer, masked)
         with self._lock:
             if key not in self._speeds:
-                self._speeds[key] = self._measured(tried, config)
-            speed = self._speeds[key]
-        return speed * work_per_token(tried, masked) / work_per_token(model, masked)
-
-    def _measured(self, model: BertConfig, config: PretrainConfig) -> float:
-        from bertviz_lab.training.loop.clock import tokens_per_second
-
-        work = partial(tokens_per_second, model, config)
-        if not self._limits.shared:
-            return work()
-        limits = Confinement(self._limits.worker_bytes, self._limits.worker_seconds)
-        return self._workers.run(work, limits, "A step of this training compute")
+                work = partial(tokens_per_second, tried, config)
+                limits = Confinement(self._limits.worker_bytes, self._limits.worker_seconds)
+                self._speeds[key] = (
+                    self._workers.run(work, limits, "A step of this training compute")
+                    if self._limits.shared
+                    else work()
+                )
+        return self._speeds[key] * work_per_token(tried, masked) / work_per_token(model, masked)
 
 
 def refuse_large(model: BertConfig, limits: Limits) -> None:
-    """Raises `InputError` for a model of more parameters than may be trained; nothing is built to count them."""
+    """Raise `InputError` for a model of more parameters than may be trained; nothing is built to count them."""
     hidden, inner = model.hidden_size, model.intermediate_size
     embeddings = model.vocab_size + model.max_position_embeddings + model.type_vocab_size + 2
     layers = 1 if model.share_layers else model.num_hidden_layers
@@ -86,19 +83,16 @@ def refuse_large(model: BertConfig, limits: Limits) -> None:
 
 
 def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> float:
-    """Mean speed of a run over that of masked language modeling with this model alone.
-
-    It is slower where a part of the run predicts every next token, where a teacher reads along, and where a generator
-    is trained beside a discriminator, which predicts no words; faster where a part trains some of the layers.
-    """
+    """Return the mean speed of a run over that of masked language modeling with this model alone."""
     from bertviz_lab.training.pretraining.curriculum import work_by_phase, work_per_token
 
     masked = config.mask_probability
-    if teacher:  # a forward pass, which is a third of a training step
+    if teacher:  # makes a forward pass, a third of a training step
         return 1 / (1 + work_per_token(teacher, masked) / (3 * work_per_token(model, masked)))
-    if config.replaces_tokens:
+    if config.replaces_tokens:  # a discriminator, which predicts no words, and a generator
         generator = work_per_token(config.generator_config(model), masked)
         return work_per_token(model, masked) / (work_per_token(model, 0.0) + generator)
+    # Slower where every next token is predicted, faster where some of the layers are trained.
     costs = [(share, work / work_per_token(model, masked)) for share, work in work_by_phase(config, model)]
     if config.steps is None:  # a phase is a share of the time, else of the steps
         return sum(share / cost for share, cost in costs)

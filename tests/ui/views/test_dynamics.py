@@ -19,8 +19,8 @@ from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
-from bertviz_lab.ui.views.dynamics.examples import tracked_examples
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS, token_ids
+from bertviz_lab.ui.views.dynamics.view import examples as tracked_examples
 from tests.ui.pages import OWNER
 from tests.ui.snapshots import STEPS, little_history
 

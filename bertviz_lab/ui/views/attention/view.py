@@ -5,16 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import (
-    SCORE_TITLES,
-    attention_body,
-    difference_body,
-    pair_payload,
-    score_unit,
-    scores_body,
-    signed_codes,
-    sqrt_codes,
-)
+from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
@@ -42,21 +33,21 @@ def attention(
     terms = ("score", *scores.terms)
     is_score = shown in terms
     values = scores.values(shown) if is_score else scores.attentions
-    sent = values / score_unit(values) if is_score else values
+    sent = values / figures.score_unit(values) if is_score else values
     note = positions_note(checkpoint.config)
     notes = (note, windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
-    body = (scores_body if is_score else attention_body)(
+    body = (figures.scores_body if is_score else figures.attention_body)(
         trace.tokens,
         trace.encoding.token_type_ids,
         values,
-        f"Attention of {checkpoint.name}" + (f": {SCORE_TITLES[shown]}" if is_score else ""),
+        f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
     )
-    choices = [["weights", "attention weights"], *([name, SCORE_TITLES[name]] for name in terms)]
+    choices = [["weights", "attention weights"], *([name, figures.SCORE_TITLES[name]] for name in terms)]
     return body | {"shown": shown if is_score else "weights", "choices": choices}
 
 
@@ -97,7 +88,7 @@ def difference(
         values, note, encoding = attention_difference(first, second), "", first.encoding
         version, is_linked = "", True
         tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
-    return difference_body(
+    return figures.difference_body(
         tokens,
         segments,
         values,
@@ -126,9 +117,11 @@ def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[
 
 
 def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
-    """Return the numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens); {} as above."""
+    """Return a layer of a long text as 8-bit `codes` (heads, tokens, tokens); {} where it is no longer kept."""
     trace = _trace(state, key, layer, 0)
-    return {} if trace is None else {"codes": (signed_codes if trace.is_signed else sqrt_codes)(trace.values[layer], 8)}
+    if trace is None:
+        return {}
+    return {"codes": (figures.signed_codes if trace.is_signed else figures.sqrt_codes)(trace.values[layer], 8)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
@@ -136,7 +129,7 @@ def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index,
     trace = _trace(state, key, layer, head)
     if trace is None or trace.scores is None or max(row, column) >= trace.values.shape[2]:
         return None
-    return pair_payload(trace.scores.pair(layer, head, row, column), trace.note)
+    return figures.pair_payload(trace.scores.pair(layer, head, row, column), trace.note)
 
 
 def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:

@@ -6,15 +6,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload, progress_body
 from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.examples import GENERAL, examples_for, task_examples
 from bertviz_lab.ui.state.snapshots import TrackedText
 from bertviz_lab.ui.view import Index, Text, View, Word, questions
-from bertviz_lab.ui.views.dynamics.examples import TrackedExample, tracked_examples
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20
@@ -40,9 +41,11 @@ def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
     return {"choices": choices, "first": state.snapshots.default(visitor), "live": live}
 
 
-def examples(state: AppState, visitor: Visitor, run: Word) -> list[TrackedExample]:
-    """Return texts for a run: [text A, text B, words to track]."""
-    return tracked_examples(state, visitor, run)
+def examples(state: AppState, visitor: Visitor, run: Word) -> list[tuple[str, str, str]]:
+    """Return [text A, text B, words to track] for a run: of its own text or task where it is the visitor's."""
+    own = state.models.owns(visitor, run)
+    key = ("tracked examples", run, own, state.snapshots.reader(run).kind.__name__)
+    return state.remembered(key, lambda: _examples(state, run, own))
 
 
 def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text) -> Payload:
@@ -105,6 +108,26 @@ def news(
         return to_json(body)
     except InputError as error:  # nobody needs to ask again
         return message_payload(str(error))
+
+
+def _examples(state: AppState, run: str, own: bool) -> list[tuple[str, str, str]]:
+    snapshots, config = state.snapshots.reader(run), state.runs.config(run) if own else None
+    tokenizer = snapshots.tokenizer
+    if snapshots.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):
+        texts = task_examples(snapshots.open(snapshots.steps()[-1]), snapshots.folder if own else None)
+        return [(a, b, "") for a, b in texts or GENERAL.pairs]
+    if isinstance(config, PretrainConfig) and not any(corpus.startswith("sample:") for corpus in config.corpus):
+        found = state.files.corpus_examples(config.corpus, tokenizer, config.documents)
+        if found is not None:
+            return [*((text, "", "") for text in found.masked[:4]), *((a, b, "") for a, b in found.pairs[:1] if b)]
+
+    def known(words: str) -> str:
+        """Return the words that the vocabulary has as a whole."""
+        names = words.split(", ")
+        pieces = zip(names, tokenizer.ids([f" {name}" for name in names]), strict=True)
+        return ", ".join(name for name, ids in pieces if len(ids) == 1 and ids[0] != tokenizer.unk_id)
+
+    return [(a, b, known(words)) for a, b, words in examples_for(tokenizer).tracked]
 
 
 def token_ids(checkpoint: Any, words: str) -> list[int]:

@@ -4,12 +4,7 @@ import re
 from typing import Any, Literal
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.embeddings import (
-    context_payloads,
-    map_payload,
-    neighbours_payload,
-    similarity_payload,
-)
+from bertviz_lab.figures.interpret import embeddings as figures
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.server.visitors import Visitor
@@ -33,7 +28,7 @@ def similarity(
 ) -> Payload:
     """Return the cosine of each pair of sentences."""
     compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
-    return similarity_payload(compared.texts, compared.cosines)
+    return figures.similarity_payload(compared.texts, compared.cosines)
 
 
 def sentence_map(
@@ -41,7 +36,7 @@ def sentence_map(
 ) -> Payload:
     """Return the sentences in the plane of their first two principal components."""
     compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
-    return map_payload(compared.texts, compared.map, compared.explained)
+    return figures.map_payload(compared.texts, compared.map, compared.explained)
 
 
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
@@ -69,7 +64,7 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
         own = [token_id for token_id in encoding.ids if token_id not in tokenizer.special_ids]
         word = max((token_name(tokenizer, token_id) for token_id in own), key=len, default="")
     word = word.strip()
-    return neighbours_payload(word, nearest_tokens(checkpoint, word))
+    return figures.neighbours_payload(word, nearest_tokens(checkpoint, word))
 
 
 def contexts(
@@ -87,7 +82,7 @@ def contexts(
         mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
     compared = compare_contexts(checkpoint, text_a, text_b, word.strip())
-    similarity_by_layer, path = context_payloads(compared, norm_note(checkpoint.config))
+    similarity_by_layer, path = figures.context_payloads(compared, norm_note(checkpoint.config))
     return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 

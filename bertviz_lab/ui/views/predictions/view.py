@@ -3,16 +3,8 @@
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret import predictions as figures
 from bertviz_lab.figures.interpret.layers import surprisal_payload
-from bertviz_lab.figures.interpret.predictions import (
-    answer_payload,
-    comparison_payload,
-    entities_payload,
-    fill_mask_payload,
-    joint_payload,
-    labels_payload,
-    next_sentence_payload,
-)
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
@@ -53,7 +45,7 @@ def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Co
         filled = fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b or None, word=word.strip() or None)
     else:
         filled = FillMask(encoding, ())
-    return fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
+    return figures.fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
 
 
 def toggle_mask(
@@ -68,7 +60,7 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     from bertviz_lab.interpret import joint_fill
 
     checkpoint = state.models.open(model)
-    return joint_payload(joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress))
+    return figures.joint_payload(joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress))
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
@@ -91,7 +83,7 @@ def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payloa
     from bertviz_lab.interpret import next_sentence
 
     prediction = next_sentence(state.models.open(model), text_a, text_b)
-    return next_sentence_payload(prediction.is_next, prediction.is_random)
+    return figures.next_sentence_payload(prediction.is_next, prediction.is_random)
 
 
 def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
@@ -105,10 +97,10 @@ def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Paylo
         raise InputError("This model has not been fine-tuned for a task.")
     checkpoint = state.models.open(model)
     if checkpoint.kind == "BertForSequenceClassification":
-        return labels_payload(classify(checkpoint, text_a, text_b.strip() or None))
+        return figures.labels_payload(classify(checkpoint, text_a, text_b.strip() or None))
     if checkpoint.kind == "BertForTokenClassification":
-        return entities_payload(label_words(checkpoint, text_a, on_progress=report_progress))
-    return answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
+        return figures.entities_payload(label_words(checkpoint, text_a, on_progress=report_progress))
+    return figures.answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
 
 
 def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
@@ -117,7 +109,7 @@ def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, t
 
     checkpoint = state.models.open(model)
     second = state.models.open_comparison(checkpoint, other)
-    return comparison_payload(compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
+    return figures.comparison_payload(compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
 
 
 PREDICTIONS = View(

@@ -11,14 +11,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.training import finetuning as figures
 from bertviz_lab.figures.training.data import Item, answer_item, examples_payload, label_item, number_item, words_item
-from bertviz_lab.figures.training.finetuning import (
-    confusion_payload,
-    per_class_payload,
-    reliability_payload,
-    slices_payload,
-    trials_payload,
-)
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
@@ -150,18 +144,18 @@ def labels(state: AppState, run_id: Word) -> Payload:
     results = results_of(state, run_id)
     if results.report is None:
         raise InputError("There are no labels in this task.")
-    return per_class_payload(results.words_report if results.task == "tokens" else results.report)
+    return figures.per_class_payload(results.words_report if results.task == "tokens" else results.report)
 
 
 def calibration(state: AppState, run_id: Word) -> Payload:
     """Return whether the model is right as often as it is confident."""
-    return reliability_payload(results_of(state, run_id).calibration())
+    return figures.reliability_payload(results_of(state, run_id).calibration())
 
 
 def slices(state: AppState, run_id: Word) -> Payload:
     """Return the score by length and by label."""
     results = results_of(state, run_id)
-    return slices_payload(results.slices(), results.measure)
+    return figures.slices_payload(results.slices(), results.measure)
 
 
 def trials_view(results: "Results") -> Payload | None:
@@ -170,7 +164,7 @@ def trials_view(results: "Results") -> Payload | None:
         {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
         for trial in results.trials
     ]
-    payload = trials_payload(rows, results.task, baselines=results.baselines, measure=results.metric)
+    payload = figures.trials_payload(rows, results.task, baselines=results.baselines, measure=results.metric)
     return payload if len(rows) > 1 else None
 
 
@@ -178,10 +172,10 @@ def confusion_view(results: "Results") -> Payload:
     """Return the confusion matrix; for words and several labels their metrics, for other tasks scores by length."""
     report = results.report
     if report is None:
-        return slices_payload(results.slices(), results.measure)
+        return figures.slices_payload(results.slices(), results.measure)
     if isinstance(report, ClassificationReport) and results.task == "classification":
-        return confusion_payload(report)
-    return per_class_payload(report)
+        return figures.confusion_payload(report)
+    return figures.per_class_payload(report)
 
 
 def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, errors first") -> Payload:

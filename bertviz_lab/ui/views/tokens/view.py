@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.masking import (
-    epochs_payload,
-    losses_payload,
-    masking_payload,
-    masking_statistics_payload,
-)
+from bertviz_lab.figures.interpret import masking as figures
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
@@ -71,7 +66,7 @@ def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, setti
 
     _, given, rule = _asked(state, model, text_a, text_b, settings)
     shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
-    return masking_payload(mask_text(**given), mask_probability=rule.probability, **shares)
+    return figures.masking_payload(mask_text(**given), mask_probability=rule.probability, **shares)
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
@@ -80,7 +75,7 @@ def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings
 
     checkpoint, given, _ = _asked(state, model, text_a, text_b, settings)
     masked = mask_text(**given)
-    return losses_payload(masked, masked_loss(checkpoint, masked))
+    return figures.losses_payload(masked, masked_loss(checkpoint, masked))
 
 
 def statistics(
@@ -92,7 +87,7 @@ def statistics(
     _, given, rule = _asked(state, model, text_a, text_b, settings)
     counts = masking_statistics(**given, draws=int(draws), on_progress=report_progress)
     shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
-    return masking_statistics_payload(counts, shares)
+    return figures.masking_statistics_payload(counts, shares)
 
 
 def epochs(
@@ -109,7 +104,7 @@ def epochs(
     static = masks == "static"
     _, given, _ = _asked(state, model, text_a, text_b, settings)
     masked_texts = mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
-    return epochs_payload(masked_texts, static)
+    return figures.epochs_payload(masked_texts, static)
 
 
 def _asked(
