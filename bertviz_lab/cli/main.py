@@ -39,7 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command and print what it has found."""
     result = options.run(options)
     if isinstance(result, int):
         return result

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bertviz_lab.config import SHIPPED
 from bertviz_lab.config.limits import Limits
@@ -71,12 +72,10 @@ class Settings:
         limits: Mapping[str, str] | None = None,
         allowed_hosts: str | None = None,
         trusted_proxies: str | None = None,
-        users: Mapping[str, str] | None = None,
         metrics: bool = False,
         workshop: str = "",
-        leader_key: str = "",
-        public_url: str = "",
         language: str = "",
+        **more: Any,
     ) -> "Settings":
         """Return settings for a page at an address: open to the person at this machine, careful with everybody else.
 
@@ -103,13 +102,11 @@ class Settings:
             # A Space is reached through the hub's proxy only, whose addresses change.
             trusted_proxies=proxies or (("*",) if space else LOCAL_HOSTS),
             space=space,
-            users=users or {},
             metrics=metrics or bool(environment.get("BERTVIZ_LAB_METRICS_TOKEN")),
             metrics_token=environment.get("BERTVIZ_LAB_METRICS_TOKEN", ""),
             workshop=workshop,
-            leader_key=leader_key,
-            public_url=public_url,
             language=language or environment.get("BERTVIZ_LAB_LANGUAGE") or ENGLISH.code,
+            **more,
         )
 
 

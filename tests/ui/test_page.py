@@ -11,8 +11,6 @@ from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.api import NAMES
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.model_facts import describe
-from tests.ui.state.test_models import RUN, make_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,20 +72,6 @@ def test_a_page_that_strangers_reach_is_a_shared_one(
 def test_a_number_of_runs_that_cannot_work_is_refused() -> None:
     with pytest.raises(InputError, match="--max-runs"):
         Settings(max_runs=0)
-
-
-def test_the_model_line_tells_what_a_model_is(session: AppState) -> None:
-    items = dict(json.loads(describe(session, ""))["items"])
-    assert items["Layers"] == "2"
-    assert items["Architecture"] == "BertForPreTraining"
-    make_run(session, status="stopped")
-    assert dict(json.loads(describe(session, RUN))["items"])["Trained on"] == "tiny-town"
-
-
-def test_the_model_line_says_why_a_model_does_not_open(session: AppState) -> None:
-    body = json.loads(describe(session, "<b>no</b>"))
-    assert body["tone"] == "error"
-    assert "There is no model" in body["note"]
 
 
 @pytest.mark.parametrize("arguments", [["--auth", "nobody"], ["--max-runs", "0"], ["--port", "not-a-port"]])

@@ -26,32 +26,33 @@ class Drawing:
     """A drawing: its module and style sheets below `bertviz_lab/ui`, and whether a page of its own carries Plotly."""
 
     module: str
-    sheets: tuple[str, ...] = ()
-    needs_plotly: bool = False
+    sheets: tuple[str, ...]
+    needs_plotly: bool
+
+
+def _drawing(path: str, *sheets: str, plotly: bool = False) -> Drawing:
+    return Drawing(f"{path}.js", sheets or (f"{path}.css",), plotly)
 
 
 _GRID, _CHART = "components/attention/attention_grid.css", "components/charts/chart.css"
+_COMPARED, _LOSS, _SCRUBBER = "components/runs/run_compare", "components/charts/loss_chart", "views/dynamics/scrubber"
 DRAWINGS = {
-    "attention": Drawing("components/attention/attention_grid.js", (_GRID, _CHART)),
-    "chart": Drawing("components/charts/chart.js", (_CHART,), needs_plotly=True),
-    "comparison": Drawing(
-        "components/runs/run_compare.js", (_CHART, "components/runs/run_compare.css"), needs_plotly=True
-    ),
-    "examples": Drawing("components/data/example_list.js", ("components/data/example_list.css",)),
-    "facts": Drawing("components/facts.js", ("components/facts.css",)),
-    "fill": Drawing("components/tokens/fill_mask_bars.js", ("components/tokens/fill_mask_bars.css",)),
-    "heads": Drawing("components/attention/heads_beside.js", (_GRID,)),
-    "health": Drawing("components/data/health_cards.js", ("components/data/health_cards.css",)),
-    "loss": Drawing("components/charts/loss_chart.js", (_CHART, "components/charts/loss_chart.css"), needs_plotly=True),
-    "marked": Drawing("components/tokens/marked_text.js", ("components/tokens/marked_text.css",)),
-    "notice": Drawing("components/notice.js", ("components/notice.css",)),
-    "preview": Drawing("components/data/data_preview.js", ("components/data/data_preview.css",)),
-    "recipe": Drawing("components/runs/recipe_cards.js", ("components/runs/recipe_cards.css",)),
-    "scrubber": Drawing(
-        "views/dynamics/scrubber.js", (_GRID, _CHART, "views/dynamics/scrubber.css"), needs_plotly=True
-    ),
-    "split": Drawing("components/tokens/word_split.js", ("components/tokens/word_split.css",)),
-    "tokens": Drawing("components/tokens/token_strip.js", ("components/tokens/strip.css",)),
+    "attention": _drawing("components/attention/attention_grid", _GRID, _CHART),
+    "chart": _drawing("components/charts/chart", plotly=True),
+    "comparison": _drawing(_COMPARED, _CHART, f"{_COMPARED}.css", plotly=True),
+    "examples": _drawing("components/data/example_list"),
+    "facts": _drawing("components/facts"),
+    "fill": _drawing("components/tokens/fill_mask_bars"),
+    "heads": _drawing("components/attention/heads_beside", _GRID),
+    "health": _drawing("components/data/health_cards"),
+    "loss": _drawing(_LOSS, _CHART, f"{_LOSS}.css", plotly=True),
+    "marked": _drawing("components/tokens/marked_text"),
+    "notice": _drawing("components/notice"),
+    "preview": _drawing("components/data/data_preview"),
+    "recipe": _drawing("components/runs/recipe_cards"),
+    "scrubber": _drawing(_SCRUBBER, _GRID, _CHART, f"{_SCRUBBER}.css", plotly=True),
+    "split": _drawing("components/tokens/word_split"),
+    "tokens": _drawing("components/tokens/token_strip", "components/tokens/strip.css"),
 }
 
 

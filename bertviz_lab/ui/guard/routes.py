@@ -60,7 +60,6 @@ class Routes:
                 raise Refused(404, "There is no such event.")
 
     def _names(self) -> set[Any]:
-        """Return the names of the endpoints."""
         return {event.api_name for event in self._page.fns.values() if event.api_visibility == "public"}
 
 

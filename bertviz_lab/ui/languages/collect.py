@@ -56,7 +56,6 @@ def update(path: Path) -> None:
 
 
 def _texts_of(path: Path) -> Iterator[str]:
-    """Return the translatable texts in a file."""
     if path.suffix == ".js":
         yield from _IN_SCRIPT.findall(path.read_text(encoding="utf-8"))
         return

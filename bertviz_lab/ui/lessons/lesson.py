@@ -57,12 +57,10 @@ class Place:
 
     @property
     def name(self) -> Message:
-        """Return where it is, for people."""
         return PLACES[self.view]
 
     @property
     def space(self) -> str:
-        """Return the workspace that it is in."""
         return self.name.split(",")[0].lower()
 
     def filled(self, numbers: Mapping[str, str]) -> "Place":
@@ -175,7 +173,6 @@ class Lesson:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Return all that can be set up, in order."""
         return self.look + self.proof
 
 

@@ -11,23 +11,12 @@ from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
 from bertviz_lab.ui.state.app_state import AppState
 
 #: What measures each lesson, by its number; no number of a lesson is written down.
-CLAIMS: dict[int, Callable[[AppState, Lesson], Finding]] = {
-    1: claims.right_context,
-    2: claims.masking,
-    3: claims.segments,
-    4: claims.embeddings,
-    5: claims.values,
-    6: training_claims.classifier,
-    7: training_claims.curves,
-    8: claims.explanation,
-    9: encoder_claims.wordpiece,
-    10: encoder_claims.residual,
-    11: encoder_claims.padding,
-    12: encoder_claims.generation,
-    13: training_claims.pretrain_once,
-    14: encoder_claims.family,
-    15: training_claims.kinds_of_error,
-}
+CLAIMS: dict[int, Callable[[AppState, Lesson], Finding]] = dict(enumerate((
+    claims.right_context, claims.masking, claims.segments, claims.embeddings, claims.values,
+    training_claims.classifier, training_claims.curves, claims.explanation,
+    encoder_claims.wordpiece, encoder_claims.residual, encoder_claims.padding, encoder_claims.generation,
+    training_claims.pretrain_once, encoder_claims.family, training_claims.kinds_of_error,
+), 1))  # fmt: skip
 _OTHERWISE = Message(
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."
 )
@@ -48,7 +37,6 @@ class Measured:
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """Return what the numbers say."""
         reveal = tuple(text for text in map(self._filled, self.lesson.reveal) if text)
         held, cases = self.finding.held, self.finding.cases
         share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
@@ -57,12 +45,10 @@ class Measured:
 
     @property
     def proof(self) -> tuple[Step, ...]:
-        """Return what to look at after it."""
         return self._steps(self.lesson.proof)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Return all that can be set up, in order."""
         return self._steps(self.lesson.steps)
 
     def _steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -72,7 +58,6 @@ class Measured:
         return text.format_map({name: self.say.translate(value) for name, value in self.finding.numbers.items()})
 
     def body(self) -> dict[str, Any]:
-        """Return the measured lesson for the page."""
         say = self.say.translate
         return {
             "answer": self.answer,

@@ -70,7 +70,6 @@ class Monitor:
             log_event("question", question=name, seconds=round(seconds, 3), outcome=outcome)
 
     def refused(self, status: int) -> None:
-        """Count a request that was refused."""
         self._refused.labels(str(status)).inc()
         log_event("request refused", status=status)
 
@@ -82,7 +81,6 @@ class _StateMetrics(Collector):
         self._runs, self._open_models = runs, open_models
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Return the gauges with their present values."""
         root = self._runs.root
         runs = GaugeMetricFamily("bertviz_lab_runs", "Runs by state", labels=["state"])
         for status, count in Tally(self._runs.state(run_id).status for run_id in self._runs.ids()).items():

@@ -233,7 +233,6 @@ def _checked(text: Any, name: str = "text") -> str:
 
 
 def _count(number: Any) -> int:
-    """Return a number of predictions from a caller who may send anything."""
     if isinstance(number, bool) or number not in range(1, MOST_PREDICTIONS + 1):
         raise InputError(f"top_k must be a whole number from 1 to {MOST_PREDICTIONS}.")
     return int(number)

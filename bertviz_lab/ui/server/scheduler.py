@@ -130,7 +130,6 @@ class VisitorScheduler(Scheduler):
         return {"share": job.share if job else 0.0, "before": before, "seconds": seconds}
 
     def cancel_ticket(self, ticket: str, visitor: Visitor) -> None:
-        """Cancel a question of a visitor."""
         job = self._tickets.get(ticket)
         if job and job.visitor == visitor:
             self.cancel(job, "The client cancelled the request.")

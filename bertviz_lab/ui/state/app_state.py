@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.config.options import in_page_words
 from bertviz_lab.confined import Workers
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.training.runs.run_folder import read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.operations.monitoring import Monitor
-from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.scheduler import VisitorScheduler
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -30,7 +28,7 @@ from bertviz_lab.ui.state.examples import Examples, examples_for, task_examples
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
 from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.lru_cache import LruCache
-from bertviz_lab.ui.state.models import Models, saved_at
+from bertviz_lab.ui.state.models import Models
 from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.state.uploads import UploadStore
 from bertviz_lab.ui.workshop.room import Room
@@ -40,7 +38,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.training.finetuning.task_data import Examination
 
 _KEPT_BYTES = 400_000_000  # of attention weights and what they come from
-_KEPT_ANSWERS = 100
+_KEPT_ANSWERS = 48
 
 ResultT = TypeVar("ResultT")
 
@@ -56,7 +54,6 @@ class CachedTrace:
 
     @property
     def bytes(self) -> int:
-        """Return the memory that it takes."""
         return self.values.nbytes + (self.scores.nbytes if self.scores is not None else 0)
 
 
@@ -104,12 +101,11 @@ class AppState:
         return key
 
     def trace(self, key: str) -> CachedTrace | None:
-        """Return a computation that is still remembered."""
         return cast(CachedTrace | None, self._traces.peek(key))
 
     def remembered(self, question: tuple[Any, ...], make: Callable[[], ResultT]) -> ResultT:
         """Return an answer that takes long, made once while it is among the last few questions."""
-        return cast(ResultT, self._answers.get(question, make))
+        return self._answers.get(question, make)
 
     # ---- texts
 
@@ -153,22 +149,6 @@ class AppState:
 
     # ---- runs
 
-    def follow(self, run_id: str, start: int, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
-        """Return a run's events after `start` bytes of its log, for the loss chart; None for an unknown run."""
-        try:
-            rows, end = self.runs.events(run_id, max(0, start))
-            state = self.runs.state(run_id)
-        except (InputError, ValueError):
-            return None
-        for row in rows:
-            row.pop("path", None)  # a folder of this machine
-            if row.get("message"):
-                row["message"] = self._message(run_id, row["message"], visitor)
-            if row.get("notes") and not self.models.owns(visitor, run_id):
-                row["notes"] = ()
-        message = self._message(run_id, state.message, visitor)
-        return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
-
     def log_of(self, name: str) -> list[dict[str, Any]]:
         """Return all events of a run, or of a shipped model. Raises `InputError` for an unknown run."""
         if name in self.models.shipped():
@@ -185,47 +165,9 @@ class AppState:
         self._summaries[name] = (known.after(rows), end)
         return self._summaries[name][0]
 
-    def glance(self, run_id: str, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
-        """Return the status of a run, for the strip at the top of the page; None for an unknown run."""
-        try:
-            folder = self.runs.folder(run_id)
-            state = self.runs.state(run_id)
-        except InputError:
-            return None
-        saved = saved_at(folder)
-        return {
-            "name": self.runs.name(run_id),
-            "status": state.status,
-            "message": self._message(run_id, state.message, visitor),
-            "step": state.step,
-            "total_steps": state.total_steps,
-            "seconds": state.seconds,
-            "eta_seconds": state.eta_seconds if state.status in ACTIVE else None,
-            "saved": str(saved) if saved else "",
-            "path": self.model_path(run_id) if saved else "",
-        }
-
-    def _message(self, run_id: str, message: str, visitor: Visitor) -> str:
-        """Return a sentence about a run in the words of the page; only its owner's, since it may quote a file."""
-        if not message or not self.models.owns(visitor, run_id):
-            return ""
-        words = in_page_words(type(self.runs.config(run_id)), message)
-        return without_folders(words) if self.settings.shared else words
-
-    def model_path(self, run_id: str) -> str:
-        """Return the folder of a run's model; "" on a shared page, which reveals nothing of this machine."""
-        return "" if self.settings.shared else str(self.models.locate(run_id)[0].resolve())
-
     def is_kind(self, run_id: str | None, kind: type[RunConfig]) -> bool:
         """Return whether a name is that of a run of a kind, pretraining or fine-tuning."""
         try:
             return isinstance(self.runs.config(run_id or ""), kind)
         except InputError:
             return False
-
-    def current_run(self, visitor: Visitor, kind: type[RunConfig] | None = None) -> str:
-        """Return the run to show first: the visitor's newest, or on one's own machine any that is under way."""
-        visible = [name for name in self.models.visible_runs(visitor) if kind is None or self.is_kind(name, kind)]
-        mine = [run_id for run_id in visible if self.models.has_started(visitor, run_id)]
-        active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
-        return next(iter(mine or active), "")

@@ -5,7 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any
+from typing import Any, TypeVar, cast
+
+ValueT = TypeVar("ValueT")
 
 
 @dataclass
@@ -28,7 +30,7 @@ class LruCache:
         self._making: dict[Hashable, _Making] = {}  # keys that somebody waits for
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
         """Return the value under a key; of several threads one makes it, and the others wait."""
         with self._lock:
             making = self._making.setdefault(key, _Making())
@@ -38,7 +40,7 @@ class LruCache:
                 with self._lock:
                     if key in self._values:
                         self._values.move_to_end(key)
-                        return self._values[key]
+                        return cast(ValueT, self._values[key])
                 value = make()
                 self.put(key, value)
                 return value

@@ -7,7 +7,7 @@ import re
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
@@ -68,7 +68,6 @@ class Models:
         return tuple(id for id in self.runs.ids() if not self.settings.shared or self.has_started(visitor, id))
 
     def has_started(self, visitor: Visitor, run_id: str) -> bool:
-        """Return whether a run was started in the visitor's browser."""
         return visitor.owner != "" and self.runs.owner(run_id) == visitor.owner
 
     def owns(self, visitor: Visitor, run_id: str) -> bool:
@@ -120,7 +119,6 @@ class Models:
         return str(architecture).endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
 
     def is_run(self, model: str) -> bool:
-        """Return whether a name is that of a run in this page's folder."""
         try:
             self.runs.folder(model)
         except (InputError, OSError, ValueError):
@@ -178,7 +176,7 @@ class Models:
             self.opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
             return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
 
-        return cast("Checkpoint", self.opened.get((folder, signature), load))
+        return self.opened.get((folder, signature), load)
 
     def open_comparison(self, checkpoint: "Checkpoint", name: str) -> "Checkpoint":
         """Open the model that is compared with `checkpoint`: one by its name, or `BEFORE`. Raises as `open`."""

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
@@ -72,7 +72,6 @@ class SnapshotStore:
         return next(iter(names), "")
 
     def is_live(self, name: str) -> bool:
-        """Return whether more snapshots are expected."""
         with contextlib.suppress(InputError):
             return self._models.is_run(name) and self._runs.state(name).status in ACTIVE
         return False
@@ -93,7 +92,7 @@ class SnapshotStore:
         short = self._models.runs.name(name) if self._models.is_run(name) else name
         files = [folder / "snapshots" / "config.json", folder / "config.json"]
         changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
-        return cast("SnapshotReader", self._readers.get((folder, changed), lambda: open_snapshots(folder, short)))
+        return self._readers.get((folder, changed), lambda: open_snapshots(folder, short))
 
     def open(self, name: str, step: int) -> Any:
         """Return a checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
@@ -114,10 +113,9 @@ class SnapshotStore:
             return frame_payload(analysis, step)
 
         key = (tracked, step, *self._version(self.folder(tracked.run), step))
-        return cast(Payload, self._frames.get(key, make))
+        return self._frames.get(key, make)
 
     def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
-        """Return the plane of the word map, fitted on a snapshot."""
         from bertviz_lab.interpret import embedding_plane
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
@@ -128,8 +126,7 @@ class SnapshotStore:
         """Return the loss over a run; of a log that grows only what is new is read."""
         if not self._models.is_run(name):
             return curve_body(read_shipped_log(self.folder(name)))
-        log: _RunLog = self._logs.get(name, _RunLog)
-        return log.curve(lambda start: self._runs.events(name, start))
+        return self._logs.get(name, _RunLog).curve(lambda start: self._runs.events(name, start))
 
     def _version(self, folder: Path, step: int) -> tuple[Path, int]:
         """Return a value that changes when the file of a snapshot does: a run that is restarted writes other ones."""

@@ -44,7 +44,6 @@ class UploadStore:
         return file
 
     def add(self, visitor: Visitor, name: str, source: BinaryIO) -> tuple[str, "UploadedFile"]:
-        """Keep a file; returns its token."""
         token = secrets.token_urlsafe(24)
         path = Path(get_upload_folder()) / token / _safe_name(name)
         path.parent.mkdir(parents=True)
@@ -82,7 +81,6 @@ class UploadStore:
             self._arriving[address] -= taken
 
     def _remove_old(self) -> None:
-        """Forget, and remove from disk, what is too old or gone already."""
         oldest = time.monotonic() - self._limits.upload_seconds
         for token, file in list(self._kept.items()):
             if file.time < oldest or not file.path.is_file():

@@ -161,7 +161,6 @@ def _table(header: Sequence[str], rows: str) -> str:
 
 
 def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language) -> str:
-    """Return who trains when."""
     start, end = plan.training()[at]
     seconds = settings.limits.run_seconds
     largest, starts = shared_runs(people, start, end, settings.max_runs, seconds)

@@ -183,10 +183,9 @@ def _speed() -> Check:
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
-    name = "wiki-mini" if "wiki-mini" in names else next(iter(names), "")
+    name, seconds = "wiki-mini" if "wiki-mini" in names else next(iter(names), ""), []
     try:
         checkpoint = load_checkpoint(name)
-        seconds = []
         for _ in range(6):
             start = time.perf_counter()
             fill_mask(checkpoint, "The capital of France is [MASK] .", 5)

@@ -32,11 +32,9 @@ class Plan:
 
     @property
     def minutes(self) -> int:
-        """Return the length of the workshop."""
         return sum(part.minutes for part in self.parts)
 
     def timed(self) -> list[tuple[int, Part]]:
-        """Return each part with the minute in which it begins."""
         starts = [sum(part.minutes for part in self.parts[:at]) for at in range(len(self.parts))]
         return list(zip(starts, self.parts, strict=True))
 

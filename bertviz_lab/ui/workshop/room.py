@@ -86,7 +86,6 @@ class Room:
         self.revealed.add(lesson)
 
     def counts(self, lesson: int) -> LessonCounts:
-        """Count a lesson over the room."""
         people = self._participants.values()
         return LessonCounts(
             at=sum(person.lesson == lesson for person in people if self._is_present(person)),
@@ -96,7 +95,6 @@ class Room:
 
     @property
     def present(self) -> int:
-        """Return the number of browsers that are here now."""
         return sum(map(self._is_present, self._participants.values()))
 
     def __len__(self) -> int:

@@ -112,7 +112,6 @@ class _Workshop:
         return participants_address(self.state.settings.public_url, str(request.base_url))
 
     def for_leader(self, answer: Answer) -> Answer:
-        """Restrict an answer to the leader."""
 
         async def answer_leader(request: Request) -> Response:
             return await answer(request) if await self._may(request) else _refusal("This is for the leader.", 401)
@@ -120,7 +119,6 @@ class _Workshop:
         return answer_leader
 
     def for_visitors(self, answer: Answer) -> Answer:
-        """Restrict an answer to those who may see the page."""
 
         async def answer_visitor(request: Request) -> Response:
             seen = await is_logged_in(request) or await self._may(request)
@@ -151,7 +149,6 @@ class _Workshop:
         return _html(leader_page(self.state.settings, self.address(request), self.state.room, say))
 
     async def notes(self, request: Request) -> Response:
-        """Return the answer of a lesson, measured now."""
         number, say = request.path_params["number"], self.say(request)
         if not 1 <= number <= len(LESSONS):
             return _refusal("There is no such lesson.", 404)
@@ -183,11 +180,9 @@ class _Workshop:
         return await self._computed(request, write)
 
     async def handout(self, request: Request) -> Response:
-        """Return the sheet for participants: all questions and no answer."""
         return _html(handout_page(LESSONS, (), self.address(request), self.say(request)))
 
     async def short_link(self, request: Request) -> Response:
-        """Lead from `/5` to lesson 5."""
         number = request.path_params["number"]
         if not 1 <= number <= len(LESSONS):
             return PlainTextResponse("There is no such lesson.", 404)
@@ -209,7 +204,6 @@ class _RoomRoutes:
         self._workshop, self._room = workshop, room
 
     async def board(self, request: Request) -> Response:
-        """Return what changes on the leader's page."""
         lines = await run_in_threadpool(run_lines, self._workshop.state.runs)
         return _news(*board(self._room, lines, self._workshop.say(request)))
 
@@ -246,12 +240,10 @@ class _RoomRoutes:
         return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses))
 
     async def screen_page(self, request: Request) -> Response:
-        """Return the page for the projector."""
         address, say = self._workshop.address(request), self._workshop.say(request)
         return _html(screen_page(self._workshop.state.settings.workshop, address, say))
 
     async def screen(self, request: Request) -> Response:
-        """Return what changes on it."""
         return _news(*screen(self._room, self._workshop.say(request)))
 
 

@@ -151,49 +151,23 @@ def test_who_asks_is_told_by_the_cookie_and_never_by_an_argument(session: AppSta
         assert "no argument" in answer_to(questions, "toy", "it", {"visitor": claimed})["error"]
 
 
-def test_slow_work_tells_how_far_it_is(session: AppState) -> None:
-    told, seen = threading.Event(), threading.Event()
-
-    def work(state: AppState) -> str:
-        report_progress(0.4)
-        told.set()
-        assert seen.wait(10)
-        return "done"
-
-    questions = ask_about(work, session, slow=True)
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(answer_to, questions, "toy", "it", {})
-        assert told.wait(10)
-        assert share_of(questions, "mine") == 0.4
-        assert share_of(questions, "another's") == 0
-        seen.set()
-        assert answer.result() == {"answer": "done"}
-    assert share_of(questions, "mine") == 0
-
-
-def test_a_question_is_cancelled_by_its_ticket(session: AppState) -> None:
+def test_a_question_tells_how_far_it_is_and_is_cancelled_by_its_ticket(session: AppState) -> None:
     began = threading.Event()
 
     def work(state: AppState) -> None:
-        began.set()
         while True:
             report_progress(0.4)
+            began.set()
             time.sleep(0.01)
 
     questions = ask_about(work, session, slow=True)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(answer_to, questions, "toy", "it", {})
         assert began.wait(10)
+        for ticket, share in (("mine", 0.4), ("another's", 0)):
+            assert answer_to(questions, "server", "progress", {"ticket": ticket})["answer"]["share"] == share
         assert answer_to(questions, "server", "cancel", {"ticket": "mine"}) == {"answer": None}
         assert "cancelled the request" in answer.result(10)["error"]
-
-
-def share_of(questions: Questions, ticket: str) -> Any:
-    return answer_to(questions, "server", "progress", {"ticket": ticket})["answer"]["share"]
-
-
-def test_nobody_need_listen_to_progress() -> None:
-    report_progress(0.5)
 
 
 def test_arrays_come_as_they_are(session: AppState) -> None:

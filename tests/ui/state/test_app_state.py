@@ -11,6 +11,8 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.operations.housekeeping import sweep
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
+from bertviz_lab.ui.views.run.view import follow
+from bertviz_lab.ui.views.runs.view import glance, newest
 from tests.little import little_text
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
@@ -60,29 +62,29 @@ def test_a_text_is_examined_once(session: AppState, tmp_path: Path) -> None:
 
 
 def test_the_strip_and_the_chart_hear_nothing_of_unknown_runs(session: AppState) -> None:
-    assert session.glance("no-such-run") is None
-    assert session.follow("no-such-run", 0) is None
-    assert session.follow("../..", -5) is None
+    assert glance(session, NOBODY, "no-such-run") is None
+    assert follow(session, NOBODY, "no-such-run", 0) is None
+    assert follow(session, NOBODY, "../..", 0) is None
 
 
 def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: AppState) -> None:
     make_run(session)
-    found = session.glance(RUN)
+    found = glance(session, NOBODY, RUN)
     assert found is not None
     assert found["status"] == "finished"
     assert found["path"].endswith("/model")
     shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
-    hidden = shared.glance(RUN, OWNER)
+    hidden = glance(shared, OWNER, RUN)
     assert hidden is not None
     assert hidden["path"] == ""
     assert hidden["saved"]
 
 
 def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(session: AppState) -> None:
-    assert session.current_run(OWNER) == ""
+    assert newest(session, OWNER) == ""
     make_run(session)
-    assert session.current_run(NOBODY) == session.current_run(STRANGER) == ""
-    assert session.current_run(OWNER) == RUN
+    assert newest(session, NOBODY) == newest(session, STRANGER) == ""
+    assert newest(session, OWNER) == RUN
 
 
 def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: AppState) -> None:
@@ -92,7 +94,7 @@ def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: AppState) ->
     (folder / "events.jsonl").write_text(
         json.dumps({"event": "RunFinished", "reason": "failed", "message": told}) + "\n"
     )
-    followed, glanced = session.follow(RUN, 0), session.glance(RUN)
+    followed, glanced = follow(session, NOBODY, RUN, 0), glance(session, NOBODY, RUN)
     assert followed is not None
     assert glanced is not None
     for message in (followed["rows"][0]["message"], followed["state"]["message"], glanced["message"]):
@@ -113,9 +115,9 @@ def test_a_damaged_run_harms_no_other(
     for visitor in (OWNER, STRANGER):
         shared.models.choices(visitor)
         shared.snapshots.choices(visitor)
-        shared.current_run(visitor, PretrainConfig)
-        shared.glance(RUN, visitor)
-        shared.follow(RUN, 0, visitor)
+        newest(shared, visitor, PretrainConfig)
+        glance(shared, visitor, RUN)
+        follow(shared, visitor, RUN, 0)
     sweep(shared)
     assert shared.runs.state(other).status == "waiting"
     with pytest.raises(InputError) as refused:

@@ -1,16 +1,17 @@
 """A run that waits for its turn, on the page."""
 
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
-from bertviz_lab.ui.views.runs.view import RUNS
+from bertviz_lab.ui.views.runs.view import RUNS, glance
 from tests.ui.state.test_models import RUN, make_run
 
 
 def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session: AppState) -> None:
     folder = make_run(session, status="finished", model=False)
     write_state(folder, RunState("waiting"))
-    assert session.glance(RUN)["message"] == "It is next in the queue."  # type: ignore[index]
+    assert glance(session, NOBODY, RUN)["message"] == "It is next in the queue."  # type: ignore[index]
     about = VIEW.questions["about"]
     waiting = about.ask(session, {"run_id": RUN})
     assert (waiting["can_stop"], waiting["can_resume"]) == (True, False)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,30 +11,15 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import view as study
 from bertviz_lab.ui.views.compare.view import COMPARE, logged
 from tests.charts import shown
-from tests.ui.pages import OWNER, STRANGER, little_settings
+from tests.ui.pages import OWNER, STRANGER
+from tests.ui.views.test_ablation import finished, session
 
-
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppState:
-    """A page on which no training ever begins."""
-    monkeypatch.setattr("bertviz_lab.jobs.runs.Runs._launch_next", lambda self: 0)
-    return AppState(little_settings(tmp_path))
-
-
-def finished(session: AppState, name: str, score: float, steps: int = 100) -> str:
-    """A run of the ablation study that has ended with a score."""
-    run_id = session.runs.start(ablated(name, steps=steps), owner=OWNER.owner)
-    folder = session.runs.folder(run_id)
-    write_state(folder, RunState("finished", step=steps))
-    rows = [{"event": "EvalDone", "step": steps, "seconds": 1, "mlm_accuracy": score, "nsp_accuracy": score}]
-    (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return run_id
+__all__ = ["session"]
 
 
 def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:

@@ -29,12 +29,13 @@ def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -
     assert [name for name, _ in runs["models"]] == [PRETRAINED]
 
 
-def test_the_facts_of_a_model_are_told(session: AppState) -> None:
-    items = dict(json.loads(ask(session, "about", model=""))["items"])
-    assert items["Layers"] == "2"
-
-
-def test_examples_are_texts_with_masked_tokens_and_pairs(session: AppState) -> None:
+def test_a_model_has_facts_and_examples(session: AppState) -> None:
+    facts = dict(json.loads(ask(session, "about", model=""))["items"])
+    assert (facts["Layers"], facts["Architecture"]) == ("2", "BertForPreTraining")
+    make_run(session, status="stopped")
+    assert dict(json.loads(ask(session, "about", model=PRETRAINED))["items"])["Trained on"] == "tiny-town"
+    gone = json.loads(ask(session, "about", model="<b>no</b>"))
+    assert (gone["tone"], "There is no model" in gone["note"]) == ("error", True)
     examples = ask(session, "examples", model="")
     assert any("[MASK]" in text_a for text_a, _ in examples)
     assert any(text_b for _, text_b in examples)

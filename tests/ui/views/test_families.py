@@ -1,9 +1,7 @@
 """Every question of the page about a model has an answer on every family, and what a family lacks is said."""
 
-import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bertviz_lab import InputError
@@ -50,6 +48,10 @@ REFUSED = {
 }
 #: Questions about the hub, about runs, and about a file.
 NOT_OF_A_MODEL = {"explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"}
+TERMS = {
+    "deberta-v2": ("content_to_content", "content_to_position", "position_to_content"),
+    "mpnet": ("query_key", "relative_bias"),
+}
 QUESTIONS = {f"{view.id}.{name}": question for view in VIEWS for name, question in view.questions.items()}
 every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
 
@@ -123,75 +125,37 @@ def test_what_needs_a_masked_lm_head_says_so(
     assert lab.ask("predictions.heads")["note"].startswith("" if is_task else "This model detects replaced tokens")
 
 
-# ---- what is lacking
-
-
 @every_family
-def test_the_input_has_no_segments_where_the_family_has_none(model_type: str, session: AppState) -> None:
+def test_what_a_family_lacks_is_said(model_type: str, session: AppState) -> None:
     lab = Lab(session, model_type)
+    config, no_segments = lab.config, "no segment embeddings"
     strip = lab.ask("tokens.tokens")
     labels = [row["label"] for row in strip["rows"]]
-    assert ("segment" in labels) == lab.config.has_segments
-    assert ("text" in labels) == ("no segment embeddings" in strip["sentence"]) == (not lab.config.has_segments)
-    assert ("no position embeddings" in strip["sentence"]) == (not lab.config.position_biased_input)
-    glossary = dict(map(tuple, strip["glossary"]))
-    assert "the model predicts what was here" in glossary[lab.tokenizer.special.mask]
-    assert [column["kind"] for column in strip["columns"]].count("masked") == 1
-
-
-@every_family
-def test_segment_ids_are_changed_only_where_the_model_has_segments(model_type: str, session: AppState) -> None:
-    lab = Lab(session, model_type)
+    assert ("segment" in labels, "text" in labels) == (config.has_segments, not config.has_segments)
+    assert (no_segments in strip["sentence"]) == (not config.has_segments)
+    assert ("no position embeddings" in strip["sentence"]) == (not config.position_biased_input)
+    assert "the model predicts what was here" in dict(map(tuple, strip["glossary"]))[lab.tokenizer.special.mask]
     facts = lab.ask("attribution.intervention", ablated=[], causal=False, segments="swapped")["facts"]
-    assert ("segment ids swapped" in json.dumps(facts)) == lab.config.has_segments
-    assert ("no segment embeddings" in json.dumps(facts)) == (not lab.config.has_segments)
-
-
-@every_family
-def test_only_vectors_that_are_added_stand_in_the_sum_of_the_embeddings(model_type: str, session: AppState) -> None:
-    lab = Lab(session, model_type)
-    strip = lab.ask("layers.embedding_sum")
-    has_row = lab.config.type_vocab_size > 0
-    parts = ["token", *["segment"] * has_row, *["position"] * lab.config.position_biased_input]
-    several = len(parts) > 1
-    assert strip["title"] == (" + ".join(parts) if several else "Token embedding")
-    assert [row["label"] for row in strip["rows"]] == [
-        *(f"norm {part}" for part in parts),
-        *(["norm sum", *(f"cos {part}" for part in parts)] if several else []),
-    ]
-    assert all(any(row["values"]) for row in strip["rows"])
-    assert ("no segment embeddings" in strip["note"]) == (not lab.config.has_segments)
-    assert ("same for every token" in strip["note"]) == (lab.config.type_vocab_size == 1)
-    assert ("a matrix then projects them" in strip["note"]) == (model_type in ("albert", "electra"))
-
-
-@every_family
-def test_the_residual_stream_of_a_pre_norm_model_is_named(model_type: str, session: AppState) -> None:
-    lab = Lab(session, model_type)
+    assert ("segment ids swapped" in facts, no_segments in facts) == (config.has_segments, not config.has_segments)
+    summed = lab.ask("layers.embedding_sum")
+    parts = ["token", *["segment"] * (config.type_vocab_size > 0), *["position"] * config.position_biased_input]
+    assert summed["title"] == (" + ".join(parts) if len(parts) > 1 else "Token embedding")
+    assert [row["label"] for row in summed["rows"]][: len(parts)] == [f"norm {part}" for part in parts]
+    assert (no_segments in summed["note"]) == (not config.has_segments)
+    assert ("same for every token" in summed["note"]) == (config.type_vocab_size == 1)
+    assert ("a matrix then projects them" in summed["note"]) == (model_type in ("albert", "electra"))
     is_prenorm = model_type == "modernbert"
     for name in ("layers.norms", "layers.token_norms"):
         assert ("residual stream" in lab.ask(name)["note"]) == is_prenorm
     assert ("before LayerNorm" in lab.ask("layers.norms")["sentence"]) != is_prenorm
     assert ("final LayerNorm" in lab.ask("layers.lens")["sentence"]) == is_prenorm
-    both = {"text_a": "the red cat sat", "word": "the"}
-    similarity = shown(lab.ask("embeddings.contexts", **both)["similarity"])
-    assert ("residual stream" in similarity["note"]) == is_prenorm
-
-
-@every_family
-def test_a_model_says_what_it_was_not_trained_for_and_how_it_differs_from_bert(
-    model_type: str, session: AppState
-) -> None:
-    lab = Lab(session, model_type)
-    assert "next-sentence prediction (NSP)" in lab.ask("predictions.heads")["note"]
+    similarity = lab.ask("embeddings.contexts", text_a="the red cat sat", word="the")["similarity"]
+    assert ("residual stream" in shown(similarity)["note"]) == is_prenorm
     about = lab.ask("explore.about")
-    assert dict(about["items"])["Family"] == lab.config.family.title
-    text = " ".join(about["more"]["lines"])
-    assert about["more"]["title"] == "What differs from BERT"
-    assert text.startswith(f"What {lab.config.family.title} changed:")
-    assert ("no segment embeddings" in text) == (not lab.config.has_segments)
-    shared = "share their parameters" in lab.ask("attribution.head_effects")["note"]
-    assert shared == (model_type == "albert")
+    assert dict(about["items"])["Family"] == config.family.title
+    assert about["more"]["lines"][0].startswith(f"What {config.family.title} changed:")
+    assert ("share their parameters" in lab.ask("attribution.head_effects")["note"]) == (model_type == "albert")
+    assert "next-sentence prediction (NSP)" in lab.ask("predictions.heads")["note"]
 
 
 def test_bert_itself_has_nothing_to_say(session: AppState) -> None:
@@ -212,67 +176,25 @@ def test_examples_have_the_masked_token_of_the_model(model_type: str, session: A
     masked = [text for text, other in lab.ask("explore.examples") if not other]
     assert masked
     assert all(lab.tokenizer.special.mask in text for text in masked)
-    tokens = lab.ask("explore.encode", text_a=masked[0])["tokens"]
-    assert any(token["masked"] for token in tokens)
-
-
-# ---- attention scores
-
-
-def decoded(body: dict[str, Any]) -> np.ndarray:
-    """The numbers that a signed body stands for."""
-    roots = (body["cells"].astype(float) - 32767) / 32767
-    return np.sign(roots) * roots**2 * body["unit"]
+    assert any(token["masked"] for token in lab.ask("explore.encode", text_a=masked[0])["tokens"])
 
 
 @every_family
-def test_the_grid_shows_each_term_of_the_scores_and_they_sum_to_the_score(model_type: str, session: AppState) -> None:
+def test_the_grid_shows_each_term_of_the_scores_and_explains_a_pair(model_type: str, session: AppState) -> None:
     lab = Lab(session, model_type)
-    bodies = {name: lab.ask("attention.attention", shown=name) for name, _ in lab.ask("attention.attention")["choices"]}
-    assert all(body["shown"] == name for name, body in bodies.items())
-    weights, score, *terms = bodies.values()
-    assert weights["number"] == "weight"
-    assert score["number"] == "score"
-    assert list(bodies)[2:] == {
-        "deberta-v2": ["content_to_content", "content_to_position", "position_to_content"],
-        "mpnet": ["query_key", "relative_bias"],
-    }.get(model_type, [])
-    if terms:
-        total = sum(decoded(term) for term in terms)
-        np.testing.assert_allclose(total, decoded(score), atol=1e-3 * max(term["unit"] for term in terms))
-    exact = lab.session.trace(score["key"]).values[0, 1] * score["unit"]
-    softmax = np.exp(exact) / np.exp(exact).sum(-1, keepdims=True)  # the first layer has no window
-    np.testing.assert_allclose(softmax, lab.session.trace(weights["key"]).values[0, 1], atol=1e-5)
-
-
-def test_a_layer_of_scores_that_was_not_sent_can_be_asked(session: AppState) -> None:
-    lab = Lab(session, "deberta-v2")
-    body = lab.ask("attention.attention", shown="content_to_position")
-    roots = (lab.ask("attention.layer_values", key=body["key"], layer=1)["codes"].astype(float) - 127) / 127
-    trace = session.trace(body["key"])
-    assert trace is not None
-    np.testing.assert_allclose(np.sign(roots) * roots**2, trace.values[1], atol=0.01)
-
-
-@every_family
-def test_the_score_of_a_pair_is_explained_by_all_that_it_is_made_of(model_type: str, session: AppState) -> None:
-    lab = Lab(session, model_type)
-    key = lab.ask("attention.attention", shown="score")["key"]
-    chart = lab.ask("attention.query_key", key=key, layer=0, head=1, row=2, column=4)
-    trace = session.trace(key)
-    assert trace is not None
-    assert trace.scores is not None
-    pair = trace.scores.pair(0, 1, 2, 4)
-    assert sum(chart["values"]) == pytest.approx(pair.score, abs=1e-4)
-    assert sum(chart["marked"]) == len(pair.added) == {"deberta-v2": 2, "mpnet": 1}.get(model_type, 0)
-    assert f"the weight {pair.weight:.4f}" in chart["sentence"]
+    names = [name for name, _ in lab.ask("attention.attention")["choices"]]
+    assert names == ["weights", "score", *TERMS.get(model_type, ())]
+    bodies = {name: lab.ask("attention.attention", shown=name) for name in names}
+    assert [body["shown"] for body in bodies.values()] == names
+    assert {name: body["number"] for name, body in bodies.items()} == {name: "score" for name in names} | {
+        "weights": "weight"
+    }
+    chart = lab.ask("attention.query_key", key=bodies["score"]["key"], layer=0, head=1, row=2, column=4)
+    assert sum(chart["marked"]) == {"deberta-v2": 2, "mpnet": 1}.get(model_type, 0)
     assert ("rotary" in chart["note"]) == (model_type == "modernbert")
     assert ("√(3 × 16)" in chart["sentence"]) == (model_type == "deberta-v2")
-
-
-def test_a_term_that_a_model_lacks_is_shown_as_weights(session: AppState) -> None:
-    body = Lab(session, "roberta").ask("attention.attention", shown="content_to_position")
-    assert (body["shown"], body["number"]) == ("weights", "weight")
+    lacking = lab.ask("attention.attention", shown="content_to_position")
+    assert lacking["shown"] == ("content_to_position" if model_type == "deberta-v2" else "weights")
 
 
 def test_local_attention_is_drawn_and_said(session: AppState) -> None:
@@ -288,28 +210,7 @@ def test_local_attention_is_drawn_and_said(session: AppState) -> None:
     assert "Grey" not in lab.ask("attention.attention", shown="weights", text_a="the", text_b="")["guide"]
 
 
-# ---- two families on one text
-
-
-@every_family
-def test_attention_is_compared_with_that_of_bert_in_stretches_that_both_have(
-    model_type: str, session: AppState
-) -> None:
-    lab = Lab(session, model_type)
-    body = lab.ask("attention.difference")
-    ours = lab.tokenizer.encode(lab.given["text_a"], B).tokens
-    theirs = session.models.open("little").tokenizer.encode(A.format(mask="[MASK]"), B).tokens
-    assert len(body["tokens"]) <= min(len(ours), len(theirs))
-    matched = f"{len(ours)} and {len(theirs)} tokens, which are matched by their characters"
-    assert body["linked"] == (len(body["tokens"]) == len(ours))
-    is_one_to_one = len(body["tokens"]) == len(ours) == len(theirs)
-    assert (matched in body["guide"]) != is_one_to_one
-    roots = (body["cells"].astype(float) - 32767) / 32767
-    np.testing.assert_allclose((np.sign(roots) * roots**2).sum(-1), 0, atol=2e-3)
-
-
 def test_heads_that_cannot_be_matched_are_named(session: AppState) -> None:
     little_folder(session.settings.checkpoints / "deep", num_hidden_layers=3)
-    lab = Lab(session, "roberta")
     with pytest.raises(InputError, match=r"2 layers of 2 heads and 3 layers of 2 heads.*their heads cannot"):
-        lab.ask("attention.difference", other="deep")
+        Lab(session, "roberta").ask("attention.difference", other="deep")

@@ -14,6 +14,7 @@ from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import RunIds, View, Word, questions
+from bertviz_lab.ui.views.runs.view import glance
 
 #: What is ticked before anybody has chosen.
 _TICKED = ("no-positions", "causal")
@@ -67,7 +68,7 @@ def train(
 def progress(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, Any]:
     """Return how far some runs are: {run: {status, step, message}}; one that is gone has the status "missing"."""
     keys = ("status", "step", "total_steps", "message", "name", "eta_seconds")
-    glances = {run: state.glance(run, visitor) for run in runs}
+    glances = {run: glance(state, visitor, run) for run in runs}
     return {
         run: {key: glance[key] for key in keys} if glance else {"status": "missing"} for run, glance in glances.items()
     }

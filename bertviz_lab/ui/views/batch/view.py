@@ -67,7 +67,6 @@ def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterab
 
 
 def _predict(state: AppState, model: str, path: Path) -> tuple[Iterable[list[Any]], list[str]]:
-    """Return the table of predictions for the texts of a file, and sentences on it."""
     from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 
     name = model.strip() or state.models.default()

@@ -103,7 +103,6 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
 
 
 def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload:
-    """Return the accuracies on minimal pairs, in all and by phenomenon."""
     from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
 
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)

@@ -1,16 +1,20 @@
 """What the input bar of Explore asks: which models there are, what one is, texts that it knows, and a text's tokens."""
 
 import random
+import re
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import facts_payload, message_payload
+from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components import standalone
+from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.hub import NotDownloadedError
-from bertviz_lab.ui.state.model_facts import describe
 from bertviz_lab.ui.view import ModelName, Text, View, Word, questions
 
 #: The model of the input, and the one that it is compared with.
@@ -25,8 +29,51 @@ def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
-    """Return the facts about a model; one that cannot be opened as the sentence that says why."""
-    return describe(state, model, visitor)
+    """Return the facts about a model, or the sentence that says why it cannot be opened."""
+    from bertviz_lab.interpret.family_notes import explained_differences
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+
+    try:
+        checkpoint = state.models.open(model)
+        config, tokenizer = checkpoint.config, checkpoint.tokenizer
+        kind = {"wordpiece": "WordPiece", "bpe": "BPE", "unigram": "Unigram"}[tokenizer.algorithm]
+        parameters, differences = parameter_count(checkpoint.model), explained_differences(config)
+        items = [
+            *([("Family", config.family.title)] if differences else []),
+            ("Layers", f"{config.num_hidden_layers}"),
+            ("Hidden size", f"{config.hidden_size}"),
+            ("Heads", f"{config.num_attention_heads} per layer"),
+            *([("Attention", "causal")] if config.is_decoder else []),
+            ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
+            ("Parameters", f"{parameters / 1e6:.1f} million" if parameters >= 1e5 else f"{parameters:,}"),
+            ("Architecture", checkpoint.architecture),
+        ]
+        trained_on = _trained_on(state, visitor, model or state.models.default(), checkpoint.card)
+        if trained_on:
+            items.append(("Trained on", trained_on))
+        note = ""
+        if missing := checkpoint.report.missing:
+            note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialized."
+        elif state.models.is_run(model) and state.runs.state(model).status in ACTIVE:
+            note = "Still training: this is its latest checkpoint; everything below is updated with the next one."
+        return facts_payload(items, note=note, more=("What differs from BERT", differences) if differences else None)
+    except InputError as error:
+        sentence = sentence_of(error, shared=state.settings.shared)
+        return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)
+
+
+def _trained_on(state: AppState, visitor: Visitor, model: str, card: str) -> str:
+    """Return the names of a model's texts; a visitor's files are named to that visitor alone."""
+    if not state.models.is_run(model):
+        line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
+        return line.removeprefix("- Text:").split("(")[0].replace("`", "").strip()
+    if not state.models.owns(visitor, model):
+        return ""
+    config = state.runs.config(model)
+    paths = config.corpus if isinstance(config, PretrainConfig) else config.train
+    # The copies in a run's folder are numbered.
+    names = [re.sub(r"^\d\d-|^sample:", "", re.split(r"[/\\]", path)[-1]) for path in paths]
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def examples(state: AppState, visitor: Visitor, model: ModelName) -> list[tuple[str, str]]:

@@ -169,7 +169,6 @@ _TASKS = {
 
 
 def _numbers(report: Any) -> str:
-    """Return data set statistics, and notes about them."""
     items = [
         ("Task", _TASKS[report.task]),
         ("Training examples", f"{report.train_count:,}"),

@@ -11,6 +11,11 @@ from bertviz_lab.ui.lessons.measuring import measure, step_body
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, questions
 
+#: What is not an answer.
+_TOLD = (
+    *("number", "title", "minutes", "hour", "model", "idea", "example", "question"),
+    *("formula", "formula_says", "source", "measured_by"),
+)
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
 
@@ -18,22 +23,11 @@ def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
     """Return all lessons as they are before anything is measured."""
     shipped, say = state.models.shipped(), language_of(language, state.settings.language)
     return [
-        {
-            "number": lesson.number,
-            "title": lesson.title,
-            "minutes": lesson.minutes,
-            "hour": lesson.hour,
-            "model": lesson.model,
+        {name: getattr(lesson, name) for name in _TOLD}
+        | {
             "missing": lesson.model not in shipped,
-            "idea": lesson.idea,
             "look": [step_body(step, lesson, say) for step in lesson.look],
-            "example": lesson.example,
-            "question": lesson.question,
             "choices": [choice.text for choice in lesson.choices],
-            "formula": lesson.formula,
-            "formula_says": lesson.formula_says,
-            "source": lesson.source,
-            "measured_by": lesson.measured_by,
         }
         for lesson in translated(LESSONS, say)
     ]

@@ -59,7 +59,6 @@ def _behind(tokenizer: Tokenizer, texts: list[str], hidden: list[str]) -> list[s
 
 
 def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of every [MASK] in a text."""
     encoding = tokenizer.encode(text)
     return [encoding.offsets[position] for position in encoding.mask_positions(tokenizer.mask_id)]
 

@@ -109,7 +109,6 @@ def report_of(session: AppState, text: forms.Source, values: Mapping[str, Any]) 
 
 
 def _evaluate_short_runs_more_often(config: PretrainConfig) -> PretrainConfig:
-    """Evaluate and checkpoint short runs more often than by default."""
     seconds = config.time_budget_seconds or 120.0
     changes: dict[str, float] = {}
     for name, share, least in (("eval_every", 10, 3.0), ("checkpoint_every", 8, 5.0)):

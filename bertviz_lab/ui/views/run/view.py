@@ -17,11 +17,10 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.model_facts import card_score
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import View, Word, questions
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import task_name
+from bertviz_lab.ui.views.runs.view import card_score, message_for, model_path, newest, task_name
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
@@ -39,7 +38,7 @@ _CHARTS = {
 
 def current(state: AppState, visitor: Visitor, kind: Literal["", "pretrain", "finetune"]) -> str:
     """Return the run to show at first: the newest, in Train the visitor's newest of this kind, else a shipped one."""
-    run_id = state.current_run(visitor, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(visitor)), "")
+    run_id = newest(state, visitor, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(visitor)), "")
     shipped = ((name, state.summary(name).objective) for name in state.models.shipped())
     right = (name for name, of in shipped if of and (not kind or (of in TASKS) == (kind == "finetune")))
     return run_id or next(right, "")
@@ -72,7 +71,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),
-        "path": state.model_path(run_id) if saved else "",
+        "path": model_path(state, run_id) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
         "charts": _CHARTS.get(objective, ()),
     }
@@ -98,8 +97,20 @@ def probes(state: AppState, run_id: Word) -> Payload | None:
 def follow(
     state: AppState, visitor: Visitor, run_id: Word, start: Annotated[int, Field(ge=0)]
 ) -> dict[str, Any] | None:
-    """Return the events after a place of the log, and the state; None for a run that is gone."""
-    return state.follow(run_id, start, visitor)
+    """Return a run's events after `start` bytes of its log, and its state; None for a run that is gone."""
+    try:
+        rows, end = state.runs.events(run_id, start)
+        run = state.runs.state(run_id)
+    except (InputError, ValueError):
+        return None
+    for row in rows:
+        row.pop("path", None)  # a folder of this machine
+        if row.get("message"):
+            row["message"] = message_for(state, visitor, run_id, row["message"])
+        if row.get("notes") and not state.models.owns(visitor, run_id):
+            row["notes"] = ()
+    message = message_for(state, visitor, run_id, run.message)
+    return {"rows": rows, "next": end, "state": {"status": run.status, "message": message}}
 
 
 def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:

@@ -2,20 +2,24 @@
 
 import contextlib
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from bertviz_lab.config import RunConfig
+from bertviz_lab.config.options import in_page_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import deleted_at
-from bertviz_lab.metrics.names import named_score
+from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
 from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.publishing import publish
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.model_facts import card_score
+from bertviz_lab.ui.state.models import saved_at
 from bertviz_lab.ui.view import Text, View, Word, question, questions
 
 Tags = Annotated[list[Word], Field(max_length=50)]
@@ -31,13 +35,48 @@ def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | None:
-    """Return the state of a run for the line that follows it; None for an unknown run."""
-    return state.glance(run_id, visitor)
+    """Return the status of a run, for the strip at the top of the page; None for an unknown run."""
+    try:
+        folder, run = state.runs.folder(run_id), state.runs.state(run_id)
+    except InputError:
+        return None
+    saved = saved_at(folder)
+    return {
+        "name": state.runs.name(run_id),
+        "status": run.status,
+        "message": message_for(state, visitor, run_id, run.message),
+        "step": run.step,
+        "total_steps": run.total_steps,
+        "seconds": run.seconds,
+        "eta_seconds": run.eta_seconds if run.status in ACTIVE else None,
+        "saved": str(saved) if saved else "",
+        "path": model_path(state, run_id) if saved else "",
+    }
 
 
 def current(state: AppState, visitor: Visitor) -> str:
     """Return the run that the page follows as it opens, "" for none."""
-    return state.current_run(visitor)
+    return newest(state, visitor)
+
+
+def newest(state: AppState, visitor: Visitor, kind: type[RunConfig] | None = None) -> str:
+    """Return a visitor's newest run, of a kind, or on one's own machine an active one; "" for none."""
+    visible = [name for name in state.models.visible_runs(visitor) if kind is None or state.is_kind(name, kind)]
+    mine = [run_id for run_id in visible if state.models.has_started(visitor, run_id)]
+    return next(iter(mine or (run_id for run_id in visible if state.runs.state(run_id).status in ACTIVE)), "")
+
+
+def message_for(state: AppState, visitor: Visitor, run_id: str, message: str) -> str:
+    """Return a sentence about a run in the words of the page, for its owner only, since it may quote a file."""
+    if not message or not state.models.owns(visitor, run_id):
+        return ""
+    words = in_page_words(type(state.runs.config(run_id)), message)
+    return without_folders(words) if state.settings.shared else words
+
+
+def model_path(state: AppState, run_id: str) -> str:
+    """Return the folder of a run's model; "" on a shared page, which reveals nothing of this machine."""
+    return "" if state.settings.shared else str(state.models.locate(run_id)[0].resolve())
 
 
 def change(
@@ -117,6 +156,27 @@ _TASK_NAMES = {
 def task_name(objective: str) -> str:
     """Return a name such as "MLM + NSP" or "Token classification"; "" for an objective that is not known yet."""
     return _TASK_NAMES.get(objective) or objective.upper().replace("+", " + ")
+
+
+def card_score(folder: Path, measure: str) -> float | None:
+    """Return a score on a model's card, MLM accuracy on the first text, of a task that on the test set; or None."""
+    try:
+        card = (folder / "README.md").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    rows = [[cell.strip() for cell in line.split("|")] for line in card.splitlines() if line.startswith("|")]
+    header = next((row for row in rows if NAMES[measure] in row[2:]), None)
+    if header is not None:
+        first = rows[rows.index(header) + 2]  # behind the line of dashes
+        return _number(first[header.index(NAMES[measure])])
+    scores = [row[2] for row in rows if row[1] == NAMES[measure]]
+    return _number(scores[-1]) if scores else None
+
+
+def _number(cell: str) -> float:
+    """Return the first number of a cell such as "43.6% (43.7%, 43.5%)", a percentage as a share."""
+    first = cell.split()[0]
+    return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
 RUNS = View(
