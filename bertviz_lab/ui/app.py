@@ -63,7 +63,11 @@ def build(settings: Settings, session: AppState | None = None) -> Page:
 def launch_options(state: AppState) -> dict[str, Any]:
     """Return how a page is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
-    routes = [assets.route(), Questions(state, VIEWS).route(), upload_route(state)]
+    routes = [
+        assets.route(),
+        Questions(state, VIEWS).route(),
+        upload_route(state.uploads, state.settings.limits.upload_bytes),
+    ]
     routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]
     if state.settings.metrics:
         routes.append(

@@ -11,7 +11,7 @@ from pydantic import Field
 from bertviz_lab.config.limits import Limits, words_of
 from bertviz_lab.config.options import from_form, grouped_options, in_page_words, kind_of, options_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.state.uploads import UploadedFile
+from bertviz_lab.ui.server.uploads import UploadedFile
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

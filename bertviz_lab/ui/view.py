@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, Validatio
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors
+from bertviz_lab.ui.server.uploads import UploadedFile
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
-from bertviz_lab.ui.state.uploads import UploadedFile
 
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.app_state import AppState

@@ -189,10 +189,6 @@ def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: AppState, mon
     assert training_claims._between(session((0, 100, 200))) == ""  # and here one of them never comes
 
 
-def test_a_lesson_is_measured_once_for_a_model(shipped: AppState) -> None:
-    assert measure(shipped, LESSONS[0]).finding is measure(shipped, LESSONS[0]).finding
-
-
 # ---- what they are made of
 
 
@@ -332,13 +328,6 @@ def test_the_leaders_handout_asks_everything_before_it_answers(shipped: AppState
         assert measure(shipped, each).paragraphs[0].replace("`", "") in answered
     assert "http://lab.example:7860/?lesson=1" in questions
     assert page.addresses == []  # nothing from outside
-
-
-def test_the_participants_handout_is_the_questions_of_the_leaders(shipped: AppState) -> None:
-    theirs, leaders = handout_page(LESSONS, ()), handout_page(LESSONS, [measure(shipped, LESSONS[0])])
-    assert leaders.startswith(theirs.split("</main>")[0])
-    assert "Answers" not in theirs
-    assert "☑" not in theirs.split("</style>")[1]
 
 
 def test_a_text_in_the_handout_is_only_text() -> None:

@@ -1,6 +1,7 @@
 """Logins: throttled attempts, sessions that expire, and a logout that ends one of them."""
 
 import asyncio
+import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -133,15 +134,27 @@ class Sessions(MutableMapping[Any, str]):
         return len(self._sessions)
 
 
+async def is_logged_in(request: Request) -> bool:
+    """Return whether the sender is logged in; Gradio checks that for its own routes only."""
+    app = request.app
+    if app.auth_dependency is not None:
+        user = app.auth_dependency(request)
+        return (await user if inspect.isawaitable(user) else user) is not None
+    return app.auth is None or any(app.tokens.get(request.cookies.get(name)) for name in _session_cookies(app))
+
+
 def logout_route() -> Route:
     """Return the route `/logout`, which ends this browser's session; Gradio's own ends all sessions of the user."""
 
     def logout(request: Request) -> Response:
-        app = request.app
         response = RedirectResponse("./", status_code=302)
-        for name in (f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}"):
-            app.tokens.pop(request.cookies.get(name), None)
+        for name in _session_cookies(request.app):
+            request.app.tokens.pop(request.cookies.get(name), None)
             response.delete_cookie(name, path="/")
         return response
 
     return Route("/logout", logout)
+
+
+def _session_cookies(app: Any) -> tuple[str, str]:
+    return f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}"

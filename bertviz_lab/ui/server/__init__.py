@@ -1,7 +1,6 @@
 """Between browser and Python: what is served, asked, checked and refused.
 
-In reading order: `assets` (modules and rules), `questions` (what scripts ask), `error_handling` (what
-is told), `uploads` and `downloads` (files), `visitors` (who asks), `access` (who may change a run),
-`run_quota` (what a visitor may train), `scheduler` (who is served next), `publishing` (a model to the hub), `api`
-(endpoints for programs).
+In reading order: `assets` (modules and rules), `questions` (what scripts ask), `error_handling` (what is told),
+`uploads` and `downloads` (files), `visitors` (who asks), `run_quota` (what a visitor may train), `scheduler` (who is
+served next), `publishing` (a model to the hub), `api` (endpoints for programs).
 """

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.access import is_logged_in, require_owner
+from bertviz_lab.ui.guard.logins import is_logged_in
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -56,7 +56,7 @@ def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Genera
     if name not in state.models.shipped():
         if not state.models.is_run(name):
             raise InputError("There is no such run or model.")
-        require_owner(state, visitor, name, "can download its model")
+        state.models.require_owner(visitor, name, "can download its model")
     folder, title = state.models.locate(name)
     stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
     pieces = _zipped(folder, stem)

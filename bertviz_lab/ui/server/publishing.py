@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload
-from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Word
@@ -40,7 +39,7 @@ def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: boo
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # brings torch
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
-    require_owner(state, visitor, run_id, "can publish its model")
+    state.models.require_owner(visitor, run_id, "can publish its model")
     if not may_publish(state):
         raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
     folder, _ = state.models.locate(run_id)

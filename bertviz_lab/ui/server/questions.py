@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, little_endian, to_json
-from bertviz_lab.ui.server.access import is_logged_in
+from bertviz_lab.ui.guard.logins import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState

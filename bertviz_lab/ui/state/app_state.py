@@ -22,6 +22,7 @@ from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.scheduler import VisitorScheduler
+from bertviz_lab.ui.server.uploads import UploadStore
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for, task_examples
@@ -30,7 +31,6 @@ from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models
 from bertviz_lab.ui.state.snapshots import SnapshotStore
-from bertviz_lab.ui.state.uploads import UploadStore
 from bertviz_lab.ui.workshop.room import Room
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it

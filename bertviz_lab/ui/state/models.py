@@ -71,8 +71,18 @@ class Models:
         return visitor.owner != "" and self.runs.owner(run_id) == visitor.owner
 
     def owns(self, visitor: Visitor, run_id: str) -> bool:
-        """Return whether a visitor may change a run and see what it was trained on; see `server/access.py`."""
+        """Return whether a visitor may change and download a run, and see what was typed or uploaded for it.
+
+        On a shared page that is the browser that started it. A link to the run shows curves, training dynamics on texts
+        that the visitor types, and the model's predictions.
+        """
         return self.is_run(run_id) and (not self.settings.shared or self.has_started(visitor, run_id))
+
+    def require_owner(self, visitor: Visitor, run_id: str, what: str) -> None:
+        """Raise `InputError` unless the visitor owns a run; `what` is the owner's right, such as "can change it"."""
+        self.runs.folder(run_id)
+        if not self.owns(visitor, run_id):
+            raise InputError(f"This run was started in another browser, which alone {what}.")
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
         """Return (label, name) of all that the picker offers: what the visitor trained, then what ships."""

@@ -28,21 +28,8 @@ from bertviz_lab.ui.views.runs.view import RUNS
 from bertviz_lab.ui.views.tokens.view import TOKENS
 
 VIEWS: tuple[View, ...] = (
-    EXPLORE,
-    TOKENS,
-    PREDICTIONS,
-    ATTENTION,
-    ATTRIBUTION,
-    EMBEDDINGS,
-    LAYERS,
-    BATCH,
-    PRETRAIN,
-    FINETUNE,
-    RUNS,
-    RUN,
-    EVALUATE,
-    DYNAMICS,
-    COMPARE,
-    ABLATION,
+    EXPLORE, TOKENS, PREDICTIONS, ATTENTION, ATTRIBUTION, EMBEDDINGS, LAYERS, BATCH,
+    PRETRAIN, FINETUNE,
+    RUNS, RUN, EVALUATE, DYNAMICS, COMPARE, ABLATION,
     LEARN,
-)
+)  # fmt: skip

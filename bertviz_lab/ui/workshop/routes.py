@@ -19,12 +19,12 @@ from starlette.routing import Route
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.guard.addresses import is_same_origin
+from bertviz_lab.ui.guard.logins import is_logged_in
 from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.operations.event_log import log_event
-from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -41,8 +41,7 @@ from bertviz_lab.ui.workshop.leader_page import (
 )
 from bertviz_lab.ui.workshop.machine import examine_machine
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.screen import screen, screen_page
-from bertviz_lab.ui.workshop.sheet import document
+from bertviz_lab.ui.workshop.sheet import document, screen, screen_page
 
 _LONGEST = 4096  # bytes of a browser's report
 _FRESH = {"Cache-Control": "no-store"}

@@ -22,7 +22,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.workshop.leader_page import board, leader_page, notes_of
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.screen import screen, screen_page
+from bertviz_lab.ui.workshop.sheet import screen, screen_page
 from tests.ui.pages import little_settings
 
 GERMAN = language_of("de")

@@ -1,7 +1,6 @@
 import json
 import os
 import shutil
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,26 +73,6 @@ def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, 
     assert shared.models.visible_runs(NOBODY) == ()
     assert [name for _, name in shared.models.choices(NOBODY)] == ["little"]
     assert set(session.models.visible_runs(NOBODY)) == {RUN, "calm-fox-fedcba9876543210"}
-
-
-def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    loads: list[Path] = []
-    load = models_module._load
-
-    def counting(folder: Path, most_bytes: int) -> object:
-        loads.append(folder)
-        return load(folder, most_bytes)
-
-    monkeypatch.setattr(models_module, "_load", counting)
-    opened: list[object] = []
-    threads = [threading.Thread(target=lambda: opened.append(session.models.open("little"))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(loads) == 1
-    assert len(opened) == 8
-    assert all(one is opened[0] for one in opened)
 
 
 def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_none_again(

@@ -16,9 +16,9 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.summary import RunNotes
+from bertviz_lab.ui.server.uploads import UploadedFile
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.uploads import UploadedFile
 from bertviz_lab.ui.views.evaluate import view
 from bertviz_lab.ui.views.evaluate.view import evaluate, glue_runs, suite
 from tests.data.tasks.glue_files import rows, write_archive_file

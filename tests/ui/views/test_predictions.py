@@ -17,7 +17,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.predictions import masked_words
+from bertviz_lab.ui.views.predictions import view as masked_words
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
 from tests.charts import shown
 from tests.family_checkpoints import family_checkpoint

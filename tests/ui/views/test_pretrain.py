@@ -11,11 +11,11 @@ from bertviz_lab.config.options import options_of
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import clock
 from bertviz_lab.ui.forms import OWN, Source
+from bertviz_lab.ui.server.uploads import UploadedFile
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.models import RANDOM
-from bertviz_lab.ui.state.uploads import UploadedFile
 from bertviz_lab.ui.views.pretrain import run_settings
 from bertviz_lab.ui.views.pretrain.view import advise, forecast, form
 from tests.little import little_folder, little_text

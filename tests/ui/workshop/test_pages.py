@@ -17,7 +17,7 @@ from bertviz_lab.ui.workshop.leader_page import board, checks_table, leader_page
 from bertviz_lab.ui.workshop.machine import Check
 from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.screen import screen, screen_page
+from bertviz_lab.ui.workshop.sheet import screen, screen_page
 
 ADDRESS = "http://192.168.1.5:7860/"
 

@@ -16,7 +16,6 @@ from bertviz_lab.figures.training.data import Item, answer_item, examples_payloa
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
-from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -89,7 +88,7 @@ def examples(
     state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
 ) -> Payload:
     """Return the held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
-    require_owner(state, visitor, run_id, "shows its examples")
+    state.models.require_owner(visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if row is None or column is None or results.task != "classification":
         return listed_view(results, results.picked())
@@ -213,7 +212,7 @@ def _item(results: "Results", place: int) -> Item:
 
 def _with_example(state: AppState, visitor: Visitor, run_id: str, example: int) -> Any:
     """Return the results, which have an example of that number. Raises `InputError` where they have none."""
-    require_owner(state, visitor, run_id, "shows its examples")
+    state.models.require_owner(visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if example >= len(results.examples):
         raise InputError("Choose an example above first.")

@@ -14,7 +14,6 @@ from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
-from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.publishing import publish
 from bertviz_lab.ui.server.visitors import Visitor
@@ -91,7 +90,7 @@ def change(
     public: bool = False,
 ) -> str:
     """Change a run and return a message, "" for none. Raises `InputError` unless the visitor owns the run."""
-    require_owner(state, visitor, run_id, "can change it")
+    state.models.require_owner(visitor, run_id, "can change it")
     if action == "stop":
         waited = state.runs.state(run_id).status == "waiting"
         state.runs.stop(run_id)
