@@ -8,11 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import compress
+from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.formats.labels import is_missing, number_of
-from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, column_index, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Names of the two texts of a pair, in lower case like all names here.
@@ -54,8 +56,7 @@ _MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
 _PROFILE_ROWS = 2_000
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """Indexes of the columns that are used; `text_b` is None for single texts."""
 
     text_a: int
@@ -85,7 +86,7 @@ class Profile:
     filled: float
     numbers: float
     decimals: float
-    dates: float = 0.0
+    dates: float
 
     @classmethod
     def of(cls, values: list[str]) -> "Profile":
@@ -143,13 +144,14 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
     if table.names is not None or not table.rows or not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
-    below = list(zip(table.numbers, table.rows, strict=True))[1:]
-    repeated = {number for number, row in below if _repeats(row, names)}
-    for number in sorted(repeated):
-        report.repair("row repeats the header and was left out", "rows repeat the header and were left out",
-                          table.file_name, table.unit, number)  # fmt: skip
-    below = [(number, row) for number, row in below if number not in repeated]
-    table.rows, table.numbers = [row for _, row in below], [number for number, _ in below]
+    table.rows, numbers = table.rows[1:], table.numbers[1:]
+    repeated = [_repeats(row, names) for row in table.rows]
+    for number in compress(numbers, repeated):
+        report.repair(
+            "row repeats the header and was left out", "rows repeat the header and were left out", table, number
+        )
+    kept = [not repeats for repeats in repeated]
+    table.rows, table.numbers = list(compress(table.rows, kept)), list(compress(numbers, kept))
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
     table.names = names[: table.width]
@@ -169,18 +171,14 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     lower = [title.lower() for title in titles]
     if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
         return False
-    requested = [
-        name.lower() for name in (options.text_a, options.text_b, options.label) if name and not name.isdigit()
-    ]
-    if any(name in lower for name in requested):
+    requested = (options.text_a, options.text_b, options.label)
+    if any(name and not name.isdigit() and name.lower() in lower for name in requested):
         return True
     columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
     pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
     known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
-    if any(name in known_names for name in lower) and not any(
-        r and title for r, title in zip(recurs, titles, strict=True)
-    ):
+    if not known_names.isdisjoint(lower) and not any(map(all, zip(recurs, titles, strict=True))):
         return True
     if len(rows) < 3 or any(number_of(title) is not None for title in titles if title) or len(set(lower)) < len(lower):
         return False
@@ -201,43 +199,40 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
 
 
 def choose_columns(
-    table: RawTable,
-    options: ReadOptions,
-    like: tuple[RawTable, Columns] | None = None,
-    report: DropReport | None = None,
+    table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None, report: DropReport
 ) -> Columns:
     """The columns of a table after `split_header`; those of `like`, a table read before, if both are built alike.
 
-    Raises:
-        InputError: a named column is missing or is named twice, or no column looks like a text or a label.
+    Raises `InputError` where a named column is missing or is named twice, or no column looks like a text or a label.
     """
     if like and not any((options.text_a, options.text_b, options.label)):
         other, columns = like
         if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
             return columns
     given = {
-        role: column_index(name, table.column_names, table.file_name)
+        role: table.column(name)
         for role, name in (("text_a", options.text_a), ("text_b", options.text_b), ("label", options.label))
         if name and not (role == "text_b" and name == NO_TEXT)
     }
     if len(set(given.values())) < len(given):
-        raise InputError(f"Texts and label of {quoted(table.file_name)} are to be different columns; name each once.")
+        raise InputError(f"Texts and label of {quoted(table.name)} are to be different columns; name each once.")
     if table.width < 2:
         raise InputError(
-            f"{quoted(table.file_name)} has one column only, and a text and a label are needed; name its delimiter, "
+            f"{quoted(table.name)} has one column only, and a text and a label are needed; name its delimiter, "
             "or give a file with both."
         )
     profiles = [Profile.of(column) for column in table.columns]
     taken = set(given.values())
-    report = report or DropReport()
     label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
         text_b = pair if text_b is None else text_b
-    elif text_b is None:
-        pair = _partner(table, text_a)
-        text_b = pair if pair != label else None
+    elif text_b is None:  # the second column of a pair whose first is given
+        after = {name: column for name, column in _by_name(table, set()).items() if column >= text_a}
+        pair_by_names = pair_by_name(after, set(range(table.width)))
+        if pair_by_names and pair_by_names[0] == text_a and pair_by_names[1] != label:
+            text_b = pair_by_names[1]
     return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
 
 
@@ -260,19 +255,16 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         best = min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
         others = [table.describe_column(c) for c in labels if c != best and profiles[c].distinct <= 50]
         if others and table.width > 2:
-            report.doubt(
-                f"The {table.describe_column(best)} of {quoted(table.file_name)} was taken for the label, and "
-                f"{', '.join(others[:3])} may be it as well: name it with --label.",
-                "label",
-            )
+            taken_for = f"The {table.describe_column(best)} of {quoted(table.name)} was taken for the label"
+            report.doubt(f"{taken_for}, and {', '.join(others[:3])} may be it as well: name it with --label.", "label")
         return best
     if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
         return free[0]
+    names = quoted_list(table.column_names, 20)
     raise InputError(
-        f"No column of {quoted(table.file_name)} looks like a label, one of a few short values; name it: "
-        f"{quoted_list(table.column_names, 20)}."
+        f"No column of {quoted(table.name)} looks like a label, one of a few short values; name it: {names}."
     )
 
 
@@ -291,17 +283,13 @@ def text_columns(
             others = [c for c in free if c != named[name] and profiles[c].is_text and c not in metadata]
             rivals = [c for c in others if _is_second(profiles[c], profiles[named[name]])]
             if rivals:
-                report.doubt(
-                    f"The {table.describe_column(rivals[0])} of {quoted(table.file_name)} holds text too and "
-                    "is not read: name it with --text-b to read pairs.",
-                    "text_b",
-                    "text_a",
-                )
+                rival = f"The {table.describe_column(rivals[0])} of {quoted(table.name)} holds text too"
+                report.doubt(f"{rival} and is not read: name it with --text-b to read pairs.", "text_b", "text_a")
             return named[name], None
     texts = [c for c in free if profiles[c].is_text and c not in metadata]
     texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
     if not texts:
-        raise InputError(f"{quoted(table.file_name)} has no column left for the text; name other columns.")
+        raise InputError(f"{quoted(table.name)} has no column left for the text; name other columns.")
     longest = max(texts, key=lambda c: profiles[c].length)
     seconds = [c for c in texts if c != longest and _is_second(profiles[c], profiles[longest])]
     if not seconds:
@@ -309,9 +297,8 @@ def text_columns(
     second_longest = max(seconds, key=lambda c: profiles[c].length)
     if table.names is not None:
         both = " and ".join(table.describe_column(c) for c in sorted((longest, second_longest)))
-        report.doubt(
-            f"The {both} were read as a pair of texts: give --text-b none for single texts.", "text_b", "text_a"
-        )
+        doubt = f"The {both} were read as a pair of texts: give --text-b none for single texts."
+        report.doubt(doubt, "text_b", "text_a")
     return min(longest, second_longest), max(longest, second_longest)
 
 
@@ -323,13 +310,6 @@ def _is_second(profile: Profile, longest: Profile) -> bool:
         and profile.distinct > 0.1 * profile.rows
         and profile.length > 0.2 * longest.length
     )
-
-
-def _partner(table: RawTable, text_a: int) -> int | None:
-    """The second column of a pair whose first is given."""
-    named = _by_name(table, set())
-    pair = pair_by_name({name: column for name, column in named.items() if column >= text_a}, set(range(table.width)))
-    return pair[1] if pair and pair[0] == text_a else None
 
 
 def pair_by_name(named: Mapping[str, int], texts: Set[int]) -> tuple[int, int] | None:

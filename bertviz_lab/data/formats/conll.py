@@ -22,21 +22,11 @@ from itertools import chain, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
-from bertviz_lab.data.formats.raw import (
-    DropReport,
-    RawSentences,
-    RawTable,
-    ReadOptions,
-    column_index,
-    preview,
-    row_location,
-)
+from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, preview
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
 PLAIN, OUTSIDE = "plain", "O"
-_BEGIN, _SINGLE, _LAST = "B", ("S", "U"), ("E", "L")
-_PREFIXES = frozenset("BIESLUM")
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 #: A file with a larger fraction of malformed sentences is refused.
@@ -69,10 +59,8 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
 def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
     """Sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is given.
 
-    Sentences with a line of another width, or with a word without a label, are dropped.
-
-    Raises:
-        InputError: there is only one column, a given column is missing, or too many sentences are malformed.
+    Sentences with a line of another width, or with a word without a label, are dropped. Raises `InputError` where there
+    is only one column, a given one is missing, or too many sentences are malformed.
     """
     is_conllu = format_name == "conllu"
     sample = file.sample()
@@ -85,8 +73,9 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         )
     columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
     likely = (1, 3) if is_conllu else word_and_label_columns([row for row in sample_rows if len(row) == width])
-    word = column_index(options.text_a or columns[likely[0]], columns, file.name)
-    label = column_index(options.label or columns[likely[1]], columns, file.name)
+    raw = RawSentences(FileInfo(file.name, format_name, file.encoding, delimiter or " ", columns=columns), "line")
+    word, label = raw.column(options.text_a or columns[likely[0]]), raw.column(options.label or columns[likely[1]])
+    raw.info = replace(raw.info, text_a=columns[word], label=columns[label], rows=preview(sample_rows))
     labels = {row[label] for row in sample_rows if len(row) == len(columns)}
     missing = {"", "_"} if is_conllu else {""}
 
@@ -95,41 +84,36 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         cells = _cells(line, delimiter)
         return len(cells) != len(columns) or cells[label] not in labels
 
-    info = FileInfo(
-        file.name, format_name, file.encoding, delimiter or " ", columns=columns,
-        text_a=columns[word], label=columns[label], rows=preview(sample_rows),
-    )  # fmt: skip
-    sentences: list[LabelledWords] = []
     malformed, first_malformed = 0, ""
     for block in _blocks(file, is_comment):
         rows = [(number, _cells(line, delimiter)) for number, line in block]
-        uneven = [(number, len(row)) for number, row in rows if len(row) != len(columns)]
+        uneven = next(((number, len(row)) for number, row in rows if len(row) != len(columns)), None)
         if uneven:
-            number, cells = uneven[0]
-            report.drop(f"its sentence has a line of {cells} columns, not {len(columns)}", file.name, "line", number)
+            number, cells = uneven
+            report.drop(f"its sentence has a line of {cells} columns, not {len(columns)}", raw, number)
             malformed += 1
-            first_malformed = first_malformed or f"{row_location(file.name, 'line', number)} has {cells}"
+            first_malformed = first_malformed or f"{raw.at(number)} has {cells}"
             continue
         if is_conllu:
             rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
         for number, row in rows:
             if not row[word]:
-                report.repair(*_WORDLESS, file.name, "line", number)
+                report.repair(*_WORDLESS, raw, number)
         rows = [(number, row) for number, row in rows if row[word]]
-        unlabelled = [number for number, row in rows if row[label] in missing]
+        unlabelled = next((number for number, row in rows if row[label] in missing), None)
         if unlabelled:
-            report.drop("its sentence has a word without a label", file.name, "line", unlabelled[0])
+            report.drop("its sentence has a word without a label", raw, unlabelled)
         elif rows:
             words, labels_of_words = tuple(row[word] for _, row in rows), tuple(row[label] for _, row in rows)
-            sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
-            options.check_count(len(sentences), file.name)
-    if malformed > _MAX_MALFORMED * (malformed + len(sentences)):
+            raw.sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
+            options.check_count(len(raw.sentences), file.name)
+    if malformed > _MAX_MALFORMED * (malformed + len(raw.sentences)):
         raise InputError(
-            f"{malformed:,} of {malformed + len(sentences):,} sentences of {quoted(file.name)} have a line that "
+            f"{malformed:,} of {malformed + len(raw.sentences):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
     file.note_losses(report)
-    return RawSentences(info, "line", sentences)
+    return raw
 
 
 def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
@@ -253,7 +237,7 @@ def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def _marks_span(label: str) -> bool:
-    return label[0] in _PREFIXES and label[1:2] in ("-", "")
+    return label[0] in "BIESLUM" and label[1:2] in ("-", "")
 
 
 def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
@@ -264,7 +248,7 @@ def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
         for label in labels:
             if label != OUTSIDE:
                 continues = previous != OUTSIDE and previous[1:] == label[1:]
-                if label[0] == _BEGIN and not continues:
+                if label[0] == "B" and not continues:
                     return False
                 begins_inside = begins_inside or not continues
             previous = label
@@ -283,12 +267,12 @@ def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
             bio_labels.append(label)
             open_type = None
             continue
-        if prefix == _BEGIN or prefix in _SINGLE or open_type != span_type:
-            repaired += prefix not in (_BEGIN, *_SINGLE) and scheme != "IOB1"
-            bio_labels.append(_BEGIN + span_type)
+        if prefix in "BSU" or open_type != span_type:
+            repaired += prefix not in "BSU" and scheme != "IOB1"
+            bio_labels.append("B" + span_type)
         else:
             bio_labels.append("I" + span_type)
-        open_type = None if prefix in _SINGLE + _LAST else span_type
+        open_type = None if prefix in "SUEL" else span_type
     return tuple(bio_labels), repaired
 
 
@@ -313,8 +297,8 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     Its labels must mark spans, unless the task is given as tokens.
     """
     names = [name.lower() for name in table.column_names]
-    tag = _column(table, options.label, _TAGS, names)
-    word = _column(table, options.text_a, _WORDS, names)
+    tag = table.column(options.label) if options.label else _first_of(_TAGS, names)
+    word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, names)
     if tag is None or word is None or tag == word:
         return None
     sample = [row for row in table.rows[:_SAMPLE] if len(row) == table.width]
@@ -322,39 +306,32 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     if not sample or (not marks and options.task != "tokens"):
         return None
     is_word = sum(" " not in row[word].strip() for row in sample) > 0.9 * len(sample)
-    number = next((names.index(name) for name in _SENTENCES if name in names and names.index(name) != word), None)
+    number = _first_of(_SENTENCES, [name if n != word else "" for n, name in enumerate(names)])
     if is_word and number is None:
         return None
-    info = replace(
-        table.info,
-        header=table.names is not None,
-        columns=table.column_names,
-        text_a=table.column_names[word],
-        label=table.column_names[tag],
-        rows=preview(table.rows),
-    )
-    raw = RawSentences(info, table.unit)
-    if is_word and number is not None:
-        sentences = _sentences_of_rows(table, word, tag, number)
-    else:
-        sentences = (
-            LabelledWords(tuple(_split(row[word])), tuple(_split(row[tag])), n)
-            for n, row in zip(table.numbers, table.rows, strict=True)
-            if len(row) == table.width
-        )
-    for sentence in sentences:
-        if len(sentence.words) != len(sentence.labels):
-            report.drop("it has not as many labels as words", table.file_name, table.unit, sentence.row)
-        elif not all(sentence.words) or not all(sentence.labels):
-            report.drop("a word or its label is missing", table.file_name, table.unit, sentence.row)
-        else:
-            raw.sentences.append(sentence)
+    raw = RawSentences(table.info_with_columns(word, None, tag), table.unit)
+    words: list[str] = []
+    labels: list[str] = []
+    current, first = "", 0
+    for row_number, row in zip(table.numbers, table.rows, strict=True):
+        if len(row) != table.width:
+            continue
+        if not is_word or number is None:
+            raw.add(_split(row[word]), _split(row[tag]), row_number, report)
+            continue
+        if row[number].strip() and row[number] != current:  # the sentence may be numbered in its first row only
+            if words:
+                raw.add(words, labels, first, report)
+            current, words, labels = row[number], [], []
+        first = first if words else row_number
+        words.append(row[word].strip())
+        labels.append(row[tag].strip())
+    if words:
+        raw.add(words, labels, first, report)
     return raw if raw.sentences else None
 
 
-def _column(table: RawTable, given: str, usual: tuple[str, ...], names: list[str]) -> int | None:
-    if given:
-        return column_index(given, table.column_names, table.file_name)
+def _first_of(usual: Sequence[str], names: Sequence[str]) -> int | None:
     return next((names.index(name) for name in usual if name in names), None)
 
 
@@ -364,23 +341,3 @@ def _split(cell: str) -> list[str]:
     if inner[:1] == "[" and inner[-1:] == "]":
         return [part.strip(" '\"\n") for part in inner[1:-1].replace("' '", "','").split(",")]
     return inner.split("," if "," in inner and " " not in inner else None)
-
-
-def _sentences_of_rows(table: RawTable, word: int, tag: int, number: int) -> Iterator[LabelledWords]:
-    """Yield the words of rows with the same number of a sentence, which may be given in its first row only."""
-    words: list[str] = []
-    labels: list[str] = []
-    current, first = "", 0
-    for row_number, row in zip(table.numbers, table.rows, strict=True):
-        if len(row) != table.width:
-            continue
-        if row[number].strip() and row[number] != current:
-            if words:
-                yield LabelledWords(tuple(words), tuple(labels), first)
-            current, words, labels = row[number], [], []
-        if not words:
-            first = row_number
-        words.append(row[word].strip())
-        labels.append(row[tag].strip())
-    if words:
-        yield LabelledWords(tuple(words), tuple(labels), first)

@@ -12,7 +12,7 @@ from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, labels_of_example
 from bertviz_lab.data.formats.columns import METADATA_NAMES
 from bertviz_lab.data.formats.labels import MAX_CLASSES, class_names, is_missing, known_names, number_of
-from bertviz_lab.data.formats.raw import RawTable, column_index, pluralized, quoted_list
+from bertviz_lab.data.formats.raw import RawTable, pluralized, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Between the labels of a cell; the first is what the lists of records are read with.
@@ -32,18 +32,18 @@ def indicator_columns(tables: Sequence[RawTable]) -> tuple[str, ...]:
     `tables` have been through `split_header`.
     """
     first = tables[0]
-    names = tuple(
-        name
-        for name, cells in zip(first.column_names, first.columns, strict=True)
-        if first.names and _is_bits(cells) and name.lower() not in METADATA_NAMES
-    )
-    return names if len(names) >= 2 and all(set(names) <= set(table.column_names) for table in tables) else ()
+    names = []
+    for name, cells in zip(first.column_names, first.columns, strict=True):
+        values = {cell.strip().lower() for cell in cells} - {""}
+        if first.names and values and any(values <= bits for bits in _BITS) and name.lower() not in METADATA_NAMES:
+            names.append(name)
+    return tuple(names) if len(names) >= 2 and all(set(names) <= set(t.column_names) for t in tables) else ()
 
 
 def are_exclusive(tables: Sequence[RawTable], names: Sequence[str]) -> bool:
     """Return whether every row has 1 in exactly one of these columns of 0 and 1."""
     for table in tables:
-        columns = [column_index(name, table.column_names, table.file_name) for name in names]
+        columns = list(map(table.column, names))
         if any(sum(_is_one(row[c]) for c in columns) != 1 for row in table.rows if len(row) == table.width):
             return False
     return True
@@ -51,7 +51,7 @@ def are_exclusive(tables: Sequence[RawTable], names: Sequence[str]) -> bool:
 
 def join_indicator_columns(table: RawTable, names: Sequence[str]) -> None:
     """Replace columns of 0 and 1 by one that lists the names of those with 1. Raises `InputError` for a missing one."""
-    indicators = [column_index(name, table.column_names, table.file_name) for name in names]
+    indicators = list(map(table.column, names))
     others = [column for column in range(table.width) if column not in indicators]
     for place, row in enumerate(table.rows):
         if len(row) == table.width:  # others keep their width, and are dropped for it
@@ -61,11 +61,6 @@ def join_indicator_columns(table: RawTable, names: Sequence[str]) -> None:
             table.rows[place] = [*row, *[""] * (len(others) + 2)]
     table.names = [*(table.column_names[column] for column in others), JOINED_COLUMN]
     table.width, table.delimiter = len(table.names), ""
-
-
-def _is_bits(cells: Sequence[str]) -> bool:
-    values = {cell.strip().lower() for cell in cells} - {""}
-    return bool(values) and any(values <= bits for bits in _BITS)
 
 
 def _is_one(cell: str) -> bool:
@@ -108,9 +103,9 @@ def split_labels(cell: str, separator: str) -> tuple[str, ...]:
     """The labels in a cell, each once; none in an empty one. Brackets and quotation marks of a list are left out."""
     if is_missing(cell):
         return ()
-    is_list = bool(_LIST.fullmatch(cell))
-    parts = (part.strip() for part in (_unwrapped(cell).split(separator) if separator else [_unwrapped(cell)]))
-    if is_list:
+    inner = _unwrapped(cell)
+    parts = (part.strip() for part in (inner.split(separator) if separator else [inner]))
+    if inner != cell:  # a list
         parts = (part.strip("'\"") for part in parts)
     return tuple(dict.fromkeys(part for part in parts if not is_missing(part)))
 
@@ -120,41 +115,26 @@ def _unwrapped(cell: str) -> str:
     return inner[1] if inner else cell
 
 
-def names_beside(paths: Iterable[object]) -> tuple[str, ...]:
+def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
     """The label names in `labels.txt` next to the first of these files; none where there is no such file."""
-    for path in paths:
-        if isinstance(path, (str, Path)):
-            file = Path(path).parent / NAMES_FILE
-            try:
-                if Path(path).is_file() and file.is_file() and file.stat().st_size <= _MAX_NAMES_BYTES:
-                    return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
-            except (OSError, ValueError):
-                continue
+    for path in map(Path, paths):
+        file = path.parent / NAMES_FILE
+        try:
+            if path.is_file() and file.is_file() and file.stat().st_size <= _MAX_NAMES_BYTES:
+                return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
+        except (OSError, ValueError):
+            continue
     return ()
 
 
-def named_labels(labels: Iterable[str], names: Sequence[str]) -> dict[str, str]:
-    """The name of each label; its own, unless all are numbers of a line of `names`, from 0."""
-    numbers = list(labels)
-    if names and all(label.isdigit() and int(label) < len(names) and names[int(label)] for label in numbers):
-        return {label: names[int(label)] for label in numbers}
-    return {label: label for label in numbers}
-
-
 def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
-    """Refuse a column that does not hold sets of labels. `counts`: how many of the training examples have each.
-
-    Raises:
-        InputError: no example has a label, there is one label only, or there are too many.
-    """
+    """Raise `InputError` for a column that gives no, one or too many labels; `counts` are of training examples."""
     subject = column[:1].upper() + column[1:]
     if not counts:
         raise InputError(f"{subject} gives no example a label; name another column.")
     if len(counts) == 1:
-        raise InputError(
-            f"{subject} has the label {quoted(*counts)} only, and several labels need two at least; choose "
-            "classification, or name another column."
-        )
+        only = f"{subject} has the label {quoted(*counts)} only, and several labels need two at least"
+        raise InputError(f"{only}; choose classification, or name another column.")
     if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > sum(counts.values()) / 2):
         raise InputError(
             f"{subject} has {len(counts):,} different labels in {examples:,} rows ({quoted_list(list(counts), 3)}), so "
@@ -182,12 +162,13 @@ class LabelCells:
         return cls("classification", known_names(counts, known) if known else class_names(counts))
 
     @classmethod
-    def of_label_sets(cls, counts: Counter[str], names: Iterable[str]) -> Self:
+    def of_label_sets(cls, counts: Counter[str], names: Sequence[str]) -> Self:
         """For cells with these counts, each with any number of classes; `names` are those of classes 0, 1 ..."""
         separator = label_separator(counts)
         classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
-        named = named_labels(set(classes.values()), tuple(names))
-        return cls("multilabel", {part: named[name] for part, name in classes.items()}, separator)
+        if all(name.isdigit() and int(name) < len(names) and names[int(name)] for name in classes.values()):
+            classes = {part: names[int(name)] for part, name in classes.items()}
+        return cls("multilabel", classes, separator)
 
     def with_cells(self, cells: Iterable[str]) -> Self:
         """For these cells too, which decide nothing: they name the same classes, or classes that nobody knows."""
@@ -222,14 +203,13 @@ class LabelCells:
 def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
     """What is odd about these held-out examples for that training data, as sentences.
 
-    Raises:
-        InputError: the tasks differ, only one has pairs of texts, or most held-out labels do not occur in training.
+    Raises `InputError` where the tasks differ, only one has pairs of texts, or training lacks most held-out labels.
     """
     if train.task != held_out.task:
         raise InputError(
             f"The examples to train on are for {train.task}, those held out for {held_out.task}; give two of one task."
         )
-    pairs = [{example.text_b is not None for example in _texts(data)} for data in (train, held_out)]
+    pairs = [{e.text_b is not None for e in data.examples if isinstance(e, LabelledText)} for data in (train, held_out)]
     if all(pairs) and pairs[0] != pairs[1]:
         raise InputError(
             "Of the examples to train on and those held out, one has pairs of texts and the other has single texts; "
@@ -248,11 +228,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
 
 
 def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:
-    """What is odd about these examples for a model with those labels, as sentences.
-
-    Raises:
-        InputError: most of their labels are none of the model's.
-    """
+    """What is odd about these examples for a model with those labels, as sentences; `InputError` where it knows few."""
     unknown, times, are_most = _unknown_labels(task, examples, labels)
     if not unknown:
         return ()
@@ -272,10 +248,6 @@ def _described(labels: Sequence[str], times: int) -> str:
 def label_set(examples: Sequence[Example]) -> set[str]:
     """The classes that occur in examples."""
     return set(chain.from_iterable(map(labels_of_example, examples)))
-
-
-def _texts(data: TaskData) -> list[LabelledText]:
-    return [example for example in data.examples if isinstance(example, LabelledText)]
 
 
 def _unknown_labels(task: Task, examples: Sequence[Example], known: Collection[str]) -> tuple[list[str], int, bool]:

@@ -57,7 +57,7 @@ def is_regression(counts: Mapping[str, int], column: str) -> bool:
     numbers = {label: n for label, n in present.items() if number_of(label) is not None}
     if sum(numbers.values()) < _MIN_NUMERIC * sum(present.values()) or not numbers:
         return False
-    if len(numbers) < len(present) and len(present) - len(numbers) >= len(numbers):
+    if len(present) - len(numbers) >= len(numbers):
         return False
     if not all(_INTEGER.fullmatch(label.strip()) for label in numbers):
         return True
@@ -102,27 +102,17 @@ def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[
 
 
 def check_classes(counts: Counter[str], column: str, columns: str) -> None:
-    """Refuse a column that does not hold classes.
+    """Raise `InputError` for a column with these classes, if there is one only, or too many for a column of labels.
 
-    Args:
-        counts: how often each class occurs.
-        column: name and file of the column, for the message.
-        columns: from which another can be chosen, or "".
-
-    Raises:
-        InputError: there is one class only, or there are too many for a column of labels.
+    The messages name the column, and the columns from which another can be chosen, if there are any.
     """
     total = sum(counts.values())
     advice = f"; name another: {columns}" if columns else "; name another column"
     if len(counts) == 1:
         (only,) = counts
         subject = "The only example has" if total == 1 else f"All {total:,} examples have"
-        raise InputError(
-            f"{subject} the label {quoted(only)} in {column}, and one class cannot be told from others{advice}."
-        )
+        label = f"{subject} the label {quoted(only)} in {column}"
+        raise InputError(f"{label}, and one class cannot be told from others{advice}.")
     if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
-        first = quoted_list(list(counts), 3)
-        raise InputError(
-            f"{column[:1].upper()}{column[1:]} has {len(counts):,} different values in {total:,} rows ({first}), "
-            f"so it is no label{advice}."
-        )
+        values = f"{len(counts):,} different values in {total:,} rows ({quoted_list(list(counts), 3)})"
+        raise InputError(f"{column[:1].upper()}{column[1:]} has {values}, so it is no label{advice}.")

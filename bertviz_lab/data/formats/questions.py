@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.examples import Answer, Example, FileInfo, Question
+from bertviz_lab.data.examples import Answer, FileInfo, Question
 from bertviz_lab.data.formats.raw import DropReport, RawQuestions, RawTable, ReadOptions, preview
 from bertviz_lab.errors import InputError
 
-_UNIT = "question"
 #: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack).
 _QUESTIONS = ("question", "query_text", "query", "question_text")
 _PASSAGES = ("context", "passage", "context_text", "paragraph", "document")
@@ -79,8 +78,7 @@ def questions_of_table(table: RawTable, options: ReadOptions, report: DropReport
 
     Raises `InputError` as `read_squad`.
     """
-    names = table.column_names
-    records = [dict(zip(names, map(_literal, row), strict=False)) for row in table.rows]
+    records = [dict(zip(table.column_names, map(_literal, row), strict=False)) for row in table.rows]
     return read_squad(records, table.info, options, report)
 
 
@@ -101,33 +99,29 @@ def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
-    """All questions of the records, in order.
-
-    Raises:
-        InputError: there are no questions, or more than `options.max_examples`.
-    """
-    questions: list[Question] = []
+    """All questions of the records, in order. Raises `InputError` where there are none, or too many."""
+    raw = RawQuestions(info, "question")
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
-        question = _question(entry, passage, title, number, info.name, report)
+        question = _question(entry, passage, title, number, raw, report)
         if isinstance(question, str):
-            report.drop(question, info.name, _UNIT, number)
+            report.drop(question, raw, number)
             continue
-        questions.append(question)
-        options.check_count(len(questions), info.name)
-    if not questions:
+        raw.questions.append(question)
+        options.check_count(len(raw.questions), raw.name)
+    if not raw.questions:
         reason = f" ({report.dropped[0].reason})" if report.dropped else ""
-        raise InputError(f"{quoted(info.name)} holds no question with a passage{reason}; give data in SQuAD's format.")
-    shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in questions[:100]]
-    info = replace(
+        raise InputError(f"{quoted(raw.name)} holds no question with a passage{reason}; give data in SQuAD's format.")
+    shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in raw.questions[:100]]
+    raw.info = replace(
         info, format="squad" if info.format in ("json", "jsonl") else info.format, rows=preview(shown),
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers",
     )  # fmt: skip
-    return RawQuestions(info, questions)
+    return raw
 
 
-def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Example]:
+def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Question]:
     """The questions of all files, in order; one with the id of another gets a new one, which is counted."""
-    questions: list[Example] = []
+    questions: list[Question] = []
     ids: set[str] = set()
     copies: Counter[str] = Counter()
     for file in files:
@@ -137,7 +131,7 @@ def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[E
                 copies[question.id] += 1
                 unique = f"{question.id}#{copies[question.id] + 1}"
             if unique != question.id:
-                report.repair(*_RENAMED, file.info.name, _UNIT, question.row)
+                report.repair(*_RENAMED, file, question.row)
             ids.add(unique)
             questions.append(replace(question, id=unique))
     return questions
@@ -160,7 +154,7 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
 
 
 def _question(
-    entry: Mapping[str, Any], passage: Any, title: str, number: int, file_name: str, report: DropReport
+    entry: Mapping[str, Any], passage: Any, title: str, number: int, raw: RawQuestions, report: DropReport
 ) -> Question | str:
     """The question, or the reason why it is dropped."""
     text = _field(entry, _QUESTIONS)
@@ -177,14 +171,14 @@ def _question(
     for answer_text, start in stated:
         exact = _offset_of(answer_text, start, passage)
         if exact != start:
-            report.repair(*_CONVERTED, file_name, _UNIT, number)
+            report.repair(*_CONVERTED, raw, number)
         answer = _find_answer(answer_text, exact, passage)
         if answer is None:
             continue
         if start >= 0 and answer.start != exact + len(answer_text) - len(answer_text.lstrip()):
-            report.repair(*_MOVED, file_name, _UNIT, number)
+            report.repair(*_MOVED, raw, number)
         elif start < 0:
-            report.repair(*_UNPLACED, file_name, _UNIT, number)
+            report.repair(*_UNPLACED, raw, number)
         answers.append(answer)
     if stated and not answers:
         return "none of its answers is in the passage"

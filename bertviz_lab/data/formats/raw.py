@@ -1,13 +1,13 @@
 """How files are to be read, what a file holds before its columns are interpreted, and the report of dropped rows."""
 
 import codecs
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.examples import TASKS, Doubt, Dropped, FileInfo, LabelledWords, Question
+from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
 from bertviz_lab.errors import InputError
 
 #: Examples read from one file at most, so that no file fills the memory.
@@ -15,12 +15,11 @@ MAX_EXAMPLES = 1_000_000
 #: As `text_b`: there is no second text.
 NO_TEXT = "none"
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "blank": " ", "space": " "}
-_CHOICES = ("auto", "yes", "no")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of `read_task`; "" and "auto" are inferred.
+    """Options of `read_task`; "" and "auto" are inferred. Raises `InputError` for a value that cannot be.
 
     Attributes:
         task: one of `TASKS`, or "auto": labels with decimals are regression targets, a few distinct values are classes,
@@ -34,9 +33,6 @@ class ReadOptions:
         encoding: of the text, as Python names it.
         max_bytes: unpacked size allowed over all files.
         max_examples: examples allowed in a file.
-
-    Raises:
-        InputError: an option has a value that it cannot have.
     """
 
     task: str = "auto"
@@ -54,8 +50,8 @@ class ReadOptions:
         if self.task not in ("auto", *TASKS):
             raise InputError(f"There is no task {quoted(self.task)}; choose auto, {', '.join(TASKS)}.")
         for option, value in (("header", self.header), ("quoting", self.quoting)):
-            if value not in _CHOICES:
-                raise InputError(f"The {option} can be {', '.join(_CHOICES)}, not {quoted(value)}.")
+            if value not in ("auto", "yes", "no"):
+                raise InputError(f"The {option} can be auto, yes, no, not {quoted(value)}.")
         delimiter = _DELIMITERS.get(self.delimiter.lower(), self.delimiter)
         if len(delimiter) > 1 or delimiter in ("\n", "\r", '"'):
             raise InputError(f"The delimiter is one character (or tab, comma, semicolon), not {quoted(delimiter)}.")
@@ -69,8 +65,6 @@ class ReadOptions:
                 raise InputError(
                     f"There is no encoding {quoted(self.encoding)}; give one such as utf-8 or cp1252, or none."
                 ) from None
-        if self.max_examples < 1:
-            raise InputError("At least one example has to be read; give a larger limit, or none.")
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -87,17 +81,46 @@ class ReadOptions:
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
 MAX_COLUMNS = 1_000
-_PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
+PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
 _MAX_LOCATIONS = 5  # that are named for one reason
 
 
 @dataclass
-class RawTable:
-    """Rows of cells, all of them text.
+class RawFile:
+    """What is known of a file; `unit` is what its rows are called in messages: "row", "line" or "record"."""
+
+    info: FileInfo
+    unit: str = "row"
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What the columns can be called: by their names, and by their numbers where they have none."""
+        return self.info.columns
+
+    def at(self, row: int) -> str:
+        """Return a row as messages name it: '"reviews.csv" row 17'."""
+        return f"{quoted(self.name)} {self.unit} {row:,}"
+
+    def column(self, name: str) -> int:
+        """Return the column of this name (case aside), or of this number from 1. Raises `InputError` for others."""
+        names = self.column_names
+        for candidates, candidate in ((list(names), name), ([n.lower() for n in names], name.strip().lower())):
+            if candidate in candidates:
+                return candidates.index(candidate)
+        if name.isdigit() and 1 <= int(name) <= len(names):
+            return int(name) - 1
+        raise InputError(f"{quoted(self.name)} has no column {quoted(name)}; it has {quoted_list(names, 20)}.")
+
+
+@dataclass
+class RawTable(RawFile):
+    """Rows of cells, all of them text; the columns in `info` are found later.
 
     Attributes:
-        info: what is known of the file so far; its columns are found later.
-        unit: what a row is called in messages: "row", "line" or "record".
         rows: the cells, without the header where `names` are known.
         numbers: of the rows in their file, from 1.
         width: cells in most of the rows.
@@ -106,26 +129,17 @@ class RawTable:
         class_names: column -> its classes in their order, where the file declares them, as Parquet of the hub does.
     """
 
-    info: FileInfo
-    unit: str
-    rows: list[list[str]]
-    numbers: Sequence[int]
-    width: int
+    rows: list[list[str]] = field(default_factory=list)
+    numbers: Sequence[int] = ()
+    width: int = 1
     names: list[str] | None = None
     delimiter: str = ""
     class_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
-    def file_name(self) -> str:
-        return self.info.name
-
-    @property
     def column_names(self) -> tuple[str, ...]:
-        """What the columns can be called: by their names, and by their numbers where they have none."""
-        return tuple(
-            self.names[c] if self.names and c < len(self.names) and self.names[c] else str(c + 1)
-            for c in range(self.width)
-        )
+        names = self.names or []
+        return tuple(names[c] if c < len(names) and names[c] else str(c + 1) for c in range(self.width))
 
     @property
     def columns(self) -> list[list[str]]:
@@ -138,21 +152,40 @@ class RawTable:
         name = self.names[column] if self.names and column < len(self.names) else ""
         return f"column {quoted(name)}" if name else f"column {column + 1}"
 
+    def info_with_columns(self, text_a: int, text_b: int | None, label: int | None) -> FileInfo:
+        """How the table was read, with the columns that are used."""
+        names = self.column_names
+        return replace(
+            self.info,
+            header=self.names is not None and self.info.format == "table",
+            columns=names,
+            text_a=names[text_a],
+            text_b="" if text_b is None else names[text_b],
+            label="" if label is None else names[label],
+            rows=preview(self.rows),
+        )
+
 
 @dataclass
-class RawSentences:
-    """Sentences with a label a word, in the scheme of the file; `unit` is what their rows count: "line" or "record"."""
+class RawSentences(RawFile):
+    """Sentences with a label a word, in the scheme of the file."""
 
-    info: FileInfo
-    unit: str
     sentences: list[LabelledWords] = field(default_factory=list)
 
+    def add(self, words: Sequence[Any], labels: Sequence[str], row: int, report: "DropReport") -> None:
+        """Add a sentence, or count in the report why it cannot be used."""
+        if len(words) != len(labels):
+            report.drop("it has not as many labels as words", self, row)
+        elif not all(labels) or not all(isinstance(word, str) and word.strip() for word in words):
+            report.drop("a word or its label is missing", self, row)
+        else:
+            self.sentences.append(LabelledWords(tuple(words), tuple(labels), row))
+
 
 @dataclass
-class RawQuestions:
+class RawQuestions(RawFile):
     """Questions about passages."""
 
-    info: FileInfo
     questions: list[Question] = field(default_factory=list)
 
 
@@ -161,28 +194,13 @@ RawData = RawTable | RawSentences | RawQuestions
 
 def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """The first rows, for a `FileInfo`; cells of a thousand characters at most."""
-    return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:_PREVIEW_ROWS])
-
-
-def row_location(file_name: str, unit: str, row: int) -> str:
-    """A row as messages name it: '"reviews.csv" row 17'."""
-    return f"{quoted(file_name)} {unit} {row:,}"
+    return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:PREVIEW_ROWS])
 
 
 def quoted_list(names: Sequence[str], limit: int = 10) -> str:
     """Names in quotation marks, separated by commas, `limit` of them at most."""
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(map(quoted, names[:limit])) + more
-
-
-def column_index(name: str, names: Sequence[str], file_name: str) -> int:
-    """The column of this name (case aside), or of this number from 1. Raises `InputError` where there is none."""
-    for candidates, candidate in ((list(names), name), ([n.lower() for n in names], name.strip().lower())):
-        if candidate in candidates:
-            return candidates.index(candidate)
-    if name.isdigit() and 1 <= int(name) <= len(names):
-        return int(name) - 1
-    raise InputError(f"{quoted(file_name)} has no column {quoted(name)}; it has {quoted_list(names, 20)}.")
 
 
 def pluralized(count: int, singular: str, plural: str) -> str:
@@ -196,17 +214,16 @@ class DropReport:
     def __init__(self) -> None:
         self._notes: dict[str, None] = {}
         self._doubts: dict[Doubt, None] = {}
-        self._repairs: Counter[tuple[str, str, str]] = Counter()  # by what was repaired, and the file
-        self._repaired_at: dict[tuple[str, str, str], list[str]] = {}
-        self._counts: Counter[str] = Counter()
-        self._locations: dict[str, list[str]] = {}
+        self._dropped: dict[tuple[str, str, str], Dropped] = {}
+        self._repaired: dict[tuple[str, str, str], Dropped] = {}  # by what was repaired, and the file
 
-    def drop(self, reason: str, file_name: str, unit: str, row: int) -> None:
+    def drop(self, reason: str, file: RawFile, row: int) -> None:
         """Count a row that gives no example, for this reason."""
-        self._counts[reason] += 1
-        locations = self._locations.setdefault(reason, [])
-        if len(locations) < _MAX_LOCATIONS:
-            locations.append(row_location(file_name, unit, row))
+        _count(self._dropped, (reason, reason, ""), file.at(row))
+
+    def repair(self, singular: str, plural: str, file: RawFile, row: int, count: int = 1) -> None:
+        """Count what was repaired in a row; the note on it names the first row of the file."""
+        _count(self._repaired, (singular, plural, file.info.name), file.at(row), count)
 
     def note(self, sentence: str) -> None:
         """Add a sentence, unless it is there already."""
@@ -217,41 +234,22 @@ class DropReport:
         self._doubts[Doubt(sentence, options)] = None
         self.note(sentence)
 
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """What a person should confirm."""
-        return tuple(self._doubts)
-
-    def repair(self, singular: str, plural: str, file_name: str, unit: str, row: int, count: int = 1) -> None:
-        """Count what was repaired in a row; the note on it names the first row of the file."""
-        what = singular, plural, file_name
-        self._repairs[what] += count
-        places = self._repaired_at.setdefault(what, [])
-        if len(places) < _MAX_LOCATIONS:
-            places.append(row_location(file_name, unit, row))
-
-    @property
-    def repaired(self) -> tuple[Dropped, ...]:
-        """What was repaired, with how often and where first."""
-        return tuple(
-            Dropped(what[0] if n == 1 else what[1], n, tuple(self._repaired_at[what]))
-            for what, n in self._repairs.items()
-        )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """All notes, those on repairs last."""
-        return (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in self.repaired))
+    def data(
+        self, task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...], given: tuple[str, ...] = ()
+    ) -> TaskData:
+        """Return examples with what was noted, the notes on repairs last."""
+        notes = (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in self._repaired.values()))
+        repaired, doubts = tuple(self._repaired.values()), tuple(self._doubts)
+        return TaskData(task, tuple(examples), (), files, self.dropped, notes, repaired, doubts, given)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        return tuple(Dropped(reason, n, tuple(self._locations[reason])) for reason, n in self._counts.items())
+        return tuple(self._dropped.values())
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The notes, and a sentence for each reason why rows were left out."""
-        return (*self.notes, *(dropped.sentence for dropped in self.dropped))
 
-    @property
-    def dropped_rows(self) -> int:
-        return sum(self._counts.values())
+def _count(
+    counted: dict[tuple[str, str, str], Dropped], what: tuple[str, str, str], where: str, count: int = 1
+) -> None:
+    before = counted.get(what, Dropped("", 0, ()))
+    count += before.count
+    counted[what] = Dropped(what[count > 1], count, (*before.where, where)[:_MAX_LOCATIONS])

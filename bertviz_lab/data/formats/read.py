@@ -45,20 +45,16 @@ from bertviz_lab.data.formats.raw import (
 )
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
-from bertviz_lab.data.formats.tables import check_numbers, file_info, label_counts, labelled_texts, split_lists
+from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists
 from bertviz_lab.data.formats.text_files import wrong_encoding_told
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
-_DESCRIPTIONS: dict[type, str] = {
-    RawTable: "a table of texts",
-    RawSentences: "words with a label each",
-    RawQuestions: "questions about passages",
-}
-_TASKS: dict[type, tuple[Task, ...]] = {
-    RawTable: ("classification", "multilabel", "regression", "embeddings"),
-    RawSentences: ("tokens",),
-    RawQuestions: ("qa",),
+#: What each kind of raw data is, and its tasks.
+_KINDS: dict[type, tuple[str, tuple[Task, ...]]] = {
+    RawTable: ("a table of texts", ("classification", "multilabel", "regression", "embeddings")),
+    RawSentences: ("words with a label each", ("tokens",)),
+    RawQuestions: ("questions about passages", ("qa",)),
 }
 _SPELLINGS = 10  # of one label at most: prefixes of spans, upper and lower case
 _CONTINUED = (
@@ -114,6 +110,8 @@ def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = F
 
 #: The files of one split with the report on them.
 _RawSplit = tuple[list[RawData], DropReport]
+_Tables = tuple[list[RawTable], DropReport]
+_Sentences = tuple[list[RawSentences], DropReport]
 
 
 def _read(
@@ -123,24 +121,17 @@ def _read(
 
     Where there are `known` labels, nothing is trained on the splits.
     """
-    return [replace(data, given=options.given) for data in _read_files(split_paths, options, deciding, known)]
-
-
-def _read_files(
-    split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str]
-) -> list[TaskData]:
     splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
         with wrong_encoding_told(options):
             splits.append((load_raw_data(paths, options, report), report))
     files = [file for files_of_split, _ in splits for file in files_of_split]
-    kind = type(files[0])
-    first_name = quoted(files[0].info.name)
+    kind, first_name = type(files[0]), quoted(files[0].name)
     for file in files:
         if type(file) is not kind:
             raise InputError(
-                f"{first_name} holds {_DESCRIPTIONS[kind]}, {quoted(file.info.name)} {_DESCRIPTIONS[type(file)]}; "
+                f"{first_name} holds {_KINDS[kind][0]}, {quoted(file.name)} {_KINDS[type(file)][0]}; "
                 "give files of one kind."
             )
     if kind is RawTable:
@@ -148,19 +139,24 @@ def _read_files(
         if any(type(file) is not RawTable for files in converted for file in files):
             splits = [(files, report) for files, (_, report) in zip(converted, splits, strict=True)]
             kind = type(converted[0][0])
-    if options.task not in ("auto", *_TASKS[kind]):
+    what, tasks = _KINDS[kind]
+    if options.task not in ("auto", *tasks):
         raise InputError(
-            f"{first_name} holds {_DESCRIPTIONS[kind]}, which is {', '.join(_TASKS[kind])}, not {options.task}; "
+            f"{first_name} holds {what}, which is {', '.join(tasks)}, not {options.task}; "
             "choose that task, or another file."
         )
     if kind is RawTable:
-        return _read_tables(splits, options, names_beside(_listed(split_paths[0])), deciding, known)
-    if kind is RawSentences:
-        return _read_sentences(splits, deciding, known)
-    return [
-        _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
-        for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
-    ]
+        first = split_paths[0]
+        names = names_beside([first] if isinstance(first, (str, Path)) else first)
+        results = _read_tables(cast(list[_Tables], splits), options, names, deciding, known)
+    elif kind is RawSentences:
+        results = _read_sentences(cast(list[_Sentences], splits), deciding, known)
+    else:
+        results = [
+            _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
+            for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
+        ]
+    return [replace(data, given=options.given) for data in results]
 
 
 def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -> list[RawData]:
@@ -168,31 +164,24 @@ def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -
     converted: list[RawData] = []
     for table in cast(list[RawTable], files):
         split_header(table, options, report)
+        raw: RawData | None = None
         if options.task in ("auto", "qa") and is_table_of_questions(table):
-            converted.append(questions_of_table(table, options, report))
-        elif options.task in ("auto", "tokens") and (sentences := sentences_of_table(table, options, report)):
-            converted.append(sentences)
-        else:
-            converted.append(table)
+            raw = questions_of_table(table, options, report)
+        elif options.task in ("auto", "tokens"):
+            raw = sentences_of_table(table, options, report)
+        converted.append(raw or table)
     return converted
 
 
-def _listed(paths: Paths) -> Sequence[str | Path]:
-    return [paths] if isinstance(paths, (str, Path)) else paths
-
-
 def _read_tables(
-    splits: list[_RawSplit], options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
+    splits: list[_Tables], options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
 ) -> list[TaskData]:
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
-    all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
+    all_tables = [table for tables_of_split, _ in splits for table in tables_of_split]
     deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
     named = {name.lower() for name in all_tables[0].names or ()}
     if options.task == "embeddings" or (options.task == "auto" and named >= {"anchor", "positive"}):
-        return [
-            _task_data("embeddings", examples, infos, report)
-            for examples, infos, report in read_related(cast(list[tuple[list[RawTable], DropReport]], splits), options)
-        ]
+        return [_task_data("embeddings", *split) for split in read_related(splits, options)]
     indicators = indicator_columns(deciding_tables) if options.task in ("auto", "multilabel", "classification") else ()
     if options.label or (options.task != "multilabel" and named & {*LABEL_NAMES}):
         indicators = ()
@@ -200,7 +189,7 @@ def _read_tables(
         exclusive = options.task != "multilabel" and are_exclusive(deciding_tables, indicators)
         if options.task == "classification" and not exclusive:
             raise InputError(
-                f"Rows of {quoted(all_tables[0].file_name)} have several of {quoted_list(indicators)}; choose "
+                f"Rows of {quoted(all_tables[0].name)} have several of {quoted_list(indicators)}; choose "
                 "--task multilabel, or name one column with --label."
             )
         for table in all_tables:
@@ -212,29 +201,22 @@ def _read_tables(
     first_table: tuple[RawTable, Columns] | None = None
     for files, report in splits:
         tables.append([])
-        for table in cast(list[RawTable], files):
+        for table in files:
             if not table.rows:
-                raise InputError(
-                    f"{quoted(table.file_name)} has no rows below its header; choose a file with examples."
-                )
+                raise InputError(f"{quoted(table.name)} has no rows below its header; choose a file with examples.")
             columns = choose_columns(table, options, first_table, report)
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
-    if listed := sum(split_lists(table, columns) for table, columns in chain.from_iterable(tables)):
-        lists = pluralized(
-            listed,
-            "cell of labels is a list and was read as the labels in it",
-            "cells of labels are lists and were read as the labels in them",
-        )
+    if listed := sum(split_lists(table, columns.label) for table, columns in chain.from_iterable(tables)):
+        one = "cell of labels is a list and was read as the labels in it"
+        lists = pluralized(listed, one, "cells of labels are lists and were read as the labels in them")
         splits[0][1].note(f"{lists}.")
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
-    numeric = options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name))
-    if numeric:
+    if options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name)):
         for table, columns in chain.from_iterable(tables):
-            check_numbers(table, columns)
-    if numeric:
+            check_numbers(table, columns.label)
         cells = LabelCells("regression")
     elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
         cells = LabelCells.of_label_sets(counts, names)
@@ -249,15 +231,17 @@ def _read_tables(
         examples: list[Example] = []
         for table, columns in tables_of_split:
             examples += labelled_texts(table, columns, cells, report)
-        infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
+        infos = tuple(table.info_with_columns(*columns) for table, columns in tables_of_split)
         results.append(_task_data(cells.task, examples, infos, report))
-    return results if numeric or known else _with_classes(results, first, first_columns.label, deciding)
+    if cells.task == "regression" or known:
+        return results
+    return _with_classes(results, first, first_columns.label, deciding)
 
 
 def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
     """Adds the label set of the splits that decide it, and a note on training classes of one example."""
     counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
-    column = f"{first.describe_column(label)} of {quoted(first.file_name)}"
+    column = f"{first.describe_column(label)} of {quoted(first.name)}"
     if results[0].task == "multilabel":
         check_label_sets(counts, len(results[0].examples), column)
     else:
@@ -275,28 +259,31 @@ def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str]
     return [replace(data, labels=labels) for data in results]
 
 
-def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]) -> list[TaskData]:
-    deciding_files = [cast(RawSentences, file) for files, _ in splits[:deciding] for file in files]
+def _read_sentences(splits: list[_Sentences], deciding: int, known: Sequence[str]) -> list[TaskData]:
+    deciding_files = [file for files, _ in splits[:deciding] for file in files]
     counts = Counter(chain.from_iterable(sentence.labels for file in deciding_files for sentence in file.sentences))
     if not known:
         _check_word_labels(deciding_files[0].info, counts, _SPELLINGS * MAX_CLASSES)  # before minutes are lost on them
     repairs = spelling_repairs(counts)
-    described = {label: _respelled(label, name) for label, name in repairs.items()}
+    described = {
+        label: (f"label {quoted(label)} was read as {name}", f"labels {quoted(label)} were read as {name}")
+        for label, name in repairs.items()
+    }
     respelled = [[repairs.get(label, label) for label in s.labels] for file in deciding_files for s in file.sentences]
     scheme = bio_scheme(respelled)
     results = []
     for files, report in splits:
         examples: list[Example] = []
-        for file in cast(list[RawSentences], files):
+        for file in files:
             for sentence in file.sentences:
                 meant = [repairs.get(label, label) for label in sentence.labels]
                 for place, (label, name) in enumerate(zip(sentence.labels, meant, strict=True)):
                     if label != name:
                         row = sentence.row + (place if file.unit == "line" else 0)
-                        report.repair(*described[label], file.info.name, file.unit, row)
+                        report.repair(*described[label], file, row)
                 labels, repaired = to_bio(meant, scheme)
                 if repaired:
-                    report.repair(*_CONTINUED, file.info.name, file.unit, sentence.row, repaired)
+                    report.repair(*_CONTINUED, file, sentence.row, repaired)
                 examples.append(replace(sentence, labels=labels))
         if scheme not in (PLAIN, "BIO"):
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
@@ -306,10 +293,8 @@ def _read_sentences(splits: list[_RawSplit], deciding: int, known: Sequence[str]
         return results
     first = deciding_files[0].info
     if len(train_labels := label_set(results[0].examples)) == 1:
-        raise InputError(
-            f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}; name the column with the "
-            "labels."
-        )
+        only = f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}"
+        raise InputError(f"{only}; name the column with the labels.")
     results = _with_labels(results, deciding)
     _check_word_labels(first, results[0].labels, MAX_CLASSES)
     return results
@@ -324,15 +309,9 @@ def _check_word_labels(info: FileInfo, labels: Collection[str], limit: int) -> N
         )
 
 
-def _respelled(label: str, name: str) -> tuple[str, str]:
-    return f"label {quoted(label)} was read as {name}", f"labels {quoted(label)} were read as {name}"
-
-
-def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:
+def _task_data(task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:
     if not examples:
         reasons = "; ".join(f"{d.count:,} times: {d.reason}, first {d.where[0]}" for d in report.dropped[:3])
-        raise InputError(
-            f"{quoted(files[0].name)} gives no example{f' ({reasons})' if reasons else ''}; check which columns hold "
-            "text and label."
-        )
-    return TaskData(task, tuple(examples), (), files, report.dropped, report.notes, report.repaired, report.doubts)
+        none = f"{quoted(files[0].name)} gives no example{f' ({reasons})' if reasons else ''}"
+        raise InputError(f"{none}; check which columns hold text and label.")
+    return report.data(task, examples, files)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -25,7 +25,6 @@ from bertviz_lab.data.formats.labels import number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, pluralized, quoted_list
 from bertviz_lab.errors import InputError
 
-_FIRST = 3
 _LABEL = ("label",)
 _LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
@@ -77,7 +76,7 @@ class Reading:
             labels=tuple((name, counts[name]) for name in data.labels or sorted(counts)),
             scheme=info.scheme,
             examples=len(data.examples),
-            first=tuple(_shown(example, labelled) for example in data.examples[:_FIRST]),
+            first=tuple(_shown(example, labelled) for example in data.examples[:3]),
             dropped=data.dropped,
             repaired=data.repaired,
             notes=(*(note for note in data.notes if note not in repairs), *(doubt.sentence for doubt in suspicions)),
@@ -96,26 +95,17 @@ class Reading:
             raise InputError(" ".join(sentences))
 
     def _decided_by(self) -> str:
-        columns = {"text_b": NO_TEXT} | self.columns
+        values = {"text_b": NO_TEXT} | self.columns
         options = dict.fromkeys(doubt.options[0] for doubt in self.doubts)
-        flags = [f"--{name.replace('_', '-')} {columns.get(name, self.task)}" for name in options]
+        flags = [f"--{name.replace('_', '-')} {values.get(name, self.task)}" for name in options]
         return f"This reading is not sure: give {' '.join(flags)} to confirm it, or other values."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reading ready for JSON."""
-        return {
-            "format": self.format,
-            "task": self.task,
-            "columns": self.columns,
-            "labels": [{"label": label, "count": count} for label, count in self.labels],
-            "scheme": self.scheme,
-            "examples": self.examples,
-            "first": list(self.first),
-            "dropped": [{"reason": d.reason, "count": d.count, "where": list(d.where)} for d in self.dropped],
-            "repaired": [{"reason": r.reason, "count": r.count, "where": list(r.where)} for r in self.repaired],
-            "notes": list(self.notes),
-            "sure": self.sure,
-        }
+        body = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        body["labels"] = [{"label": label, "count": count} for label, count in self.labels]
+        del body["doubts"]
+        return body | {"sure": self.sure}
 
     def lines(self) -> Iterator[str]:
         """Yield the reading as lines for people."""
@@ -165,31 +155,27 @@ def _shown(example: Example, labelled: bool) -> dict[str, Any]:
 def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
-    for label in counts:
-        if data.task != "qa":
-            alike[_plain(label)].append(label)
+    for label in counts if data.task != "qa" else ():
+        alike[_plain(label)].append(label)
     for names in alike.values():
         if len(names) > 1:
-            yield Doubt(
-                f"The labels {quoted_list(sorted(names))} look alike: make them one if they mean the same.", _LABEL
-            )
-    missing = sorted(label for label in counts if label.strip().lower() in _NO_LABELS)
-    negative = {"-1"} if {"0", "1"} & counts.keys() or len(counts) > 3 else set()
-    if missing := [name for name in missing if name not in ("-1",) or name in negative]:
+            look_alike = f"The labels {quoted_list(sorted(names))} look alike"
+            yield Doubt(f"{look_alike}: make them one if they mean the same.", _LABEL)
+    marks = _NO_LABELS if {"0", "1"} & counts.keys() or len(counts) > 3 else _NO_LABELS - {"-1"}
+    if missing := sorted(label for label in counts if label.strip().lower() in marks):
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
-    lists = [label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))]
-    if data.task == "classification" and lists:
-        yield Doubt(
-            f"{quoted(lists[0])} may be several labels in a cell: give --task multilabel to read it so.", ("task",)
-        )
-    if data.task == "classification" and (lists := [label for label in counts if _LIST.fullmatch(label)]):
-        yield Doubt(f"{quoted(lists[0])} may be a list of labels: give --task multilabel to read it so.", ("task",))
+    if data.task == "classification":
+        several = [
+            label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))
+        ]
+        lists = [label for label in counts if _LIST.fullmatch(label)]
+        for labels, what in ((several, "several labels in a cell"), (lists, "a list of labels")):
+            if labels:
+                yield Doubt(f"{quoted(labels[0])} may be {what}: give --task multilabel to read it so.", ("task",))
     if data.task in ("classification", "multilabel") and len(counts) > max(20, len(data.examples) // 5):
-        yield Doubt(
-            f"There are {len(counts):,} labels for {len(data.examples):,} examples: check that --label names labels.",
-            _LABEL,
-        )
+        labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"
+        yield Doubt(f"There are {labels_and_examples}: check that --label names labels.", _LABEL)
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))

@@ -11,18 +11,18 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import Source
-from bertviz_lab.data.examples import FileInfo, LabelledWords
+from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
     MAX_COLUMNS,
     DropReport,
     RawData,
+    RawFile,
     RawSentences,
     RawTable,
     ReadOptions,
     preview,
     quoted_list,
-    row_location,
 )
 from bertviz_lab.data.formats.spans import plain_record, sentences_of_spans, span_fields
 from bertviz_lab.data.formats.text_files import TextFile
@@ -34,7 +34,6 @@ ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 
-_PARQUET_BATCH_ROWS = 64
 _BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
 _TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
 
@@ -44,7 +43,7 @@ def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_n
     info = FileInfo(file.name, format_name, file.encoding)
     with file.text(None) as stream:
         records = json_lines(stream, file.name) if format_name == "jsonl" else _json_records(file, stream, report)
-        raw = raw_data_of_records(records, {}, info, "record", options, report)
+        raw = raw_data_of_records(records, {}, RawFile(info, "record"), options, report)
     file.note_losses(report)
     return raw
 
@@ -62,11 +61,9 @@ def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[A
         raise InputError(f"{quoted(file.name)} is nested too deeply to be read; make its records flat.") from None
     except ValueError as error:
         if "Extra data" not in str(error):
-            line = getattr(error, "lineno", 1)
-            reason = getattr(error, "msg", error)
-            raise InputError(
-                f"{quoted(file.name)} is not JSON from line {line:,} on ({reason}); correct it there."
-            ) from None
+            line, reason = getattr(error, "lineno", 1), getattr(error, "msg", error)
+            what = f"is not JSON from line {line:,} on ({reason}); correct it there."
+            raise InputError(f"{quoted(file.name)} {what}") from None
         with file.text(None, metered=False) as again:
             yield from json_lines(again, file.name)
         return
@@ -82,18 +79,14 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
     columns, data = value.get("columns"), value.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # orient="split" of pandas
         yield from (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
-    elif (
-        len(objects) == len(value) > 0
-        and all(objects)
-        and not any(isinstance(v, (dict, list)) for o in objects for v in o.values())
-    ):
+    elif len(objects) == len(value) > 0 and all(objects) and not any(map(_is_nested, objects)):
         keys = list(objects[0])
         by_column = len(keys) > len(objects) or (len(keys) == len(objects) and all(key.isdigit() for key in keys))
         if by_column:  # orient="columns" of pandas, else "index"
             yield from ({column: cells.get(key) for column, cells in value.items()} for key in keys)
         else:
             yield from objects
-    elif lists and any(_is_split(key) for key in lists) and all(_is_split(key) for key in lists):
+    elif lists and all(map(_is_split, lists)):
         chosen = next((key for key in lists if key.lower() == "train"), next(iter(lists)))
         others = [key for key in lists if key != chosen]
         if others:
@@ -109,6 +102,10 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
         yield value
+
+
+def _is_nested(record: dict[str, Any]) -> bool:
+    return any(isinstance(value, (dict, list)) for value in record.values())
 
 
 def _is_split(key: str) -> bool:
@@ -127,18 +124,15 @@ def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> Ra
             groups = [table.metadata.row_group(n) for n in range(table.metadata.num_row_groups)]
             values = sum(group.column(c).num_values for group in groups for c in range(group.num_columns))
             if values * _BYTES_PER_VALUE > options.max_bytes:
-                raise InputError(
-                    f"{quoted(source.name)} holds {values:,} values, more than are read; give a part of it."
-                )
+                what = f"holds {values:,} values, more than are read; give a part of it."
+                raise InputError(f"{quoted(source.name)} {what}")
             names = _class_names(table.schema_arrow.metadata or {})
             # Small batches: a few bytes of a compressed column can expand to megabytes of text in every row.
-            rows = (row for batch in table.iter_batches(_PARQUET_BATCH_ROWS) for row in batch.to_pylist())
-            return raw_data_of_records(rows, names, FileInfo(source.name, "parquet"), "row", options, report)
+            rows = (row for batch in table.iter_batches(64) for row in batch.to_pylist())
+            return raw_data_of_records(rows, names, RawFile(FileInfo(source.name, "parquet")), options, report)
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(
-            f"{quoted(source.name)} is a damaged Parquet table ({str(error).splitlines()[0].rstrip('.')}); "
-            "make it again."
-        ) from None
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{quoted(source.name)} is a damaged Parquet table ({reason}); make it again.") from None
 
 
 def _class_names(metadata: Mapping[bytes, bytes]) -> ClassNames:
@@ -157,19 +151,18 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> ClassNames:
 def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport) -> RawData:
     """A data set by name. Raises `InputError` for what cannot be found or read."""
     rows, names = dataset.rows_and_classes()
-    return raw_data_of_records(rows, names, FileInfo(dataset.name, "dataset"), "row", options, report)
+    return raw_data_of_records(rows, names, RawFile(FileInfo(dataset.name, "dataset")), options, report)
 
 
 def raw_data_of_records(
-    records: Iterator[Any], names: ClassNames, info: FileInfo, unit: str, options: ReadOptions, report: DropReport
+    records: Iterator[Any], names: ClassNames, file: RawFile, options: ReadOptions, report: DropReport
 ) -> RawData:
     """What records hold: questions, sentences of words, or rows of cells.
 
     Args:
         records: objects, or lists of cells; read once, to the end.
         names: of the classes, for fields that hold class numbers.
-        info: what is known of the file; its columns are added.
-        unit: what a record is called in messages.
+        file: where they are from.
         options: the limits, the task, and fields where they are given.
         report: counts what is dropped.
 
@@ -182,38 +175,35 @@ def raw_data_of_records(
     for number, record in enumerate(map(plain_record, records), 1):
         if not isinstance(record, (dict, list)):
             raise InputError(
-                f"{row_location(info.name, unit, number)} is neither an object nor a list; "
+                f"{file.at(number)} is neither an object nor a list; "
                 'give records such as {"text": "You have won", "label": "spam"}.'
             )
         read.append(record)
         fields.update(record if isinstance(record, dict) else ())
         characters += _clean_texts(record)
         if characters > options.max_bytes:
-            raise InputError(f"{quoted(info.name)} holds more text than is read at once; give a part of it.")
+            raise InputError(f"{quoted(file.name)} holds more text than is read at once; give a part of it.")
         if len(fields) > MAX_COLUMNS:
             raise InputError(
-                f"The records of {quoted(info.name)} have more than {MAX_COLUMNS:,} different fields; "
+                f"The records of {quoted(file.name)} have more than {MAX_COLUMNS:,} different fields; "
                 "give records that all have the same few."
             )
-        options.check_count(len(read), info.name)
+        options.check_count(len(read), file.name)
     if not read:
-        raise InputError(f"{quoted(info.name)} holds no records; give records with a text and a label each.")
+        raise InputError(f"{quoted(file.name)} holds no records; give records with a text and a label each.")
     if options.task in ("auto", "qa") and 2 * sum(map(is_squad, read[:_TAGGED_SAMPLE])) >= len(read[:_TAGGED_SAMPLE]):
-        return read_squad(read, info, options, report)
+        return read_squad(read, file.info, options, report)
     rows = [record if isinstance(record, dict) else {str(n): v for n, v in enumerate(record, 1)} for record in read]
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    fields_of_spans = span_fields(rows, options.text_a) if options.task in ("auto", "tokens") else None
-    if fields_of_spans:
-        text, spans = fields_of_spans
-        columns_of = replace(info, columns=tuple(map(str, columns)))
-        return sentences_of_spans(rows, text, spans, columns_of, unit, report)
-    tagged_fields = _tagged_fields(rows, columns, options)
-    if tagged_fields:
-        word, tag = tagged_fields
-        return _raw_sentences(rows, word, tag, names.get(tag), replace(info, columns=tuple(columns)), unit, report)
+    if options.task in ("auto", "tokens"):
+        raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
+        if text_and_spans := span_fields(rows, options.text_a):
+            return sentences_of_spans(rows, *text_and_spans, raw, report)
+        if word_and_tag := _tagged_fields(rows, columns, options):
+            return _tagged_sentences(rows, *word_and_tag, names.get(word_and_tag[1]), raw, report)
     cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
-    texts = [str(column) for column in columns]
-    return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=texts, class_names=names)
+    numbers, titles = range(1, len(rows) + 1), [str(column) for column in columns]
+    return RawTable(file.info, file.unit, cells, numbers, len(columns), names=titles, class_names=names)
 
 
 def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
@@ -254,8 +244,6 @@ def _items(row: Mapping[str, Any], column: str) -> list[Any]:
 
 def _tagged_fields(rows: list[dict[str, Any]], columns: list[str], options: ReadOptions) -> tuple[str, str] | None:
     """The fields with the words and with their labels, lists of the same length; None where there are none."""
-    if options.task not in ("auto", "tokens"):
-        return None
     sample = rows[:_TAGGED_SAMPLE]
     lists = [c for c in columns if any(_items(row, c) for row in sample)]
     texts = [c for c in lists if all(isinstance(v, str) for row in sample for v in _items(row, c))]
@@ -269,27 +257,19 @@ def _tagged_fields(rows: list[dict[str, Any]], columns: list[str], options: Read
     return (word, tags[0]) if tags else None
 
 
-def _raw_sentences(
+def _tagged_sentences(
     rows: list[dict[str, Any]],
     word: str,
     tag: str,
     tag_names: Sequence[str] | None,
-    info: FileInfo,
-    unit: str,
+    raw: RawSentences,
     report: DropReport,
 ) -> RawSentences:
-    columns = (word, tag)
-    preview_rows = preview([[" ".join(map(str, _items(row, c))) for c in columns] for row in rows[:_TAGGED_SAMPLE]])
-    raw = RawSentences(replace(info, text_a=word, label=tag, rows=preview_rows), unit)
+    shown = preview([[" ".join(map(str, _items(row, c))) for c in (word, tag)] for row in rows[:_TAGGED_SAMPLE]])
+    raw.info = replace(raw.info, text_a=word, label=tag, rows=shown)
     for number, row in enumerate(rows, 1):
-        words, tags = _items(row, word), _items(row, tag)
-        labels = tuple(cell_text(value, tag_names) for value in tags)
-        if not words:
-            report.drop(f"field {quoted(word)} is empty", info.name, unit, number)
-        elif len(words) != len(tags):
-            report.drop("it has not as many labels as words", info.name, unit, number)
-        elif not all(labels) or not all(isinstance(w, str) and w.strip() for w in words):
-            report.drop("a word or its label is missing", info.name, unit, number)
+        if words := _items(row, word):
+            raw.add(words, [cell_text(value, tag_names) for value in _items(row, tag)], number, report)
         else:
-            raw.sentences.append(LabelledWords(tuple(words), labels, number))
+            report.drop(f"field {quoted(word)} is empty", raw, number)
     return raw

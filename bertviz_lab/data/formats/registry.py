@@ -12,10 +12,10 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName
@@ -32,7 +32,7 @@ from bertviz_lab.data.corpora.sources import (
     megabytes,
 )
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
-from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions, quoted_list
 from bertviz_lab.data.formats.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
 from bertviz_lab.data.formats.tables import (
     DELIMITERS,
@@ -53,6 +53,7 @@ _READABLE = "a .csv, .tsv, .txt, .jsonl, .json, .parquet, .conll or .conllu file
 _TASK_FILES = Kinds(dict.fromkeys(_ENDINGS, "labelled"), _READABLE)
 _CONLL_ENDINGS = (".conll", ".conll03", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".ner", ".pos", ".annotated")
 _JSON_LINES = (".jsonl", ".ndjson")
+_JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
 _ROLES = {
@@ -66,16 +67,12 @@ _MAX_LINE_LABELS = 200  # different words that label-text lines may begin with
 
 
 def load_raw_data(
-    paths: Sequence[str | Path] | str | Path,
-    options: ReadOptions,
-    report: DropReport,
-    wanted: str = "train",
+    paths: Sequence[str | Path] | str | Path, options: ReadOptions, report: DropReport, wanted: str = "train"
 ) -> list[RawData]:
     """What the files, folders, zips, patterns and data sets hold, in the order given, each once.
 
-    Raises:
-        InputError: as `find_sources`, and where a file that is named cannot be read. Files that came with a folder or
-            zip are skipped and noted instead, unless nothing is left.
+    Raises `InputError` as `find_sources`, and where a file that is named cannot be read. Files that came with a folder
+    or zip are skipped and noted instead, unless nothing is left.
     """
     entries = [paths] if isinstance(paths, (str, Path)) else list(paths)
     notes = ReadingNotes()
@@ -92,18 +89,27 @@ def load_raw_data(
                 else:
                     inputs.append(dataset)
                 continue
-            sources_of_entry = find_sources(entry, notes, options.max_bytes, _TASK_FILES)
-            chosen = _of_role(sources_of_entry, wanted, report)
+            chosen = _of_role(find_sources(entry, notes, options.max_bytes, _TASK_FILES), wanted, report)
             new = each_once([*sources, *chosen], notes)[len(sources) :]
             sources += new
             inputs += new
-        total = sum(source.size for source in sources)
+        total = sum(each.size for each in sources)
         if total > options.max_bytes:
             raise InputError(
                 f"The files hold {megabytes(total)} together, more than {megabytes(options.max_bytes)}; take fewer."
             )
         meter = Meter(total, options.max_bytes)
-        raw_files = list(_read_all(inputs, meter, options, report, notes))
+        raw_files: list[RawData] = []
+        for source in inputs:
+            try:
+                if isinstance(source, DatasetName):
+                    raw_files.append(read_dataset(source, options, report))
+                else:
+                    raw_files.append(_read(source, meter, options, report))
+            except InputError as error:
+                if isinstance(source, DatasetName) or source.named:
+                    raise
+                notes.skipped.append(str(error))
         if not raw_files:
             raise InputError(f"None of these files could be read; the first: {notes.skipped[0]}")
         for sentence in notes.left_out():
@@ -119,19 +125,14 @@ def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Sou
     What their names say decides; where no name says so, all are returned but submissions.
     """
     roles = [_role(source) for source in sources]
-    if wanted not in roles:
-        wanted = "" if "" in roles else roles[0] if roles else ""
-        kept = [source for source, role in zip(sources, roles, strict=True) if role not in ("submission", "about")]
-        chosen = kept or sources
-    else:
-        chosen = [source for source, role in zip(sources, roles, strict=True) if role == wanted]
+    others = {"submission", "about"} if wanted not in roles else {*roles} - {wanted}
+    chosen = [source for source, role in zip(sources, roles, strict=True) if role not in others] or sources
     left_out = [source for source in sources if source not in chosen]
     if left_out:
         close_archives([s for s in left_out if s.archive not in [c.archive for c in chosen]])
-        names = ", ".join(quoted(source.name) for source in left_out[:5])
-        more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
         report.note(
-            f"{', '.join(quoted(source.name) for source in chosen[:3])} was read; {names}{more} "
+            f"{quoted_list([source.name for source in chosen[:3]])} was read; "
+            f"{quoted_list([source.name for source in left_out], 5)} "
             f"{'was' if len(left_out) == 1 else 'were'} left out by name: give a file itself to read it."
         )
     return chosen
@@ -145,24 +146,13 @@ def _role(source: Source) -> str:
     return next((role for role, names in _ROLES.items() if words & names), "")
 
 
-def _read_all(
-    inputs: list[DatasetName | Source], meter: Meter, options: ReadOptions, report: DropReport, notes: ReadingNotes
-) -> Iterator[RawData]:
-    for entry in inputs:
-        if isinstance(entry, DatasetName):
-            yield read_dataset(entry, options, report)
-            continue
-        try:
-            yield _read(entry, meter, options, report)
-        except InputError as error:
-            if entry.named:
-                raise
-            notes.skipped.append(str(error))
-
-
 def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:
     try:
-        return _read_source(source, meter, options, report)
+        with source.open() as stream:
+            if stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
+                return read_parquet(source, options, report)
+        file = open_text(source, meter, options)
+        return recognize(source.name, file.sample(), options).read(file, options, report)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         if source.archive is None:
             raise
@@ -172,41 +162,29 @@ def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport
         raise InputError(f"{quoted(source.name)} could not be read ({reason}); try again.") from error
 
 
-def _read_source(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:
-    with source.open() as stream:
-        if stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
-            return read_parquet(source, options, report)
-    file = open_text(source, meter, options)
-    return recognize(source.name, file.sample(), options).read(file, options, report)
-
-
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """The reader of a format.
 
     Attributes:
         name: of the format, for people.
-        claim: how sure the reader is that a file of this name with these first lines is its own: 0 (not), 1 (it can
+        claim: how sure the reader is that a file with this ending and these first lines is its own: 0 (not), 1 (it can
             be read so), 2 (it looks so) or 3 (it is).
         read: the file as raw data.
         decided_by: the option that says that a file is of this format.
     """
 
     name: str
-    claim: Callable[[str, Sequence[str], ReadOptions], int]
+    claim: Callable[[str, list[str], ReadOptions], int]
     read: Callable[[TextFile, ReadOptions, DropReport], RawData]
     decided_by: str
 
 
 def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Reader:
-    """Return the reader that is surest of a file with these first lines.
-
-    Raises:
-        InputError: no reader claims the file, or two are equally sure of it.
-    """
+    """Return the reader that is surest of a file with these first lines; `InputError` for none, or two alike."""
     if not any(line.strip() for line in lines):
         raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
-    claims = [(reader.claim(file_name, lines, options), reader) for reader in READERS]
+    ending = PurePath(file_name).suffix.lower()
+    claims = [(reader.claim(ending, list(lines), options), reader) for reader in READERS]
     most = max(claim for claim, _ in claims)
     surest = [reader for claim, reader in claims if claim == most]
     if most == 0:
@@ -220,50 +198,47 @@ def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Rea
     return surest[0]
 
 
-def _claim_json(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
-    ending, first = PurePath(file_name).suffix.lower(), _filled(lines)[0]
-    begins = first.lstrip("\ufeff ").startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)
-    is_record = first.rstrip().endswith("}")
-    return 3 if ending == ".json" else 2 if begins and not is_record and ending not in _JSON_LINES else 0
+def _claim_json(ending: str, lines: list[str], options: ReadOptions) -> int:
+    is_record = _filled(lines)[0].rstrip().endswith("}")
+    return 3 if ending == ".json" else 2 if _is_marked(lines) and not is_record and ending not in _JSON_LINES else 0
 
 
-def _claim_json_lines(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
-    ending, first = PurePath(file_name).suffix.lower(), _filled(lines)[0]
+def _claim_json_lines(ending: str, lines: list[str], options: ReadOptions) -> int:
+    first = _filled(lines)[0]
     begins = first.lstrip("\ufeff ").startswith("{") and '"' in first and first.rstrip().endswith("}")
     return 3 if ending in _JSON_LINES else 2 if begins and ending != ".json" else 0
 
 
-def _claim_conllu(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+def _claim_conllu(ending: str, lines: list[str], options: ReadOptions) -> int:
     tokens = [line for line in _filled(lines) if line[0] != "#"]
     matches = [bool(_CONLLU_LINE.match(line)) for line in tokens]
     # A table of ten columns may have a number in the first, too, as GLUE's STS-B has, but it begins with its header.
     is_conllu = matches[:1] == [True] and sum(matches) > 0.9 * len(tokens)
-    return 4 if is_conllu or PurePath(file_name).suffix.lower() == ".conllu" else 0
+    return 4 if is_conllu or ending == ".conllu" else 0
 
 
-def _claim_conll(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
-    ending = PurePath(file_name).suffix.lower()
-    if options.task not in ("auto", "tokens") or ending in (".json", *_JSON_LINES):
+def _claim_conll(ending: str, lines: list[str], options: ReadOptions) -> int:
+    if options.task not in ("auto", "tokens") or ending in _JSON:
         return 0
     if ending in _CONLL_ENDINGS or looks_like_conll(lines):
         return 3
     return 3 if options.task == "tokens" and ending not in _TABLE_ENDINGS and not _is_marked(lines) else 0
 
 
-def _claim_label_lines(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
+def _claim_label_lines(ending: str, lines: list[str], options: ReadOptions) -> int:
     filled = _filled(lines)
     if options.delimiter == " " or all(line.lstrip().startswith(FASTTEXT_PREFIX) for line in filled):
         return 3
     if options.delimiter or options.task == "tokens" or not _begin_with_labels(filled):
         return 0
-    if PurePath(file_name).suffix.lower() in _TABLE_ENDINGS:
+    if ending in _TABLE_ENDINGS:
         return 3 if guess_dialect(filled, DELIMITERS).cells == 1 else 0
-    return 1 if _has_tabs(filled) or has_long_delimiter(filled) else 2
+    return 1 if _is_divided(filled) else 2
 
 
-def _claim_table(file_name: str, lines: Sequence[str], options: ReadOptions) -> int:
-    filled, ending = _filled(lines), PurePath(file_name).suffix.lower()
-    if ending in (".json", *_JSON_LINES) or options.delimiter == " ":
+def _claim_table(ending: str, lines: list[str], options: ReadOptions) -> int:
+    filled = _filled(lines)
+    if ending in _JSON or options.delimiter == " ":
         return 0
     if options.delimiter:
         return 2
@@ -272,20 +247,21 @@ def _claim_table(file_name: str, lines: Sequence[str], options: ReadOptions) -> 
         return 1 if is_column and _begin_with_labels(filled) else 2
     if _is_marked(lines):
         return 0
-    if _has_tabs(filled) or has_long_delimiter(filled):
+    if _is_divided(filled):
         return 2
     return 1 if guess_dialect(filled, DELIMITERS).cells > 1 and not _begin_with_labels(filled) else 0
 
 
-def _filled(lines: Sequence[str]) -> list[str]:
+def _filled(lines: list[str]) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-def _has_tabs(lines: Sequence[str]) -> bool:
-    return sum("\t" in line for line in lines) > 0.9 * len(lines)
+def _is_divided(lines: list[str]) -> bool:
+    """Return whether tabs, or delimiters of several characters, divide the lines."""
+    return sum("\t" in line for line in lines) > 0.9 * len(lines) or has_long_delimiter(lines)
 
 
-def _is_marked(lines: Sequence[str]) -> bool:
+def _is_marked(lines: list[str]) -> bool:
     """Return whether a text begins as JSON does."""
     first = _filled(lines)[0].lstrip("\ufeff ")
     return first.startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)

@@ -1,75 +1,70 @@
 """Tables of texts that belong together: pairs, triplets with negatives, or pairs with scores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.examples import Example, FileInfo, RelatedTexts
-from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Columns, Profile
+from bertviz_lab.data.examples import FileInfo, RelatedTexts
+from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile
 from bertviz_lab.data.formats.labels import number_of
-from bertviz_lab.data.formats.raw import (
-    NO_TEXT,
-    DropReport,
-    RawTable,
-    ReadOptions,
-    column_index,
-    pluralized,
-    preview,
-    quoted_list,
-    row_location,
-)
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, pluralized, quoted_list
 from bertviz_lab.data.formats.tables import check_numbers
 from bertviz_lab.errors import InputError
 
-#: Cosines lie between these; scores of another range are scaled to 0 to 1.
-_COSINES = (-1.0, 1.0)
 
-
-@dataclass(frozen=True)
-class RelatedColumns:
+class RelatedColumns(NamedTuple):
     """Indexes of the columns that are used; `score` is None where there is none."""
 
     anchor: int
     positive: int
-    negatives: tuple[int, ...] = ()
-    score: int | None = None
+    score: int | None
+    negatives: tuple[int, ...]
 
 
 def read_related(
     splits: Sequence[tuple[Sequence[RawTable], DropReport]], options: ReadOptions
-) -> list[tuple[list[Example], tuple[FileInfo, ...], DropReport]]:
+) -> list[tuple[list[RelatedTexts], tuple[FileInfo, ...], DropReport]]:
     """The examples of each split, of tables after `split_header`; scores are scaled as those of the first.
 
-    Raises `InputError` as `choose_related_columns` and `related_texts`, and where only some files have scores.
+    Raises `InputError` where a table has no two columns of texts, half of its scores or more are not numbers, or only
+    some files have scores.
     """
-    results, bounds = [], None
+    results = []
+    bounds: tuple[float, float] | None = None
     for tables, report in splits:
         examples: list[RelatedTexts] = []
         files: list[RawTable] = []  # of each example
         infos = []
         for table in tables:
-            columns = choose_related_columns(table, options)
-            examples += related_texts(table, columns, report)
+            columns = _choose_columns(table, options)
+            examples += _related_texts(table, columns, report)
             files += [table] * (len(examples) - len(files))
-            infos.append(related_file_info(table, columns))
-        if len({example.score is None for example in examples}) > 1:
+            infos.append(table.info_with_columns(*columns[:3]))
+        scores = [example.score for example in examples if example.score is not None]
+        if 0 < len(scores) < len(examples):
             raise InputError("Some of the files have scores and others have none; give files of one kind.")
-        if bounds is None and (bounds := score_range(examples)) is not None:
-            report.note(f"The scores from {bounds[0]:g} to {bounds[1]:g} were scaled to cosines from 0 to 1.")
-        scaled: list[Example] = list(with_cosines(with_equal_negatives(examples, files, report), bounds))
-        results.append((scaled, tuple(infos), report))
+        low, high = bounds or (min(scores, default=0.0), max(scores, default=0.0))
+        if bounds is None and low < high and (low < -1 or high > 1):  # others are cosines already
+            bounds = low, high
+            report.note(f"The scores from {low:g} to {high:g} were scaled to cosines from 0 to 1.")
+        examples = _with_equal_negatives(examples, files, report)
+        if bounds is not None:
+            cosines = (
+                None if e.score is None else min(1.0, max(0.0, (e.score - low) / (high - low))) for e in examples
+            )
+            examples = [replace(e, score=cosine) for e, cosine in zip(examples, cosines, strict=True)]
+        results.append((examples, tuple(infos), report))
     return results
 
 
-def choose_related_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
-    """The columns of a table after `split_header`. Raises `InputError` where there are no two columns of texts."""
+def _choose_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
     names = {name.lower(): column for column, name in reversed(list(enumerate(table.names or [])))}
     profiles = [Profile.of(column) for column in table.columns]
-
-    def given(name: str) -> int | None:
-        return column_index(name, table.column_names, table.file_name) if name and name != NO_TEXT else None
-
-    anchor, positive, score = given(options.text_a), given(options.text_b), given(options.label)
+    anchor, positive, score = (
+        table.column(name) if name and name != NO_TEXT else None
+        for name in (options.text_a, options.text_b, options.label)
+    )
     texts = [
         column
         for column, profile in enumerate(profiles)
@@ -85,16 +80,17 @@ def choose_related_columns(table: RawTable, options: ReadOptions) -> RelatedColu
         positive = next((column for column in texts if column != anchor), None)
     if anchor is None or positive is None or anchor == positive:
         raise InputError(
-            f"{quoted(table.file_name)} has no two columns of texts that belong together; name them: "
+            f"{quoted(table.name)} has no two columns of texts that belong together; name them: "
             f"{quoted_list(table.column_names, 20)}."
         )
     if score is None:
         score = _score_column(table, profiles, {anchor, positive})
     negatives = [column for name, column in names.items() if name.startswith(("neg", "hard_neg"))]
-    unnamed = all(name.isdigit() for name in table.column_names)
-    if unnamed and score is None:
+    if score is not None:
+        negatives = []
+    elif all(name.isdigit() for name in table.column_names):
         negatives = [column for column in texts if column not in (anchor, positive)]
-    return RelatedColumns(anchor, positive, () if score is not None else tuple(sorted(negatives)), score)
+    return RelatedColumns(anchor, positive, score, tuple(sorted(negatives)))
 
 
 def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int | None:
@@ -109,23 +105,19 @@ def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
     return next(iter(named or (numbers if len(numbers) == 1 else [])), None)
 
 
-def related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) -> list[RelatedTexts]:
+def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) -> list[RelatedTexts]:
     """The examples of a table, in order; every row gives one or is counted in the report with its reason.
 
     A negative cell of several lines, which a list of a record is read as, holds a negative in each.
-
-    Raises:
-        InputError: half of the scores or more are not numbers.
     """
     if columns.score is not None:
-        check_numbers(table, Columns(columns.anchor, columns.positive, columns.score), "the scores of pairs are")
+        check_numbers(table, columns.score, "the scores of pairs are")
     examples = []
     for number, row in zip(table.numbers, table.rows, strict=True):
-        reason = ""
         if len(row) != table.width:
-            reason = f"it has {len(row)} cells, and most rows have {table.width}"
-            report.drop(reason, table.file_name, table.unit, number)
+            report.drop(f"it has {len(row)} cells, and most rows have {table.width}", table, number)
             continue
+        reason = ""
         negatives = tuple(text for column in columns.negatives for text in row[column].split("\n") if text.strip())
         score = None if columns.score is None else number_of(row[columns.score])
         if not row[columns.anchor].strip():
@@ -137,13 +129,13 @@ def related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) 
         elif columns.score is not None and score is None:
             reason = f"the score is no finite number ({table.describe_column(columns.score)})"
         if reason:
-            report.drop(reason, table.file_name, table.unit, number)
+            report.drop(reason, table, number)
         else:
             examples.append(RelatedTexts(row[columns.anchor], row[columns.positive], negatives, score, number))
     return examples
 
 
-def with_equal_negatives(
+def _with_equal_negatives(
     examples: Sequence[RelatedTexts], files: Sequence[RawTable], report: DropReport
 ) -> list[RelatedTexts]:
     """The examples with as many negatives as the one with the fewest has, the first of each.
@@ -154,40 +146,8 @@ def with_equal_negatives(
     fewest = min(counts, default=0)
     if surplus := sum(counts) - fewest * len(counts):
         shortest = counts.index(fewest)
-        place = row_location(files[shortest].file_name, files[shortest].unit, examples[shortest].row)
         report.note(
             f"{pluralized(surplus, 'negative was', 'negatives were')} left out: all examples need as many as the one "
-            f"with the fewest, and {place} has {fewest}."
+            f"with the fewest, and {files[shortest].at(examples[shortest].row)} has {fewest}."
         )
     return [replace(example, negatives=example.negatives[:fewest]) for example in examples]
-
-
-def score_range(examples: Sequence[RelatedTexts]) -> tuple[float, float] | None:
-    """The smallest and the largest score, by which scores become cosines; None where they are cosines or absent."""
-    scores = [example.score for example in examples if example.score is not None]
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
-    return None if _COSINES[0] <= low <= high <= _COSINES[1] or low == high else (low, high)
-
-
-def with_cosines(examples: Sequence[RelatedTexts], bounds: tuple[float, float] | None) -> list[RelatedTexts]:
-    """The examples with scores from 0, at the lower bound, to 1."""
-    if bounds is None:
-        return list(examples)
-    low, high = bounds
-    return [
-        e if e.score is None else replace(e, score=min(1.0, max(0.0, (e.score - low) / (high - low)))) for e in examples
-    ]
-
-
-def related_file_info(table: RawTable, columns: RelatedColumns) -> FileInfo:
-    """How a table was read, with its columns."""
-    names = table.column_names
-    return replace(
-        table.info,
-        header=table.names is not None and table.info.format == "table",
-        columns=names,
-        text_a=names[columns.anchor],
-        text_b=names[columns.positive],
-        label="" if columns.score is None else names[columns.score],
-        rows=preview(table.rows),
-    )

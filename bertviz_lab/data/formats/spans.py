@@ -8,18 +8,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
-from bertviz_lab.data.examples import FileInfo, LabelledWords
-from bertviz_lab.data.formats.raw import DropReport, RawSentences, preview
+from bertviz_lab.data.examples import LabelledWords
+from bertviz_lab.data.formats.raw import PREVIEW_ROWS, DropReport, RawSentences, preview
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utterance")
 _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
 _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
-_SHOWN = 8
 _SAMPLE = 200  # records in which spans are looked for
 _CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
 _OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
@@ -75,28 +73,38 @@ def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str,
 
 
 def sentences_of_spans(
-    rows: Iterable[Mapping[str, Any]], text: str, spans: str, info: FileInfo, unit: str, report: DropReport
+    rows: Iterable[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport
 ) -> RawSentences:
-    """Return the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
-    raw = RawSentences(info, unit)
+    """Add the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
     shown: list[list[str]] = []
     for number, row in enumerate(rows, 1):
         value = row.get(text)
         if not isinstance(value, str) or not value.strip():
-            report.drop(f"field {text} is empty", info.name, unit, number)
+            report.drop(f"field {text} is empty", raw, number)
             continue
         if row.get("answer") in ("reject", "ignore"):
-            report.drop("it was rejected or ignored in Prodigy", info.name, unit, number)
+            report.drop("it was rejected or ignored in Prodigy", raw, number)
             continue
         given = [span for item in row.get(spans) or () if (span := _span(item))]
         if any(not 0 <= span.start < span.end <= len(value) for span in given):
-            report.drop("a span lies outside its text", info.name, unit, number)
+            report.drop("a span lies outside its text", raw, number)
             continue
-        words, labels = _labeled_words(value, given, partial(_repair, report, info.name, unit, number))
-        raw.sentences.append(LabelledWords(words, labels, number))
-        if len(shown) < _SHOWN:
+        words = [match.span() for match in _WORD.finditer(value)]
+        labels = ["O"] * len(words)
+        starts, ends = [start for start, _ in words], [end for _, end in words]
+        for span in sorted(given, key=lambda span: (span.start, span.start - span.end)):
+            inside = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
+            if any(labels[n] != "O" for n in inside):
+                report.repair(*_OVERLAPPING, raw, number)
+                continue
+            for place, n in enumerate(inside):
+                labels[n] = f"{'I' if place else 'B'}-{span.label}"
+                if words[n][0] < span.start or words[n][1] > span.end:
+                    report.repair(*_CUT, raw, number)
+        raw.sentences.append(LabelledWords(tuple(value[start:end] for start, end in words), tuple(labels), number))
+        if len(shown) < PREVIEW_ROWS:
             shown.append([value, str(row.get(spans))])
-    raw.info = replace(info, text_a=text, label=spans, rows=preview(shown))
+    raw.info = replace(raw.info, text_a=text, label=spans, rows=preview(shown))
     return raw
 
 
@@ -114,23 +122,3 @@ def _span(item: Any) -> Span | None:
     if not isinstance(start, (int, float)) or not isinstance(end, (int, float)) or not isinstance(label, (str, int)):
         return None
     return Span(int(start), int(end), str(label))
-
-
-def _repair(report: DropReport, file_name: str, unit: str, row: int, what: tuple[str, str]) -> None:
-    report.repair(*what, file_name, unit, row)
-
-
-def _labeled_words(text: str, spans: Sequence[Span], repaired: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    words = [match.span() for match in _WORD.finditer(text)]
-    labels = ["O"] * len(words)
-    starts, ends = [start for start, _ in words], [end for _, end in words]
-    for span in sorted(spans, key=lambda span: (span.start, span.start - span.end)):
-        inside = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
-        if any(labels[n] != "O" for n in inside):
-            repaired(_OVERLAPPING)
-            continue
-        for place, n in enumerate(inside):
-            labels[n] = f"{'I' if place else 'B'}-{span.label}"
-            if words[n][0] < span.start or words[n][1] > span.end:
-                repaired(_CUT)
-    return tuple(text[start:end] for start, end in words), tuple(labels)

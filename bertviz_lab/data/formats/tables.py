@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -12,15 +13,7 @@ from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.label_sets import LabelCells
 from bertviz_lab.data.formats.labels import is_missing, list_of_labels, number_of
-from bertviz_lab.data.formats.raw import (
-    MAX_COLUMNS,
-    DropReport,
-    RawTable,
-    ReadOptions,
-    pluralized,
-    preview,
-    row_location,
-)
+from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions, pluralized
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
@@ -31,16 +24,10 @@ LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
 _TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
-#: With a larger fraction of rows of another width, the delimiter or the quoting was inferred wrongly.
-_MAX_UNEVEN = 0.5
 
 
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """The rows of a table.
-
-    Raises:
-        InputError: it cannot be parsed, has one column, or has more rows than may be read.
-    """
+    """The rows of a table. Raises `InputError` for one that cannot be parsed, or has more rows than may be read."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     sample = file.sample_with_quotes()
     said = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None  # a line of Excel's
@@ -54,6 +41,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     rows: list[list[str]] = []
     numbers: list[int] = []
     number = 0
+    place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=dialect.quoting))
     with file.lines("" if universal_newlines else "\n") as lines:
         try:
             if said:
@@ -62,22 +50,20 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
             for number, row in enumerate(dialect.rows(whole), 1 + bool(said)):
                 if any(row):
                     if len(row) > MAX_COLUMNS:
-                        location = row_location(file.name, "row", number)
-                        raise InputError(
-                            f"{location} has more than {MAX_COLUMNS:,} cells; give a table with fewer columns."
-                        )
+                        too_many = f"{place.at(number)} has more than {MAX_COLUMNS:,} cells"
+                        raise InputError(f"{too_many}; give a table with fewer columns.")
                     rows.append(row)
                     numbers.append(number)
                     options.check_count(len(rows) - 1, file.name)  # one may be the header
         except csv.Error as error:
             raise InputError(
-                f"{row_location(file.name, 'row', number + 1)} cannot be read ({error}); check the quotation marks "
+                f"{place.at(number + 1)} cannot be read ({error}); check the quotation marks "
                 "there, or say that the table has no quoting."
             ) from None
     file.note_losses(report)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     shown = (long or dialect.delimiter) if width > 1 else ""
-    info = FileInfo(file.name, "table", file.encoding, shown, quoting=dialect.quoting)
+    info = replace(place.info, delimiter=shown)
     table = RawTable(info, "row", rows, numbers, width, delimiter=long or dialect.delimiter)
     _leave_out_titles(table, report)
     _leave_out_empty_columns(table, report)
@@ -101,21 +87,14 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
     """Leave out a title above the header, which has one cell with text, and a row of totals at the end."""
     if table.width < 2 or len(table.rows) < 4:
         return
-    titles = 0
-    while (
-        titles < 3
-        and sum(map(bool, map(str.strip, table.rows[titles]))) == 1
-        and len(table.rows[titles]) <= table.width
-    ):
-        titles += 1
+    are_titles = (sum(map(bool, map(str.strip, row))) == 1 and len(row) <= table.width for row in table.rows[:3])
+    titles = sum(1 for _ in takewhile(bool, are_titles))
     if titles and all(cell.strip() for cell in table.rows[titles]):
         for number in table.numbers[:titles]:
-            report.repair("title above the header was left out", "titles above the header were left out",
-                          table.file_name, table.unit, number)  # fmt: skip
+            report.repair("title above the header was left out", "titles above the header were left out", table, number)
         table.rows, table.numbers = table.rows[titles:], table.numbers[titles:]
     if table.rows[-1][0].strip().lower().rstrip(":") in _TOTALS and table.rows[-2][0].strip().lower() not in _TOTALS:
-        report.repair("row of totals was left out", "rows of totals were left out",
-                      table.file_name, table.unit, table.numbers[-1])  # fmt: skip
+        report.repair("row of totals was left out", "rows of totals were left out", table, table.numbers[-1])
         table.rows, table.numbers = table.rows[:-1], table.numbers[:-1]
 
 
@@ -123,19 +102,16 @@ def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
     """Leave out columns without a name in which hardly a row has anything, as spreadsheets write them."""
     if not table.rows or all(map(str.strip, table.rows[0])):
         return
-    complete = [row for row in table.rows if len(row) == table.width]
-    empty = [
-        column
-        for column in range(1, table.width)
-        if complete
-        and not complete[0][column].strip()
-        and sum(bool(row[column].strip()) for row in complete) <= 0.02 * len(complete)
+    kept = [
+        number
+        for number, cells in enumerate(table.columns)
+        if number == 0 or "".join(cells[:1]).strip() or sum(bool(c.strip()) for c in cells) > 0.02 * len(cells)
     ]
-    if not empty or table.width - len(empty) < 2:
+    empty = table.width - len(kept)
+    if not empty or len(kept) < 2:
         return
-    kept = [column for column in range(table.width) if column not in empty]
-    columns = pluralized(len(empty), "empty column", "empty columns")
-    report.note(f"{columns} of {quoted(table.file_name)} {'was' if len(empty) == 1 else 'were'} left out.")
+    columns = pluralized(empty, "empty column", "empty columns")
+    report.note(f"{columns} of {quoted(table.name)} {'was' if empty == 1 else 'were'} left out.")
     table.rows = [[row[c] for c in kept] if len(row) == table.width else row for row in table.rows]
     table.width = len(kept)
 
@@ -156,11 +132,7 @@ def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
 
 
 def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels too.
-
-    Raises:
-        InputError: there are more lines than may be read.
-    """
+    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels too."""
     rows: list[list[str]] = []
     numbers: list[int] = []
     with file.lines("\n") as lines:
@@ -179,34 +151,17 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
     return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
 
 
-def file_info(table: RawTable, columns: Columns) -> FileInfo:
-    """How a table was read, with its columns."""
-    names = table.column_names
-    return replace(
-        table.info,
-        header=table.names is not None and table.info.format == "table",
-        columns=names,
-        text_a=names[columns.text_a],
-        text_b="" if columns.text_b is None else names[columns.text_b],
-        label=names[columns.label],
-        rows=preview(table.rows),
-    )
-
-
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
     """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
     return Counter(row[columns.label] for table, columns in tables for row in table.rows if len(row) == table.width)
 
 
-def split_lists(table: RawTable, columns: Columns) -> int:
-    """Put the labels of cells that are written as lists a line each, as the lists of records are; how many there are.
-
-    Rows of another width are left as they are.
-    """
+def split_lists(table: RawTable, column: int) -> int:
+    """Put the labels of cells that are written as lists a line each, as those of records are; return how many cells."""
     lists = 0
     for row in table.rows:
-        if len(row) == table.width and (labels := list_of_labels(row[columns.label])) is not None:
-            row[columns.label] = "\n".join(labels)
+        if len(row) == table.width and (labels := list_of_labels(row[column])) is not None:
+            row[column] = "\n".join(labels)
             lists += 1
     return lists
 
@@ -214,14 +169,7 @@ def split_lists(table: RawTable, columns: Columns) -> int:
 def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:
     """The examples of a table, in order; every row gives one or is counted in the report with its reason.
 
-    Args:
-        table: its rows, after `split_header`.
-        columns: those to use.
-        cells: how the label column is read.
-        report: counts the rows that are dropped.
-
-    Raises:
-        InputError: most rows have another width.
+    The table has been through `split_header`. Raises `InputError` where most rows have another width.
     """
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
@@ -230,9 +178,9 @@ def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report:
     needed = max(text_a, text_b or 0, label)
     rows = list(even_rows(table, text_a, text_b, needed, lambda row: cells.is_known(row[label]), report))
     uneven = len(table.rows) - len(rows)
-    if uneven > _MAX_UNEVEN * len(table.rows):
+    if uneven > len(table.rows) / 2:  # the delimiter or the quoting was inferred wrongly
         raise InputError(
-            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
+            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.name)} do not have {table.width} cells as "
             "the others do; give its delimiter, and whether quotation marks enclose its cells."
         )
     examples: list[LabelledText] = []
@@ -253,7 +201,7 @@ def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report:
         else:
             examples.append(LabelledText(first, second, target, number))
         if reason:
-            report.drop(reason, table.file_name, table.unit, number)
+            report.drop(reason, table, number)
     return examples
 
 
@@ -267,14 +215,9 @@ def even_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """The rows with their numbers; one of another width is repaired if it fits then, else dropped with its reason.
 
-    Args:
-        table: its rows, after `split_header`.
-        text_a, text_b: the columns of the texts.
-        last_needed: the last column that is needed.
-        fits: whether the labels of a row stand where those of the others do.
-        report: counts the rows that are repaired or dropped.
+    It fits where its labels are in the columns of the others'. `last_needed` is the last column that is needed.
     """
-    name = quoted(table.file_name)
+    name = quoted(table.name)
     for number, row in zip(table.numbers, table.rows, strict=True):
         if len(row) == table.width:
             yield number, row
@@ -283,10 +226,9 @@ def even_rows(
         repaired, which = next(((repaired, which) for repaired, which in repairs if fits(repaired)), (None, ""))
         if repaired is None:
             reason = f"it has {pluralized(len(row), 'cell', 'cells')}, and most rows have {table.width}"
-            report.drop(reason, table.file_name, table.unit, number)
+            report.drop(reason, table, number)
         else:
-            rows = f"row of {name} has {which}", f"rows of {name} have {which}"
-            report.repair(*rows, table.file_name, table.unit, number)
+            report.repair(f"row of {name} has {which}", f"rows of {name} have {which}", table, number)
             yield number, repaired
 
 
@@ -310,17 +252,14 @@ def _repairs(
     yield row[: table.width], "more cells than the others; those over were left out"
 
 
-def check_numbers(table: RawTable, columns: Columns, needed: str = "regression needs") -> None:
-    """Raises `InputError`, naming the first, where half the labels or more are not numbers; `needed` says for what."""
-    rows = [
-        (n, row[columns.label]) for n, row in zip(table.numbers, table.rows, strict=True) if len(row) == table.width
-    ]
-    labels = [(number, label) for number, label in rows if not is_missing(label)]
+def check_numbers(table: RawTable, column: int, needed: str = "regression needs") -> None:
+    """Raise `InputError`, naming the first, where half the labels or more are not numbers; `needed` says for what."""
+    rows = zip(table.numbers, table.rows, strict=True)
+    labels = [(n, row[column]) for n, row in rows if len(row) == table.width and not is_missing(row[column])]
     not_numbers = [(number, label) for number, label in labels if number_of(label) is None]
     if not_numbers and 2 * len(not_numbers) >= len(labels):
         number, label = not_numbers[0]
         raise InputError(
-            f"{quoted(label)} in {row_location(table.file_name, table.unit, number)}, "
-            f"{table.describe_column(columns.label)}, is no number, as {needed}; name another column, or choose "
-            "another task."
+            f"{quoted(label)} in {table.at(number)}, {table.describe_column(column)}, is no number, as {needed}; name "
+            "another column, or choose another task."
         )

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from bertviz_lab.data.corpora.encodings import recognize
@@ -19,26 +19,15 @@ _QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for
 
 @dataclass
 class TextFile:
-    """A source, and what is known of it as text.
-
-    Attributes:
-        source: the file.
-        encoding: as Python names it.
-        meter: counts what is read in full.
-        notes: lines with characters that could not be decoded, null characters.
-    """
+    """A source as text: its encoding as Python names it, a meter of what is read in full, and notes on losses."""
 
     source: Source
     encoding: str
     meter: Meter
-    notes: FileNotes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.notes = FileNotes(self.source.name, self.encoding)
-
-    @property
-    def name(self) -> str:
-        return self.source.name
+        self.name = self.source.name
+        self.notes = FileNotes(self.name, self.encoding)
 
     @contextmanager
     def text(self, newline: str | None = "", *, metered: bool = True) -> Iterator[io.TextIOWrapper]:
@@ -55,8 +44,7 @@ class TextFile:
 
     def _noted_lines(self, stream: io.TextIOWrapper) -> Iterator[str]:
         for line in whole_lines(stream, self.name, self.notes):
-            if "\ufffd" in line:
-                self.notes.replaced += 1
+            self.notes.replaced += "\ufffd" in line
             yield line
 
     def sample(self) -> list[str]:
@@ -78,12 +66,9 @@ class TextFile:
 
     def note_losses(self, report: DropReport) -> None:
         """Note what was lost in decoding."""
-        if self.notes.nulls:
-            nulls = pluralized(self.notes.nulls, "null character was", "null characters were")
-            report.note(f"{nulls} taken out of {quoted(self.name)}.")
-        if self.notes.marks:
-            marks = pluralized(self.notes.marks, "byte-order mark was", "byte-order marks were")
-            report.note(f"{marks} taken out of {quoted(self.name)}.")
+        for count, what in ((self.notes.nulls, "null character"), (self.notes.marks, "byte-order mark")):
+            if count:
+                report.note(f"{pluralized(count, f'{what} was', f'{what}s were')} taken out of {quoted(self.name)}.")
         if self.notes.replaced:
             report.note(
                 f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "
@@ -106,10 +91,7 @@ def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
 
 @contextmanager
 def wrong_encoding_told(options: ReadOptions) -> Iterator[None]:
-    """Raises `InputError` for an encoding that was given and does not fit.
-
-    One such as utf-16 without its mark raises; others put in replacement characters.
-    """
+    """Raises `InputError` for an encoding that was given and does not fit, such as utf-16 without its mark."""
     try:
         yield
     except UnicodeError:

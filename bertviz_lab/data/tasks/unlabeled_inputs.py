@@ -27,10 +27,10 @@ from bertviz_lab.data.formats.raw import (
     NO_TEXT,
     DropReport,
     RawData,
+    RawFile,
     RawQuestions,
     RawSentences,
     ReadOptions,
-    column_index,
 )
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
@@ -71,10 +71,12 @@ def read_inputs(
     options = ReadOptions(max_examples=max_inputs, **reading)  # type: ignore[arg-type]  # of texts
     read: list[Example] = []
     files: list[FileInfo] = []
+    name, second = Path(path).name, "" if options.text_b == NO_TEXT else options.text_b
+    has_columns = options.text_a or second or options.delimiter or options.header == "yes"
     with wrong_encoding_told(options):
-        if Path(path).suffix.lower() in (".txt", ".text") and not _has_columns(options):
+        if Path(path).suffix.lower() in (".txt", ".text") and not has_columns:
             read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
-            files.append(FileInfo(Path(path).name, "text"))
+            files.append(FileInfo(name, "text"))
         else:
             for raw in load_raw_data([path], options, report, wanted="test"):
                 info, examples = _examples(raw, options, report)
@@ -82,27 +84,21 @@ def read_inputs(
                 read += examples
     if len(read) > max_inputs:
         raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
-    inputs = []
+    inputs: list[Example] = []
     for example in read:
         task_input = _input_for(task, example)
         if task_input is None:
-            report.drop("there is no text, or no passage with the question", Path(path).name, "row", example.row)
+            file = RawFile(FileInfo(name, ""))
+            report.drop("there is no text, or no passage with the question", file, example.row)
         elif sum(len(text or "") for text in texts_of_example(task_input)) > max_characters:
             raise InputError(f"Row {example.row:,} has more than {max_characters:,} characters: shorten it.")
         else:
             inputs.append(task_input)
     if not inputs:
-        name = quoted(Path(path).name)
-        if task == "qa":
-            raise InputError(f"{name} holds no questions with their passages; give questions in SQuAD's JSON format.")
-        raise InputError(f"{name} holds no texts; give a file with a text a line, or a table.")
-    dropped, notes, repaired = report.dropped, report.notes, report.repaired
-    return TaskData(task, tuple(inputs), (), tuple(files), dropped, notes, repaired, report.doubts, options.given)
-
-
-def _has_columns(options: ReadOptions) -> bool:
-    second = "" if options.text_b == NO_TEXT else options.text_b
-    return bool(options.text_a or second or options.delimiter or options.header == "yes")
+        nothing = "no questions with their passages; give questions in SQuAD's JSON format"
+        other = "no texts; give a file with a text a line, or a table"
+        raise InputError(f"{quoted(name)} holds {nothing if task == 'qa' else other}.")
+    return report.data(task, inputs, tuple(files), options.given)
 
 
 def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[tuple[int, str]]:
@@ -115,7 +111,7 @@ def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[t
         last = max((row for row, text in texts if text), default=0)
         for row, text in texts:
             if not text and row < last:  # others end the file
-                report.drop("the text is empty", source.name, "line", row)
+                report.drop("the text is empty", RawFile(FileInfo(source.name, "text"), "line"), row)
         return [(row, text) for row, text in texts if text]
     finally:
         close_archives(sources)
@@ -131,16 +127,18 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     profiles = [Profile.of(column) for column in columns]
     second: int | None = None
     if options.text_a:
-        first = column_index(options.text_a, raw.column_names, raw.file_name)
+        first = raw.column(options.text_a)
     else:
         first, second = text_columns(raw, profiles, set(), report)
     if options.text_b:
-        second = None if options.text_b == NO_TEXT else column_index(options.text_b, raw.column_names, raw.file_name)
-    labels = {
-        column: _label_cells(columns[column], raw.column_names[column])
-        for column, profile in enumerate(profiles)
-        if profile.is_label and column not in (first, second)
-    }
+        second = None if options.text_b == NO_TEXT else raw.column(options.text_b)
+    names = raw.column_names
+    labels: dict[int, LabelCells] = {}  # of all columns, to see where they stand: nothing else is done with them
+    for column, profile in enumerate(profiles):
+        if profile.is_label and column not in (first, second):
+            counts = Counter(columns[column])
+            numeric = is_regression(counts, names[column])
+            labels[column] = LabelCells("regression") if numeric else LabelCells.of_classes(counts)
 
     def fits(row: list[str]) -> bool:
         known = [cells.is_known(row[column]) for column, cells in labels.items() if column < len(row)]
@@ -152,16 +150,9 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
         if row[first].strip():
             examples.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
         else:
-            report.drop("the text is empty", raw.file_name, raw.unit, number)
-    names = raw.column_names
+            report.drop("the text is empty", raw, number)
     info = replace(raw.info, text_a=names[first], text_b="" if second is None else names[second])
     return info, examples
-
-
-def _label_cells(column: Sequence[str], name: str) -> LabelCells:
-    """How a column of labels is read, to see where they stand: nothing else is done with them."""
-    counts = Counter(column)
-    return LabelCells("regression") if is_regression(counts, name) else LabelCells.of_classes(counts)
 
 
 def _input_for(task: Task, example: Example) -> Example | None:
