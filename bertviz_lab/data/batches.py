@@ -61,18 +61,13 @@ class BatchSource(Protocol[RowsT, BatchT_co]):
 
     def epoch(self, number: int) -> Iterator[RowsT]:
         """The rows of each batch of one epoch, in order."""
-        ...
 
     def batch_at(self, rows: RowsT, epoch: int, number: int) -> BatchT_co:
         """The batch of these rows at its place."""
-        ...
 
 
 class BatchStream(Iterator[BatchT]):
-    """All batches, epoch after epoch, without end; `epoch` and `number` say which comes next, enough to resume there.
-
-    Raises `InputError` where a whole epoch gives no example.
-    """
+    """All batches without end; `epoch` and `number` say which is next. Raises `InputError` for an epoch of none."""
 
     def __init__(self, source: BatchSource[Any, BatchT], epoch: int = 0, number: int = 0) -> None:
         self.source, self.epoch, self.number = source, epoch, number

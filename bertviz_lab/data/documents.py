@@ -47,17 +47,12 @@ _CLAUSE_ENDS = ";:,)—–،؛、；：，"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A coherent text.
+    """A coherent text."""
 
-    Attributes:
-        name: its source (a file name, with a number where a file holds several), for display.
-        sentences: its sentences in reading order, each on one line and not empty.
-        continues: True for a continuation of the previous document. A very long document is split into parts to
-            limit memory; counts and sentence pairs continue across the parts.
-    """
-
-    name: str
-    sentences: tuple[str, ...]
+    name: str  # its source (a file name, with a number where a file holds several), for display
+    sentences: tuple[str, ...]  # its sentences in reading order, each on one line and not empty
+    # True for a continuation of the previous document. A very long document is split into parts to limit memory; counts
+    # and sentence pairs continue across the parts.
     continues: bool = False
 
 
@@ -77,10 +72,7 @@ def count_words(text: str) -> int:
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """The sentences of a paragraph, in order, cleaned, not empty and of at most `LONGEST_SENTENCE` words.
-
-    Line breaks count as spaces.
-    """
+    """The clean sentences of a paragraph, of `LONGEST_SENTENCE` words at most; line breaks count as spaces."""
     return split_and_count(paragraph)[0]
 
 
@@ -143,7 +135,9 @@ def _inner_sentences(sentence: str, german: bool) -> list[str]:
 
 def _cut(sentence: str) -> list[str]:
     """Parts of at most `LONGEST_SENTENCE` words, cut at the last clause end in the second half of a part."""
-    if len(sentence) <= LONGEST_SENTENCE or (sentence.isascii() and _fits(sentence)):
+    if len(sentence) <= LONGEST_SENTENCE:
+        return [sentence]
+    if sentence.isascii() and sentence.count(" ") < LONGEST_SENTENCE and len(sentence) < 10 * LONGEST_SENTENCE:
         return [sentence]
     words = [match.span() for match in _WORD.finditer(sentence)]
     parts, first = [], 0
@@ -156,7 +150,3 @@ def _cut(sentence: str) -> list[str]:
         parts.append(sentence[words[first][0] : words[last - 1][1]])
         first = last
     return [*parts, sentence[words[first][0] :]]
-
-
-def _fits(sentence: str) -> bool:
-    return sentence.count(" ") < LONGEST_SENTENCE and len(sentence) < 10 * LONGEST_SENTENCE

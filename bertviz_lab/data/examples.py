@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -25,87 +25,55 @@ Label = str | tuple[str, ...] | float
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text, or a pair of texts, and its label.
+    """A text, or a pair of texts, and its label."""
 
-    Attributes:
-        text_a: the text, or the first of the pair; never empty.
-        text_b: the second text; None where there is one text only.
-        label: the class; for multi-label classification the classes, in order; for regression the number.
-        row: 1-based number of the row, line or record in its file, as messages name it.
-    """
-
-    text_a: str
-    text_b: str | None
-    label: Label
-    row: int
+    text_a: str  # the text, or the first of the pair; never empty
+    text_b: str | None  # the second text; None where there is one text only
+    label: Label  # the class; for multi-label classification the classes, in order; for regression the number
+    row: int  # 1-based number of the row, line or record in its file, as messages name it
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledWords:
-    """A sentence with a label a word.
+    """A sentence with a label a word."""
 
-    Attributes:
-        words: at least one, none of them empty.
-        labels: as many; in the BIO scheme (IOB2) where the file's labels mark spans, whatever scheme that had.
-        row: 1-based number of the line or record at which the sentence begins.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # at least one, none of them empty
+    # as many; in the BIO scheme (IOB2) where the file's labels mark spans, whatever scheme that had
     labels: tuple[str, ...]
-    row: int
+    row: int  # 1-based number of the line or record at which the sentence begins
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as a span of the passage: `passage[start : start + len(text)] == text`.
+    """An answer as a span of the passage: `passage[start : start + len(text)] == text`."""
 
-    Attributes:
-        text: the words of the answer.
-        start: offset of its first character in the passage, in characters.
-    """
-
-    text: str
-    start: int
+    text: str  # the words of the answer
+    start: int  # offset of its first character in the passage, in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a passage.
+    """A question about a passage."""
 
-    Attributes:
-        id: its name in its file, unique there.
-        question: the question.
-        passage: the text that holds the answer, or does not.
-        answers: what people marked, some several times; none where the passage does not answer the question.
-        row: 1-based number of the question in its file.
-        title: of the article that the passage is from, where the file names one.
-    """
-
-    id: str
+    id: str  # its name in its file, unique there
     question: str
-    passage: str
+    passage: str  # the text that holds the answer, or does not
+    # what people marked, some several times; none where the passage does not answer the question
     answers: tuple[Answer, ...]
-    row: int
-    title: str = ""
+    row: int  # 1-based number of the question in its file
+    title: str = ""  # of the article that the passage is from, where the file names one
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedTexts:
-    """Texts whose embeddings are to be near each other, or far apart.
+    """Texts whose embeddings are to be near each other, or far apart."""
 
-    Attributes:
-        anchor: such as a question.
-        positive: a text that belongs to it, such as its answer; with a score the other text of the pair.
-        negatives: texts that do not belong to it; none with a score. As many in all examples of a data set.
-        score: the cosine that the two are to have, as a rule between 0 and 1; None where nobody gave one.
-        row: 1-based number of the row, line or record in its file, as messages name it.
-    """
-
-    anchor: str
-    positive: str
+    anchor: str  # such as a question
+    positive: str  # a text that belongs to it, such as its answer; with a score the other text of the pair
+    # texts that do not belong to it; none with a score. As many in all examples of a data set.
     negatives: tuple[str, ...]
-    score: float | None
-    row: int
+    score: float | None  # the cosine that the two are to have, as a rule between 0 and 1; None where nobody gave one
+    row: int  # 1-based number of the row, line or record in its file, as messages name it
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -141,50 +109,29 @@ def labels_of_example(example: Example) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FileInfo:
-    """How one file was read, by inference or as given. What does not apply is empty.
+    """How one file was read, by inference or as given. What does not apply is empty."""
 
-    Attributes:
-        name: of the file or data set, for people.
-        format: "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset".
-        encoding: as Python names it.
-        delimiter: between the cells of a row.
-        quoting: whether quotation marks enclose cells.
-        header: whether the first row names the columns.
-        columns: their names; "1", "2" ... where none are given.
-        text_a: the column with the text, the words or the question.
-        text_b: the column with the second text or the passage.
-        label: the column with the label.
-        scheme: of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words.
-        rows: the first few as they are in the file, for a preview; without the header.
-    """
-
-    name: str
-    format: str
-    encoding: str = ""
-    delimiter: str = ""
-    quoting: bool = False
-    header: bool = False
-    columns: tuple[str, ...] = ()
-    text_a: str = ""
-    text_b: str = ""
-    label: str = ""
-    scheme: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
+    name: str  # of the file or data set, for people
+    format: str  # "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset"
+    encoding: str = ""  # as Python names it
+    delimiter: str = ""  # between the cells of a row
+    quoting: bool = False  # whether quotation marks enclose cells
+    header: bool = False  # whether the first row names the columns
+    columns: tuple[str, ...] = ()  # their names; "1", "2" ... where none are given
+    text_a: str = ""  # the column with the text, the words or the question
+    text_b: str = ""  # the column with the second text or the passage
+    label: str = ""  # the column with the label
+    scheme: str = ""  # of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words
+    rows: tuple[tuple[str, ...], ...] = ()  # the first few as they are in the file, for a preview; without the header
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Rows that gave no example, for one reason.
+    """Rows that gave no example, for one reason."""
 
-    Attributes:
-        reason: what is wrong with them, as the end of "12 rows: ...".
-        count: how many.
-        where: the first few, as '"reviews.csv" row 17'.
-    """
-
-    reason: str
-    count: int
-    where: tuple[str, ...]
+    reason: str  # what is wrong with them, as the end of "12 rows: ..."
+    count: int  # how many
+    where: tuple[str, ...]  # the first few, as '"reviews.csv" row 17'
 
     @property
     def sentence(self) -> str:
@@ -203,30 +150,20 @@ class Doubt:
 
 @dataclass(frozen=True)
 class TaskData:
-    """The examples of one or several files.
+    """The examples of one or several files."""
 
-    Attributes:
-        task: what all of them are.
-        examples: in the order of the files and of their rows.
-        labels: the class names in order (as the file declares them, else numbers by size, others by alphabet); none
-            for regression and qa.
-        files: how each file was read.
-        dropped: the rows that were left out, by reason.
-        notes: what was repaired or looks odd, a sentence each.
-        repaired: what was repaired, with how often and where first; a sentence on each is in the notes.
-        doubts: what a person should confirm; their sentences are in the notes.
-        given: the reading options that were given, which decide doubts.
-    """
-
-    task: Task
-    examples: tuple[Example, ...]
+    task: Task  # what all of them are
+    examples: tuple[Example, ...]  # in the order of the files and of their rows
+    # the class names in order (as the file declares them, else numbers by size, others by alphabet); none for
+    # regression and qa
     labels: tuple[str, ...] = ()
-    files: tuple[FileInfo, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = ()
+    files: tuple[FileInfo, ...] = ()  # how each file was read
+    dropped: tuple[Dropped, ...] = ()  # the rows that were left out, by reason
+    notes: tuple[str, ...] = ()  # what was repaired or looks odd, a sentence each
+    # what was repaired, with how often and where first; a sentence on each is in the notes
     repaired: tuple[Dropped, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    given: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()  # what a person should confirm; their sentences are in the notes
+    given: tuple[str, ...] = ()  # the reading options that were given, which decide doubts
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -262,7 +199,12 @@ def read_examples(path: Path, most: int | None = None) -> tuple[Example, ...]:
             body = json.loads(line)
             if "passage" in body and body["passage"] is None:
                 body["passage"] = cast(Question, examples[-1]).passage
-            examples.append(_example_from_json(body))
+            if "answers" in body:
+                body["answers"] = [Answer(**answer) for answer in body["answers"]]
+            kind = _KINDS[body.pop("kind")]
+            examples.append(
+                kind(**{n: tuple(value) if isinstance(value, list) else value for n, value in body.items()})
+            )
     return tuple(examples)
 
 
@@ -274,14 +216,3 @@ def holds_examples(path: str | Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(body, dict) and body.get("kind") in _KINDS
-
-
-def _example_from_json(body: dict[str, Any]) -> Example:
-    kind = _KINDS[body.pop("kind")]
-    for name, value in body.items():
-        if isinstance(value, list) and name != "answers":
-            body[name] = tuple(value)
-    if "answers" in body:
-        body["answers"] = tuple(Answer(**answer) for answer in body["answers"])
-    example: Example = kind(**body)
-    return example

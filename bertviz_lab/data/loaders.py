@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.batches import Batch
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.examples import LabelledText
-from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.tokenization import Tokenizer
@@ -40,7 +41,14 @@ class MLMBatches:
         data, epoch = self.data, self.epoch
         self.epoch += 1
         for number, rows in enumerate(data.epoch(epoch)):
-            yield _model_inputs(data.batch_at(rows, epoch, number))
+            batch = data.batch_at(rows, epoch, number)
+            used = batch.labels != IGNORE_INDEX
+            labels = torch.full_like(batch.input_ids, IGNORE_INDEX)  # of every token, not of masked positions
+            labels[used.nonzero(as_tuple=True)[0], batch.masked_positions[used]] = batch.labels[used]
+            inputs = _model_inputs(batch, labels)
+            if batch.next_sentence_label is not None:
+                inputs["next_sentence_label"] = batch.next_sentence_label
+            yield inputs
 
 
 @dataclass
@@ -63,12 +71,7 @@ class ClassificationBatches:
         self.epoch += 1
         for number, rows in enumerate(self.batches.epoch(epoch)):
             batch = self.batches.batch_at(rows, epoch, number)
-            yield {
-                "input_ids": batch.input_ids,
-                "attention_mask": _mask(batch.attention_mask, batch.input_ids),
-                "token_type_ids": batch.token_type_ids,
-                "labels": batch.targets,
-            }
+            yield _model_inputs(batch, batch.targets)
 
 
 def mlm_batches(
@@ -153,22 +156,8 @@ def classification_batches(
     return ClassificationBatches(TaskBatches(features, batch_size, tokenizer.pad_id, seed), classes)
 
 
-def _model_inputs(batch: PretrainingBatch) -> ModelInputs:
-    """Return the batch with a label for every token, as `transformers` has it, in place of masked positions."""
-    used = batch.labels != IGNORE_INDEX
-    labels = torch.full_like(batch.input_ids, IGNORE_INDEX)
-    labels[used.nonzero(as_tuple=True)[0], batch.masked_positions[used]] = batch.labels[used]
-    inputs = {
-        "input_ids": batch.input_ids,
-        "attention_mask": _mask(batch.attention_mask, batch.input_ids),
-        "token_type_ids": batch.token_type_ids,
-        "labels": labels,
-    }
-    if batch.next_sentence_label is not None:
-        inputs["next_sentence_label"] = batch.next_sentence_label
-    return inputs
-
-
-def _mask(mask: Tensor | None, input_ids: Tensor) -> Tensor:
-    """Return the attention mask as ones and zeros, also where there is no padding."""
-    return torch.ones_like(input_ids) if mask is None else mask.long()
+def _model_inputs(batch: Batch, labels: Tensor) -> ModelInputs:
+    """Return a batch as `transformers` has it, its mask as ones and zeros, also where there is no padding."""
+    mask = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask.long()
+    tensors = {"input_ids": batch.input_ids, "attention_mask": mask, "token_type_ids": batch.token_type_ids}
+    return tensors | {"labels": labels}

@@ -26,11 +26,7 @@ _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognize(source: Source) -> str:
-    """The encoding of `source`, to decode it with `errors="replace"`.
-
-    Raises:
-        InputError: the file is empty or is not text; the message says what it is and what to do.
-    """
+    """The encoding of `source`, to decode it with `errors="replace"`. Raises `InputError` for what is not text."""
     with source.open() as stream:
         head = stream.read(_SAMPLE)
         if not head:
@@ -38,7 +34,11 @@ def recognize(source: Source) -> str:
         kind = binary_kind(head)
         if kind:
             raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-        encoding = _by_bom(head) or _utf16_or_utf32(head) or _iso_2022(head)
+        encoding = next((name for mark, name in _BOMS if head.startswith(mark)), None) or _utf16_or_utf32(head)
+        if encoding is None and (b"\x1b$B" in head or b"\x1b$@" in head):
+            encoding = (
+                "iso2022_jp"  # as in Japanese mail: 7 bits, so valid UTF-8, with sequences that choose characters
+            )
         sample = head
         if encoding is None and not _is_noise(head.decode("latin-1")):
             invalid = _first_invalid_utf8(stream, head)
@@ -50,15 +50,6 @@ def recognize(source: Source) -> str:
     if encoding is None or _is_noise(sample.decode(encoding, "replace")):
         raise InputError(f"{quoted(source.name)} is not text in any known encoding; give {READABLE}.")
     return encoding
-
-
-def _by_bom(head: bytes) -> str | None:
-    return next((name for mark, name in _BOMS if head.startswith(mark)), None)
-
-
-def _iso_2022(head: bytes) -> str | None:
-    """ISO-2022-JP, as in Japanese mail: 7 bits, so valid UTF-8, with escape sequences that choose a character set."""
-    return "iso2022_jp" if any(escape in head for escape in (b"\x1b$B", b"\x1b$@")) else None
 
 
 def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
@@ -102,15 +93,11 @@ def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | N
             invalid = max(0, error.start - carried)
             start = chunk.rfind(b"\n", 0, invalid) + 1  # no encoding has a line feed inside a character
             start = start if invalid - start < _SAMPLE // 2 else invalid
-            sample = (chunk + following)[start : start + _SAMPLE]
-            return sample, multibyte + _multibyte(chunk[:invalid])
+            multibyte += invalid - len(chunk[:invalid].decode("utf-8", "ignore"))
+            return (chunk + following)[start : start + _SAMPLE], multibyte
         if not following:
             return None
         chunk = following
-
-
-def _multibyte(valid: bytes) -> int:
-    return len(valid) - len(valid.decode("utf-8", "ignore"))
 
 
 def _detect(sample: bytes, multibyte: int) -> str | None:
@@ -126,6 +113,5 @@ def _detect(sample: bytes, multibyte: int) -> str | None:
 
 def _is_noise(text: str) -> bool:
     """Whether there are more control or undecodable characters than in any text."""
-    odd = sum(c < " " and c not in "\t\n\r\x0b\x0c\x1b" for c in text) + text.count("\x7f")
-    odd += text.count("\ufffd")
+    odd = sum(c < " " and c not in "\t\n\r\x0b\x0c\x1b" for c in text) + text.count("\x7f") + text.count("\ufffd")
     return odd > 0.1 * len(text)

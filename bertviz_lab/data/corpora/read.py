@@ -7,10 +7,11 @@ import hashlib
 import io
 import json
 import math
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from bertviz_lab.data.corpora.encodings import recognize
@@ -21,7 +22,15 @@ from bertviz_lab.data.corpora.formats.records import json_lines, json_values, re
 from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, Source, close_archives, find_sources, given_twice
+from bertviz_lab.data.corpora.sources import (
+    MAX_BYTES,
+    Meter,
+    Source,
+    close_archives,
+    find_sources,
+    given_twice,
+    reading_errors,
+)
 from bertviz_lab.data.documents import Document, split_and_count
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
@@ -75,18 +84,15 @@ def read_documents(
     samples, datasets, files = sort_entries(given, notes)
     streams = [_sample(name) for name in samples]
     sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
-    reading = _Reading(documents, text_field or None, notes)
     total = 0 if datasets else sum(s.size for s in sources)
-    return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
+    reading = _Reading(documents, text_field or None, notes, Meter(total, max_bytes, on_progress))
+    return reading.run(streams, datasets, sources)
 
 
 def sort_entries(
     entries: Sequence[str | Path], notes: ReadingNotes
 ) -> tuple[list[str], list[DatasetName], list[str | Path]]:
-    """The samples, the data sets, and the files, folders and patterns among the entries of a corpus.
-
-    A sample or data set that is given again is noted.
-    """
+    """The samples, the data sets and the other entries of a corpus; one that is given again is noted."""
     names: dict[str, None] = {}
     files: list[str | Path] = []
     for entry in entries:
@@ -110,118 +116,85 @@ def _sample(path: str) -> Callable[[], Iterator[Document]]:
     return documents
 
 
+@dataclass(frozen=True)
 class _Reading:
     """One pass over the sources with given options."""
 
-    def __init__(self, documents: str, text_field: str | None, notes: ReadingNotes) -> None:
-        self._mode, self._text_field, self._notes = documents, text_field, notes
+    mode: str
+    text_field: str | None
+    notes: ReadingNotes
+    meter: Meter
 
     def run(
-        self,
-        samples: list[Callable[[], Iterator[Document]]],
-        datasets: list[DatasetName],
-        sources: list[Source],
-        meter: Meter,
+        self, samples: list[Callable[[], Iterator[Document]]], datasets: list[DatasetName], sources: list[Source]
     ) -> Iterator[Document]:
         any_document = False
+        streams = chain((sample() for sample in samples), map(self._rows, datasets), map(self._source, sources))
         try:
-            for sample in samples:
-                for document in sample():
-                    any_document = True
-                    yield document
-            for dataset in datasets:
-                for document in self._numbered(dataset.name, self._rows(dataset, meter)):
-                    any_document = True
-                    yield document
-            for source in sources:
-                try:
-                    for document in self._documents(source, meter):
-                        any_document = True
-                        yield document
-                except InputError as error:
-                    if source.named or meter.done > meter.max_bytes:
-                        raise
-                    self._notes.skipped.append(str(error))
+            for document in chain.from_iterable(streams):
+                any_document = True
+                yield document
         finally:
             close_archives(sources)
         if not any_document:
-            reasons = self._notes.skipped
+            reasons = self.notes.skipped
             if len(reasons) == 1:
                 raise InputError(reasons[0])
             raise InputError(f"None of these {len(reasons)} files could be read; the first: {reasons[0]}")
-        meter.finish()
+        self.meter.finish()
 
-    def _documents(self, source: Source, meter: Meter) -> Iterator[Document]:
-        try:
-            yield from self._numbered(source.name, self._parts(source, meter))
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            if source.archive is None:
-                raise
-            raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
-        except OSError as error:
-            raise InputError(
-                f"{quoted(source.name)} could not be read ({error.strerror or error}); try again."
-            ) from error
-
-    def _numbered(self, name: str, parts: Iterator[tuple[tuple[str, ...], bool]]) -> Iterator[Document]:
-        """The documents of a source, named after it and numbered from the second on."""
-        number = 0
-        for sentences, continues in parts:
-            number += not continues
-            yield Document(name if number == 1 else f"{name} #{number}", sentences, continues)
-        if number == 0:
-            raise InputError(f"{quoted(name)} holds no words; choose a file with text in it.")
-
-    def _parts(self, source: Source, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
-        """The sentences of a document or a part of one, and whether it continues the previous one."""
-        notes = FileNotes(source.name, recognize(source))
-        with closing(io.TextIOWrapper(source.open(meter), encoding=notes.encoding, errors="replace")) as stream:
-            self._notes.files.append(notes)
-            yield from self._split(self._paragraphs(source, stream, notes), notes)
-
-    def _rows(self, dataset: DatasetName, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
+    def _rows(self, dataset: DatasetName) -> Iterator[Document]:
         notes = FileNotes(dataset.name, "a data set")
-        self._notes.files.append(notes)
-        rows = dataset_paragraphs(
-            dataset.rows(), self._mode, self._text_field, notes, lambda count: meter.add(count, dataset.name)
-        )
-        yield from self._split(rows, notes)
+        rows, _ = dataset.rows_and_classes()
+        on_row = partial(self.meter.add, name=dataset.name)
+        yield from self._documents(dataset_paragraphs(rows, self.mode, self.text_field, notes, on_row), notes)
 
-    def _split(self, paragraphs: Paragraphs, notes: FileNotes) -> Iterator[tuple[tuple[str, ...], bool]]:
+    def _source(self, source: Source) -> Iterator[Document]:
+        try:
+            with reading_errors(source):
+                notes = FileNotes(source.name, recognize(source))
+                binary = source.open(self.meter)
+                with closing(io.TextIOWrapper(binary, encoding=notes.encoding, errors="replace")) as stream:
+                    yield from self._documents(self._paragraphs(source, stream, notes), notes)
+        except InputError as error:
+            if source.named or self.meter.done > self.meter.max_bytes:
+                raise
+            self.notes.skipped.append(str(error))
+
+    def _documents(self, paragraphs: Paragraphs, notes: FileNotes) -> Iterator[Document]:
+        """The documents of a source, named after it and numbered from the second on; long ones in parts."""
+        self.notes.files.append(notes)
         sentences: list[str] = []
-        continues = False
-        for paragraph in paragraphs:
-            if paragraph is None:
-                if sentences:
-                    yield tuple(sentences), continues
-                sentences, continues = [], False
-                continue
-            if "\ufffd" in paragraph:
+        number, continues = 0, False
+        for paragraph in chain(paragraphs, [None]):
+            if paragraph is not None:
                 notes.replaced += paragraph.count("\ufffd")
-            new_sentences, cut = split_and_count(paragraph)
-            self._notes.sentences_cut += cut
-            sentences += new_sentences
-            while len(sentences) > PART_SENTENCES:
-                yield tuple(sentences[:PART_SENTENCES]), continues
+                new_sentences, cut = split_and_count(paragraph)
+                self.notes.sentences_cut += cut
+                sentences += new_sentences
+            while len(sentences) > PART_SENTENCES or (paragraph is None and sentences):
+                number += not continues
+                name = notes.name if number == 1 else f"{notes.name} #{number}"
+                yield Document(name, tuple(sentences[:PART_SENTENCES]), continues)
                 sentences, continues = sentences[PART_SENTENCES:], True
-        if sentences:
-            yield tuple(sentences), continues
+            continues = continues and paragraph is not None
+        if number == 0:
+            raise InputError(f"{quoted(notes.name)} holds no words; choose a file with text in it.")
 
     def _paragraphs(self, source: Source, stream: io.TextIOWrapper, notes: FileNotes) -> Paragraphs:
         if source.format == "table":
-            return table_paragraphs(stream, self._text_field, notes)
+            return table_paragraphs(stream, self.text_field, notes)
         if source.format in ("jsonl", "json"):
             values = json_lines if source.format == "jsonl" else json_values
-            return record_paragraphs(values(stream, source.name), self._text_field, notes)
+            return record_paragraphs(values(stream, source.name), self.text_field, notes)
         if source.format == "markdown":
-            return markdown_paragraphs(stream, self._mode, notes)
-        return text_paragraphs(stream, self._mode, notes)
+            return markdown_paragraphs(stream, self.mode, notes)
+        return text_paragraphs(stream, self.mode, notes)
 
 
 #: A larger file is identified by its path, size, modification time and ends, since reading it whole takes long.
 _READ_WHOLE = 2_000_000_000
 _END = 1 << 16
-_BLOCK = 1 << 20
 
 
 def fingerprint(
@@ -242,10 +215,7 @@ def fingerprint(
     contents = _hashes(paths, on_progress)
     # Order, format and names inside a zip matter; names of files do not.
     parts = [
-        *(
-            (dataset.config, dataset.split, [(path.suffix, contents[path]) for path in dataset.files()])
-            for dataset in datasets
-        ),
+        *((each.config, each.split, [(path.suffix, contents[path]) for path in each.files()]) for each in datasets),
         *((s.format, s.member.filename if s.member else None, contents[s.path]) for s in sources),
         *notes.skipped,  # what a run says of them is kept with the text
     ]
@@ -260,7 +230,7 @@ def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> d
         digest = hashlib.blake2b(digest_size=16)
         with path.open("rb") as file:
             if size < _READ_WHOLE:
-                while block := file.read(_BLOCK):
+                while block := file.read(1 << 20):
                     digest.update(block)
                     done += len(block)
                     on_progress(done, total)

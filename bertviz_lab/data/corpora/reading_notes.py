@@ -1,57 +1,39 @@
 """Notes on how files were read, for the health report; names of files that are safe in a message."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-_MOST_DESCRIBED = 20  # files
-_MOST_LEFT_OUT = 3  # that are named
+_MOST_DESCRIBED, _MOST_LEFT_OUT = 20, 3  # files that are named
 _LONGEST_NAME = 120
 
 
 @dataclass
 class FileNotes:
-    """How one file was read.
+    """How one file was read."""
 
-    Attributes:
-        name: path as given; in a zip, `archive.zip/inner/name.txt`.
-        encoding: the encoding it was decoded with.
-        layout: one sentence on the document boundaries.
-        markup: what was done with the markup of the text, in sentences.
-        blank_after_sentence: True where a blank line follows nearly every sentence.
-        blank_ends_document: True where a single blank line ends a document.
-        replaced: characters that could not be decoded, now U+FFFD.
-        nulls, marks: null characters and byte-order marks that were removed.
-        skipped_rows: rows or records without text.
-        ragged_rows: rows of a table with more or fewer cells than the others.
-    """
-
-    name: str
-    encoding: str = ""
-    layout: str = ""
-    markup: str = ""
-    blank_after_sentence: bool = False
-    blank_ends_document: bool = False
-    replaced: int = 0
+    name: str  # path as given; in a zip, `archive.zip/inner/name.txt`
+    encoding: str = ""  # the encoding it was decoded with
+    layout: str = ""  # one sentence on the document boundaries
+    markup: str = ""  # what was done with the markup of the text, in sentences
+    blank_after_sentence: bool = False  # True where a blank line follows nearly every sentence
+    blank_ends_document: bool = False  # True where a single blank line ends a document
+    replaced: int = 0  # characters that could not be decoded, now U+FFFD
+    # null characters and byte-order marks that were removed
     nulls: int = 0
     marks: int = 0
-    skipped_rows: int = 0
-    ragged_rows: int = 0
+    skipped_rows: int = 0  # rows or records without text
+    ragged_rows: int = 0  # rows of a table with more or fewer cells than the others
 
 
 @dataclass
 class ReadingNotes:
-    """Filled while documents are read; complete after the last.
+    """Filled while documents are read; complete after the last."""
 
-    Attributes:
-        files: the files that were read, in order.
-        skipped: files in a folder or zip that were left out, and files that are given again, each with the reason as
-            a full sentence.
-        sentences_cut: sentences that were too long and were split.
-    """
-
-    files: list[FileNotes] = field(default_factory=list)
+    files: list[FileNotes] = field(default_factory=list)  # the files that were read, in order
+    # files in a folder or zip that were left out, and files that are given again, each with the reason as a full
+    # sentence
     skipped: list[str] = field(default_factory=list)
-    sentences_cut: int = 0
+    sentences_cut: int = 0  # sentences that were too long and were split
 
     def descriptions(self) -> Iterator[str]:
         """A sentence or two on how each of the first files was read."""
@@ -86,3 +68,14 @@ def printable(name: str) -> str:
 def quoted(name: str) -> str:
     """`name` in quotation marks; angle brackets become ‹ and ›, so that it is never interpreted as markup."""
     return '"' + printable(name).replace("<", "\u2039").replace(">", "\u203a").replace('"', "'") + '"'
+
+
+def quoted_list(names: Sequence[str], limit: int = 10) -> str:
+    """Names in quotation marks, separated by commas, `limit` of them at most."""
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(map(quoted, names[:limit])) + more
+
+
+def pluralized(count: int, singular: str, plural: str) -> str:
+    """ "1 line", "1,200 lines"."""
+    return f"{count:,} {singular if count == 1 else plural}"

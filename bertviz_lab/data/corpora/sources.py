@@ -8,7 +8,9 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -72,45 +74,44 @@ def megabytes(count: float) -> str:
 
 _CONVERT = "open it and save it as plain text (.txt)"
 _UNPACK = "unpack it, or pack the texts as a .zip"
+_EXPORT = "export it as .csv or .jsonl"
 _OTHER = "give a text file instead (.txt, .md, .csv, .jsonl or a .zip of these)"
 
-# (offset, bytes, what it is, what to do)
-_SIGNATURES: tuple[tuple[int, bytes, str, str], ...] = (
-    (0, b"%PDF-", "a PDF", _CONVERT),
-    (0, b"{\\rtf", "a Rich Text document", _CONVERT),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word, Excel or PowerPoint file", _CONVERT),
-    (0, b"%!PS", "a PostScript file", _CONVERT),
-    (0, b"\x1f\x8b", "compressed with gzip", _UNPACK),
-    (0, b"BZh", "compressed with bzip2", _UNPACK),
-    (0, b"\xfd7zXZ\x00", "compressed with xz", _UNPACK),
-    (0, b"\x28\xb5\x2f\xfd", "compressed with zstandard", _UNPACK),
-    (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
-    (0, b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    (257, b"ustar", "a tar archive", _UNPACK),
-    (0, b"\x89PNG\r\n\x1a\n", "a PNG picture", _OTHER),
-    (0, b"\xff\xd8\xff", "a JPEG picture", _OTHER),
-    (0, b"GIF8", "a GIF picture", _OTHER),
-    (0, b"II*\x00", "a TIFF picture", _OTHER),
-    (0, b"MM\x00*", "a TIFF picture", _OTHER),
-    (0, b"\x7fELF", "a program (ELF)", _OTHER),
-    (0, b"MZ\x90\x00", "a Windows program", _OTHER),
-    (0, b"\xcf\xfa\xed\xfe", "a macOS program", _OTHER),
-    (0, b"\xca\xfe\xba\xbe", "a compiled program", _OTHER),
-    (0, b"SQLite format 3\x00", "a SQLite database", _OTHER),
-    (0, b"PAR1", "a Parquet table", "export it as .csv or .jsonl"),
-    (0, b"ARROW1", "an Arrow table", "export it as .csv or .jsonl"),
-    (0, b"\x93NUMPY", "a NumPy array", _OTHER),
-    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", _OTHER),
-    (0, b"GGUF", "model weights (GGUF)", _OTHER),
-    (8, b'{"', "model weights (safetensors)", _OTHER),
-    (0, b"ID3", "a sound file", _OTHER),
-    (0, b"OggS", "a sound file", _OTHER),
-    (0, b"fLaC", "a sound file", _OTHER),
-    (0, b"RIFF", "a sound, video or picture file", _OTHER),
-    (4, b"ftyp", "a video or picture file", _OTHER),
-    (0, b"\x1aE\xdf\xa3", "a video file", _OTHER),
-    (0, b"wOF", "a font", _OTHER),
-)
+# What a file is -> where its first bytes are, what they may be, and what to do.
+_SIGNATURES: dict[str, tuple[int, tuple[bytes, ...], str]] = {
+    "a PDF": (0, (b"%PDF-",), _CONVERT),
+    "a Rich Text document": (0, (b"{\\rtf",), _CONVERT),
+    "an old Word, Excel or PowerPoint file": (0, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",), _CONVERT),
+    "a PostScript file": (0, (b"%!PS",), _CONVERT),
+    "compressed with gzip": (0, (b"\x1f\x8b",), _UNPACK),
+    "compressed with bzip2": (0, (b"BZh",), _UNPACK),
+    "compressed with xz": (0, (b"\xfd7zXZ\x00",), _UNPACK),
+    "compressed with zstandard": (0, (b"\x28\xb5\x2f\xfd",), _UNPACK),
+    "a 7-Zip archive": (0, (b"7z\xbc\xaf\x27\x1c",), _UNPACK),
+    "a RAR archive": (0, (b"Rar!\x1a\x07",), _UNPACK),
+    "a tar archive": (257, (b"ustar",), _UNPACK),
+    "a PNG picture": (0, (b"\x89PNG\r\n\x1a\n",), _OTHER),
+    "a JPEG picture": (0, (b"\xff\xd8\xff",), _OTHER),
+    "a GIF picture": (0, (b"GIF8",), _OTHER),
+    "a TIFF picture": (0, (b"II*\x00", b"MM\x00*"), _OTHER),
+    "a program (ELF)": (0, (b"\x7fELF",), _OTHER),
+    "a Windows program": (0, (b"MZ\x90\x00",), _OTHER),
+    "a macOS program": (0, (b"\xcf\xfa\xed\xfe",), _OTHER),
+    "a compiled program": (0, (b"\xca\xfe\xba\xbe",), _OTHER),
+    "a SQLite database": (0, (b"SQLite format 3\x00",), _OTHER),
+    "a Parquet table": (0, (b"PAR1",), _EXPORT),
+    "an Arrow table": (0, (b"ARROW1",), _EXPORT),
+    "a NumPy array": (0, (b"\x93NUMPY",), _OTHER),
+    "an HDF5 file": (0, (b"\x89HDF\r\n\x1a\n",), _OTHER),
+    "model weights (GGUF)": (0, (b"GGUF",), _OTHER),
+    "model weights (safetensors)": (8, (b'{"',), _OTHER),
+    "a Python pickle": (0, (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), _OTHER),
+    "a sound file": (0, (b"ID3", b"OggS", b"fLaC"), _OTHER),
+    "a sound, video or picture file": (0, (b"RIFF",), _OTHER),
+    "a video or picture file": (4, (b"ftyp",), _OTHER),
+    "a video file": (0, (b"\x1aE\xdf\xa3",), _OTHER),
+    "a font": (0, (b"wOF",), _OTHER),
+}
 
 _CONTAINERS = (
     ("word/document.xml", "a Word document"),
@@ -124,49 +125,26 @@ _CONTAINERS = (
 
 def binary_kind(head: bytes) -> tuple[str, str] | None:
     """The kind of a file with these first bytes, and advice; None where it may be text."""
-    for offset, magic, what, advice in _SIGNATURES:
-        if head[offset : offset + len(magic)] == magic:
-            # Eight arbitrary bytes and `{"` may be text; a little-endian length ends in zeros.
-            if offset == 8 and head[5:8] != b"\x00\x00\x00":
-                continue
-            if offset == 4 and head[:2] != b"\x00\x00":
-                continue
+    for what, (offset, magics, advice) in _SIGNATURES.items():
+        # Eight arbitrary bytes and `{"` may be text; a little-endian length ends in zeros.
+        zeros = {8: head[5:8], 4: head[:2]}.get(offset, b"")
+        if head.startswith(magics, offset) and not zeros.strip(b"\0"):
             return what, advice
-    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "a Python pickle", _OTHER
     start = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "a web page (HTML)", "open it in a browser and save its text as .txt"
     return None
 
 
-def container_kind(names: Set[str]) -> str | None:
-    """The kind of document of a zip with these members; None for a plain zip."""
-    if any(name.endswith("/data.pkl") for name in names):
-        return "a PyTorch file"
-    for member, what in _CONTAINERS:
-        if member in names:
-            return what
-    return None
-
-
 #: Maximum total size of uploaded text, unpacked. Local files have no limit.
 MAX_BYTES = 500_000_000
-#: A zip with a higher compression ratio is rejected; prose has 3 to 5, tables up to 50.
-MAX_INFLATION = 100
-#: A zip that unpacks to less than this may have any compression ratio.
-_HARMLESS_BYTES = 16 << 20
 _MAX_MEMBERS = 100_000
 
 FORMATS = {
-    ".txt": "text",
-    ".text": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".csv": "table",
-    ".tsv": "table",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+    **dict.fromkeys((".txt", ".text"), "text"),
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     ".json": "json",
 }
 READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
@@ -185,20 +163,13 @@ TEXTS = Kinds(FORMATS, READABLE)
 
 @dataclass(frozen=True)
 class Source:
-    """One readable text: a file, or a member of a zip.
+    """One readable text: a file, or a member of a zip."""
 
-    Attributes:
-        name: for display; members are "archive.zip/member".
-        format: one of the values of `FORMATS`.
-        size: bytes, unpacked.
-        named: the file was given explicitly, so a problem with it is an error; others are skipped and noted.
-    """
-
-    name: str
-    format: str
-    size: int
+    name: str  # for display; members are "archive.zip/member"
+    format: str  # one of the values of `FORMATS`
+    size: int  # bytes, unpacked
     path: Path
-    named: bool = True
+    named: bool = True  # the file was given explicitly, so a problem with it is an error; others are skipped and noted
     archive: zipfile.ZipFile | None = field(default=None, repr=False)
     member: zipfile.ZipInfo | None = field(default=None, repr=False)
 
@@ -210,6 +181,20 @@ class Source:
         return io.BufferedReader(MeteredStream(raw, meter, self.name), buffer_size=1 << 18)
 
 
+@contextmanager
+def reading_errors(source: Source) -> Iterator[None]:
+    """Raise `InputError` for what goes wrong while a source is read."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        if source.archive is None:
+            raise
+        raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
+    except OSError as error:
+        reason = error.strerror or os.strerror(error.errno or 5)
+        raise InputError(f"{quoted(source.name)} could not be read ({reason}); try again.") from error
+
+
 def find_sources(
     paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES, kinds: Kinds = TEXTS
 ) -> list[Source]:
@@ -218,10 +203,9 @@ def find_sources(
     A file that is given more than once, by its name and in a folder, is read once and noted.
     In a pattern ("books/*.txt", "texts/**") * is any characters, ? is one, and ** is folders at any depth.
 
-    Raises:
-        InputError: a path is missing, unreadable, empty, too large, an invalid or encrypted zip or a zip bomb, or a
-            folder, zip or pattern has nothing readable. Sizes are those of the file system and the zip's directory:
-            no text is read.
+    Raises `InputError` where a path is missing, unreadable, empty, too large, an invalid or encrypted zip or a zip
+    bomb, or a folder, zip or pattern has nothing readable. Sizes are those of the file system and of a zip's directory:
+    no text is read.
     """
     if isinstance(paths, (str, Path)):
         paths = [paths]
@@ -275,20 +259,18 @@ class _Search:
             raise InputError(f"A name is empty; give {self.kinds.readable}.")
         path = Path(entry)
         if glob.has_magic(str(entry)) and not os.path.exists(path):
-            return self._pattern(str(entry))
-        mode, size = _status(path)
-        if stat.S_ISDIR(mode):
+            paths = sorted(path for path in glob.glob(str(entry), recursive=True) if os.path.isfile(path))
+            if not paths:
+                what = f"No file is named like the pattern {quoted(str(entry))}"
+                raise InputError(f"{what}; check the name and the folder.")
+            files = ((path, path.as_posix()) for path in map(Path, paths))
+            return self._readable(files, f"No file like {quoted(str(entry))} is readable; give")
+        status = _status(path)
+        if stat.S_ISDIR(status.st_mode):
             return self._folder(path)
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(status.st_mode):
             raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {self.kinds.readable}.")
-        return self._file(path, path.name, size, named=True)
-
-    def _pattern(self, pattern: str) -> list[Source]:
-        paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-        if not paths:
-            raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
-        files = ((path, path.as_posix()) for path in map(Path, paths))
-        return self._readable(files, f"No file like {quoted(pattern)} is readable; give")
+        return self._file(path, path.name, status.st_size, named=True)
 
     def _folder(self, folder: Path) -> list[Source]:
         """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
@@ -311,9 +293,9 @@ class _Search:
         sources: list[Source] = []
         for path, name in files:
             try:
-                mode, size = _status(path)
-                if stat.S_ISREG(mode):
-                    sources += self._file(path, name, size, named=False)
+                status = _status(path)
+                if stat.S_ISREG(status.st_mode):
+                    sources += self._file(path, name, status.st_size, named=False)
             except InputError as error:
                 self.notes.skipped.append(str(error))
         if not sources:
@@ -343,9 +325,8 @@ class _Search:
         try:
             archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
-            raise InputError(
-                f"{quoted(name)} is not a valid zip file; make it again, or give the text files themselves."
-            ) from None
+            what = "is not a valid zip file; make it again, or give the text files themselves."
+            raise InputError(f"{quoted(name)} {what}") from None
         try:
             return self._members(archive, path, name)
         except BaseException:
@@ -357,7 +338,10 @@ class _Search:
         infos = archive.infolist()
         if len(infos) > _MAX_MEMBERS:
             raise InputError(f"{zip_name} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
-        document = container_kind({info.filename for info in infos})
+        names = {info.filename for info in infos}
+        document = next((what for member, what in _CONTAINERS if member in names), "")
+        if any(name.endswith("/data.pkl") for name in names):
+            document = "a PyTorch file"
         if document:
             ending = ".csv" if "Excel" in document else ".txt"
             raise InputError(f"{zip_name} is {document}; open it and save it as plain text ({ending}).")
@@ -383,7 +367,7 @@ class _Search:
             raise InputError(
                 f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(self.max_bytes)}; take a part of it."
             )
-        if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
+        if total > 16 << 20 and total > 100 * packed:  # prose has 3 to 5, tables up to 50
             raise InputError(
                 f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
                 "give the text files themselves."
@@ -391,18 +375,17 @@ class _Search:
         return sources
 
 
-def _status(path: Path) -> tuple[int, int]:
-    """Mode and size of a file."""
-    name = quoted(path.name or str(path))
+def _status(path: Path) -> os.stat_result:
     try:
-        status = os.stat(path)
+        return path.stat()
     except FileNotFoundError:
         raise InputError(f"There is no file {quoted(str(path))}; check the name and the folder.") from None
     except PermissionError:
-        raise InputError(f"{name} may not be read by this user; change its permissions.") from None
+        raise InputError(
+            f"{quoted(path.name or str(path))} may not be read by this user; change its permissions."
+        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{quoted(str(path))} cannot be a file name ({_reason(error)}); check it.") from None
-    return status.st_mode, status.st_size
 
 
 def _reason(error: Exception) -> str:

@@ -7,14 +7,14 @@ one of a few short values, and a column of row numbers or of one constant value 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.formats.labels import is_missing, number_of
-from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
 #: Names of the two texts of a pair, in lower case like all names here.
@@ -52,6 +52,8 @@ _DATE = re.compile(
     r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}(?:st|nd|rd|th)?|[\s,./:+-])+",
     re.IGNORECASE,
 )
+_JOINED_COLUMN = "labels"  # that replaces columns of 0 and 1
+_BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
 _MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
 _PROFILE_ROWS = 2_000
 
@@ -66,24 +68,15 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Profile:
-    """What a column holds.
+    """What a column holds."""
 
-    Attributes:
-        rows: of the table.
-        distinct: different values in all rows.
-        length: mean number of characters; this and the following are measured on a sample of the rows.
-        spaced: fraction of values with a space inside.
-        words: mean number of words.
-        filled: fraction of values that are not missing.
-        numbers, decimals, dates: fractions of the values that are not missing.
-    """
-
-    rows: int
-    distinct: int
-    length: float
-    spaced: float
-    words: float
-    filled: float
+    rows: int  # of the table
+    distinct: int  # different values in all rows
+    length: float  # mean number of characters; this and the following are measured on a sample of the rows
+    spaced: float  # fraction of values with a space inside
+    words: float  # mean number of words
+    filled: float  # fraction of values that are not missing
+    # fractions of the values that are not missing
     numbers: float
     decimals: float
     dates: float
@@ -201,10 +194,7 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
 def choose_columns(
     table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None, report: DropReport
 ) -> Columns:
-    """The columns of a table after `split_header`; those of `like`, a table read before, if both are built alike.
-
-    Raises `InputError` where a named column is missing or is named twice, or no column looks like a text or a label.
-    """
+    """The columns of a table after `split_header`, or those of `like`, an earlier table that is built alike."""
     if like and not any((options.text_a, options.text_b, options.label)):
         other, columns = like
         if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
@@ -335,3 +325,51 @@ def pair_by_name(named: Mapping[str, int], texts: Set[int]) -> tuple[int, int] |
             if second in plain:
                 return column, plain[second]
     return None
+
+
+def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOptions, report: DropReport) -> ReadOptions:
+    """Replace columns of 0 and 1 by one that lists the names of those with 1; return the options to read it with.
+
+    There are none unless the first `deciding` tables have several, and no column is named as a label. They are classes
+    where each row has 1 in exactly one. Raises `InputError` for a table that lacks some, and for classification by
+    several.
+    """
+    first, named = tables[0], {name.lower() for name in tables[0].names or ()}
+    indicators = []
+    for name, cells in zip(first.column_names, first.columns, strict=True):
+        values = {cell.strip().lower() for cell in cells} - {""}
+        if first.names and values and any(values <= bits for bits in _BITS) and name.lower() not in METADATA_NAMES:
+            indicators.append(name)
+    labelled = options.label or (options.task != "multilabel" and not named.isdisjoint(LABEL_NAMES))
+    shared = all(set(indicators) <= set(table.column_names) for table in tables[:deciding])
+    if options.task not in ("auto", "multilabel", "classification") or labelled or len(indicators) < 2 or not shared:
+        return options
+    columns = [list(map(table.column, indicators)) for table in tables]
+    exclusive = options.task != "multilabel" and all(
+        sum(_is_one(row[c]) for c in of_table) == 1
+        for table, of_table in zip(tables[:deciding], columns, strict=False)
+        for row in table.rows
+        if len(row) == table.width
+    )
+    if options.task == "classification" and not exclusive:
+        raise InputError(
+            f"Rows of {quoted(first.name)} have several of {quoted_list(indicators)}; choose "
+            "--task multilabel, or name one column with --label."
+        )
+    for table, of_table in zip(tables, columns, strict=True):
+        others = [column for column in range(table.width) if column not in of_table]
+        for place, row in enumerate(table.rows):
+            if len(row) == table.width:  # others keep their width, and are dropped for it
+                labels = compress(indicators, (_is_one(row[column]) for column in of_table))
+                table.rows[place] = [*(row[column] for column in others), "\n".join(labels)]
+            else:
+                table.rows[place] = [*row, *[""] * (len(others) + 2)]
+        table.names = [*(table.column_names[column] for column in others), _JOINED_COLUMN]
+        table.width, table.delimiter = len(table.names), ""
+    task = "classification" if exclusive else "multilabel"
+    report.note(f"The columns of 0 and 1 ({quoted_list(indicators)}) were read as the labels of {task}.")
+    return replace(options, label=_JOINED_COLUMN, task=task)
+
+
+def _is_one(cell: str) -> bool:
+    return cell.strip().lower() in ("1", "1.0", "true")

@@ -29,8 +29,6 @@ from bertviz_lab.errors import InputError
 PLAIN, OUTSIDE = "plain", "O"
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-#: A file with a larger fraction of malformed sentences is refused.
-_MAX_MALFORMED = 0.2
 _WORDLESS = "line without a word was left out", "lines without a word were left out"
 
 
@@ -107,7 +105,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
             words, labels_of_words = tuple(row[word] for _, row in rows), tuple(row[label] for _, row in rows)
             raw.sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
             options.check_count(len(raw.sentences), file.name)
-    if malformed > _MAX_MALFORMED * (malformed + len(raw.sentences)):
+    if malformed > 0.2 * (malformed + len(raw.sentences)):
         raise InputError(
             f"{malformed:,} of {malformed + len(raw.sentences):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
@@ -278,30 +276,18 @@ def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
 
 _WORDS = ("word", "words", "token", "tokens", "form", "text", "sentence")
 _TAGS = ("tag", "tags", "ner", "ner_tag", "ner_tags", "label", "labels", "word_labels", "iob", "bio", "entity", "pos")
-_SENTENCES = (
-    "sentence #",
-    "sentence_id",
-    "sentence_idx",
-    "sent_id",
-    "sentence",
-    "sent",
-    "sentence id",
-    "sentence_number",
-)
-_SAMPLE = 500  # rows by which a table is recognized
+_SENTENCES = ("sentence #", "sentence_id", "sentence_idx", "sent_id", "sentence", "sent", "sentence id",
+              "sentence_number")  # fmt: skip
 
 
 def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport) -> RawSentences | None:
-    """Return the labeled words of a table after `split_header`; None where it holds no such words.
-
-    Its labels must mark spans, unless the task is given as tokens.
-    """
+    """Return the labeled words of a table; None where no labels mark spans, unless the task is given as tokens."""
     names = [name.lower() for name in table.column_names]
     tag = table.column(options.label) if options.label else _first_of(_TAGS, names)
     word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, names)
     if tag is None or word is None or tag == word:
         return None
-    sample = [row for row in table.rows[:_SAMPLE] if len(row) == table.width]
+    sample = [row for row in table.rows[:500] if len(row) == table.width]
     marks = bio_scheme([canonical_labels(label for row in sample for label in _split(row[tag]))]) != PLAIN
     if not sample or (not marks and options.task != "tokens"):
         return None

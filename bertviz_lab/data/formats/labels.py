@@ -1,13 +1,16 @@
-"""Labels of texts: which are missing, whether they are classes or regression targets, and their names and order."""
+"""Labels of texts: which cells lack them, classes or numbers, one or several in a cell, and what splits must share."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Self
 
-from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.formats.raw import quoted_list
+from bertviz_lab.data.corpora.formats.tables import number_of
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
+from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, labels_of_example
 from bertviz_lab.errors import InputError
 
 #: What tables have in cells without a value.
@@ -17,11 +20,15 @@ MAX_CLASSES = 1_000
 _MAX_INTEGER_CLASSES = 30  # different integers that are classes
 _MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a gap
 _MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
-_MIN_NUMERIC = 0.9  # fraction of numbers in a numeric column
 _INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
 _LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)""")
-_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")
+_WRITTEN_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")
 _SCORE_NAMES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
+#: Between the labels of a cell; the first is what the lists of records are read with.
+SEPARATORS = ("\n", "|", ";", ",")
+#: Names of labels that a file gives as 0, 1 ..., a line each, as data sets such as GoEmotions have them.
+NAMES_FILE = "labels.txt"
+_LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
 
 
 def is_missing(label: str) -> bool:
@@ -30,32 +37,17 @@ def is_missing(label: str) -> bool:
 
 
 def list_of_labels(cell: str) -> list[str] | None:
-    """The labels of a cell that is a list as Python, NumPy or JSON writes it, such as ['bad', 'late']; None for others.
-
-    The labels are in quotation marks, or numbers.
-    """
-    if ("[" not in cell and "(" not in cell) or not _LIST.fullmatch(cell):
+    """The labels of a cell that is a list of quoted labels or numbers, such as ['bad', 'late']; None for others."""
+    if ("[" not in cell and "(" not in cell) or not _WRITTEN_LIST.fullmatch(cell):
         return None
     return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
 
 
-def number_of(label: str) -> float | None:
-    """The finite number that a label spells; None where it spells none."""
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in label else None
-
-
 def is_regression(counts: Mapping[str, int], column: str) -> bool:
-    """Are labels with these counts, in a column of this name, regression targets rather than classes?
-
-    Numbers with decimals are, and many different integers; a few different integers are classes.
-    """
+    """Return whether labels are targets of regression: decimals, or more integers than classes have."""
     present = {label: n for label, n in counts.items() if not is_missing(label)}
     numbers = {label: n for label, n in present.items() if number_of(label) is not None}
-    if sum(numbers.values()) < _MIN_NUMERIC * sum(present.values()) or not numbers:
+    if sum(numbers.values()) < 0.9 * sum(present.values()) or not numbers:
         return False
     if len(present) - len(numbers) >= len(numbers):
         return False
@@ -78,10 +70,7 @@ def class_names(labels: Iterable[str]) -> dict[str, str]:
 
 
 def known_names(labels: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """The class that each label names of those that are `known`, where the same number is the same class.
-
-    One that names none of them is a class by itself, without white space around it.
-    """
+    """The `known` class that each label names, by its name or the same number; others are classes by themselves."""
     numbers = {number: name for name in known if (number := number_of(name)) is not None}
     names = {}
     for label in labels:
@@ -102,10 +91,7 @@ def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[
 
 
 def check_classes(counts: Counter[str], column: str, columns: str) -> None:
-    """Raise `InputError` for a column with these classes, if there is one only, or too many for a column of labels.
-
-    The messages name the column, and the columns from which another can be chosen, if there are any.
-    """
+    """Raise `InputError` for a column of one class, or of too many; messages name `columns` to choose from."""
     total = sum(counts.values())
     advice = f"; name another: {columns}" if columns else "; name another column"
     if len(counts) == 1:
@@ -116,3 +102,183 @@ def check_classes(counts: Counter[str], column: str, columns: str) -> None:
     if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
         values = f"{len(counts):,} different values in {total:,} rows ({quoted_list(list(counts), 3)})"
         raise InputError(f"{column[:1].upper()}{column[1:]} has {values}, so it is no label{advice}.")
+
+
+def label_separator(counts: Mapping[str, int]) -> str:
+    """What stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single labels.
+
+    A blank separates labels only where the parts of a cell are labels by themselves elsewhere, or numbers: "very good"
+    is one label.
+    """
+    cells = {_unwrapped(cell): n for cell, n in counts.items() if not is_missing(cell)}
+    for separator in SEPARATORS:
+        if any(separator in cell for cell in cells):
+            return separator
+    alone = {cell for cell in cells if " " not in cell.strip()}
+    compound = [cell.split() for cell in cells if " " in cell.strip()]
+    if compound and all(part in alone or part.isdigit() for parts in compound for part in parts):
+        return " "
+    return ""
+
+
+def are_label_sets(counts: Mapping[str, int]) -> bool:
+    """Return whether cells are lists, or have a separator between words that are also cells by themselves."""
+    if any("\n" in cell for cell in counts):
+        return True
+    separator = label_separator(counts)
+    if separator not in SEPARATORS:
+        return False
+    alone = {cell.strip() for cell in counts}
+    parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
+    return all(part in alone and number_of(part) is None for part in parts)
+
+
+def split_labels(cell: str, separator: str) -> tuple[str, ...]:
+    """The labels in a cell, each once; none in an empty one. Brackets and quotation marks of a list are left out."""
+    if is_missing(cell):
+        return ()
+    inner = _unwrapped(cell)
+    parts = (part.strip() for part in (inner.split(separator) if separator else [inner]))
+    if inner != cell:  # a list
+        parts = (part.strip("'\"") for part in parts)
+    return tuple(dict.fromkeys(part for part in parts if not is_missing(part)))
+
+
+def _unwrapped(cell: str) -> str:
+    inner = _LIST.fullmatch(cell)
+    return inner[1] if inner else cell
+
+
+def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
+    """The label names in `labels.txt` next to the first of these files; none where there is no such file."""
+    for path in map(Path, paths):
+        file = path.parent / NAMES_FILE
+        try:
+            if path.is_file() and file.is_file() and file.stat().st_size <= 100_000:
+                return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
+        except (OSError, ValueError):
+            continue
+    return ()
+
+
+def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
+    """Raise `InputError` for a column that gives no, one or too many labels; `counts` are of training examples."""
+    subject = column[:1].upper() + column[1:]
+    if not counts:
+        raise InputError(f"{subject} gives no example a label; name another column.")
+    if len(counts) == 1:
+        only = f"{subject} has the label {quoted(*counts)} only, and several labels need two at least"
+        raise InputError(f"{only}; choose classification, or name another column.")
+    if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > sum(counts.values()) / 2):
+        raise InputError(
+            f"{subject} has {len(counts):,} different labels in {examples:,} rows ({quoted_list(list(counts), 3)}), so "
+            "it holds no labels; name another column."
+        )
+
+
+@dataclass(frozen=True)
+class LabelCells:
+    """How the cells of a label column are read."""
+
+    task: Task  # classification, multi-label classification or regression
+    # the class that each cell names, for multi-label classification each part of one
+    classes: Mapping[str, str] = field(default_factory=dict)
+    separator: str = ""  # between the parts of a cell
+
+    @classmethod
+    def of_classes(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
+        """For cells with these counts, each a class: one of those that are `known`, where some are."""
+        return cls("classification", known_names(counts, known) if known else class_names(counts))
+
+    @classmethod
+    def of_label_sets(cls, counts: Counter[str], names: Sequence[str]) -> Self:
+        """For cells with these counts, each with any number of classes; `names` are those of classes 0, 1 ..."""
+        separator = label_separator(counts)
+        classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
+        if all(name.isdigit() and int(name) < len(names) and names[int(name)] for name in classes.values()):
+            classes = {part: names[int(name)] for part, name in classes.items()}
+        return cls("multilabel", classes, separator)
+
+    def with_cells(self, cells: Iterable[str]) -> Self:
+        """For these cells too, which decide nothing: they name the same classes, or classes that nobody knows."""
+        if self.task == "regression":
+            return self
+        several = self.task == "multilabel"
+        parts = chain.from_iterable(split_labels(cell, self.separator) for cell in cells) if several else cells
+        return replace(self, classes={**known_names(parts, set(self.classes.values())), **self.classes})
+
+    def label(self, cell: str) -> Label | None:
+        """What a cell says; None where it is no number, and a number is needed."""
+        if self.task == "regression":
+            return number_of(cell)
+        if self.task == "multilabel":
+            labels = (self.classes[part] for part in split_labels(cell, self.separator))
+            return tuple(sorted(set(labels)))
+        return self.classes.get(cell) or cell.strip()
+
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell lacks its label; one of several labels may hold none."""
+        return self.task != "multilabel" and is_missing(cell)
+
+    def is_known(self, cell: str) -> bool:
+        """Whether a cell holds a label, as that of a row of the usual width does."""
+        if is_missing(cell):
+            return False
+        if self.task == "multilabel":
+            return all(part in self.classes for part in split_labels(cell, self.separator))
+        return number_of(cell) is not None if self.task == "regression" else cell in self.classes
+
+
+def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
+    """What is odd about held-out examples for that training data, as sentences. Raises `InputError` for a misfit."""
+    if train.task != held_out.task:
+        raise InputError(
+            f"The examples to train on are for {train.task}, those held out for {held_out.task}; give two of one task."
+        )
+    pairs = [{e.text_b is not None for e in data.examples if isinstance(e, LabelledText)} for data in (train, held_out)]
+    if all(pairs) and pairs[0] != pairs[1]:
+        raise InputError(
+            "Of the examples to train on and those held out, one has pairs of texts and the other has single texts; "
+            "name the columns of both."
+        )
+    return _about_unknown(
+        train.task,
+        held_out.examples,
+        sorted(label_set(train.examples)),
+        "Most held-out examples have labels that none to train on has ({unknown}, where training has {known}); write "
+        "the labels alike in both files.",
+        "Only the held-out examples have {unknown}: it cannot be learned.",
+    )
+
+
+def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:
+    """What is odd about these examples for a model with those labels, as sentences; `InputError` where it knows few."""
+    return _about_unknown(
+        task,
+        examples,
+        labels,
+        "Most examples have labels that the model does not know ({unknown}, where the model has {known}); write the "
+        "labels as the model has them, or name another column.",
+        "The model cannot predict {unknown}: every such example counts as an error.",
+    )
+
+
+def label_set(examples: Sequence[Example]) -> set[str]:
+    """The classes that occur in examples."""
+    return set(chain.from_iterable(map(labels_of_example, examples)))
+
+
+def _about_unknown(
+    task: Task, examples: Sequence[Example], known: Sequence[str], most: str, some: str
+) -> tuple[str, ...]:
+    """The sentence `some` on labels that are not known; raises `InputError` with the sentence `most` for many."""
+    if task not in ("classification", "multilabel", "tokens"):
+        return ()
+    counts = Counter(chain.from_iterable(map(labels_of_example, examples)))
+    unknown = sorted(counts.keys() - set(known))
+    times = sum(counts[label] for label in unknown)
+    if 2 * times > counts.total():
+        raise InputError(most.format(unknown=quoted_list(unknown), known=quoted_list(known)))
+    noun = "the label" if len(unknown) == 1 else "the labels"
+    described = f"{noun} {quoted_list(unknown)} ({pluralized(times, 'time', 'times')})"
+    return (some.format(unknown=described),) if unknown else ()

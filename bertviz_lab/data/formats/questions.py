@@ -74,10 +74,7 @@ def is_table_of_questions(table: RawTable) -> bool:
 
 
 def questions_of_table(table: RawTable, options: ReadOptions, report: DropReport) -> RawQuestions:
-    """Return the questions of a table with columns for question, passage and answer; an answer may be a list in text.
-
-    Raises `InputError` as `read_squad`.
-    """
+    """Return the questions of a table, whose answers may be lists in text. Raises as `read_squad`."""
     records = [dict(zip(table.column_names, map(_literal, row), strict=False)) for row in table.rows]
     return read_squad(records, table.info, options, report)
 
@@ -187,10 +184,7 @@ def _question(
 
 
 def _answers(value: Any, start: Any = None) -> list[tuple[str, int]] | None:
-    """Return texts and offsets (-1 for none) of answers in any nesting of lists, objects and text; None for others.
-
-    Texts and offsets may be lists side by side, as on the hub.
-    """
+    """Return texts and offsets (-1 for none) of answers in any nesting or side by side; None for other values."""
     if isinstance(value, str):
         return [(value, _offset(start))] if value.strip() else []
     if isinstance(value, dict):

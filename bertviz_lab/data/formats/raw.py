@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
 from bertviz_lab.errors import InputError
 
-#: Examples read from one file at most, so that no file fills the memory.
-MAX_EXAMPLES = 1_000_000
 #: As `text_b`: there is no second text.
 NO_TEXT = "none"
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "blank": " ", "space": " "}
@@ -19,32 +17,20 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe":
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of `read_task`; "" and "auto" are inferred. Raises `InputError` for a value that cannot be.
+    """Options of `read_task`; "" and "auto" are inferred. Raises `InputError` for a value that cannot be."""
 
-    Attributes:
-        task: one of `TASKS`, or "auto": labels with decimals are regression targets, a few distinct values are classes,
-            lists of them several labels.
-        text_a: the column with the text (or the words), by its name or its number from 1.
-        text_b: the column with the second text of a pair; "none" for single texts.
-        label: the column with the label; for CoNLL-U also "xpos", "deprel" ...
-        delimiter: between cells: a character, or "tab", "comma" ...
-        quoting: "yes" or "no": whether quotation marks enclose cells.
-        header: "yes" or "no": whether the first row names the columns.
-        encoding: of the text, as Python names it.
-        max_bytes: unpacked size allowed over all files.
-        max_examples: examples allowed in a file.
-    """
-
+    # one of `TASKS`, or "auto": labels with decimals are regression targets, a few distinct values are classes, lists
+    # of them several labels
     task: str = "auto"
-    text_a: str = ""
-    text_b: str = ""
-    label: str = ""
-    delimiter: str = ""
-    quoting: str = "auto"
-    header: str = "auto"
-    encoding: str = ""
-    max_bytes: float = MAX_BYTES
-    max_examples: int = MAX_EXAMPLES
+    text_a: str = ""  # the column with the text (or the words), by its name or its number from 1
+    text_b: str = ""  # the column with the second text of a pair; "none" for single texts
+    label: str = ""  # the column with the label; for CoNLL-U also "xpos", "deprel" ...
+    delimiter: str = ""  # between cells: a character, or "tab", "comma" ...
+    quoting: str = "auto"  # "yes" or "no": whether quotation marks enclose cells
+    header: str = "auto"  # "yes" or "no": whether the first row names the columns
+    encoding: str = ""  # of the text, as Python names it
+    max_bytes: float = MAX_BYTES  # unpacked size allowed over all files
+    max_examples: int = 1_000_000  # allowed in a file, so that no file fills the memory
 
     def __post_init__(self) -> None:
         if self.task not in ("auto", *TASKS):
@@ -82,7 +68,6 @@ class ReadOptions:
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
 MAX_COLUMNS = 1_000
 PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
-_MAX_LOCATIONS = 5  # that are named for one reason
 
 
 @dataclass
@@ -118,22 +103,14 @@ class RawFile:
 
 @dataclass
 class RawTable(RawFile):
-    """Rows of cells, all of them text; the columns in `info` are found later.
+    """Rows of cells, all of them text; the columns in `info` are found later."""
 
-    Attributes:
-        rows: the cells, without the header where `names` are known.
-        numbers: of the rows in their file, from 1.
-        width: cells in most of the rows.
-        names: of the columns; None until it is known whether the first row is a header.
-        delimiter: that a text with surplus cells was split at; "" where cells cannot be split.
-        class_names: column -> its classes in their order, where the file declares them, as Parquet of the hub does.
-    """
-
-    rows: list[list[str]] = field(default_factory=list)
-    numbers: Sequence[int] = ()
-    width: int = 1
-    names: list[str] | None = None
-    delimiter: str = ""
+    rows: list[list[str]] = field(default_factory=list)  # the cells, without the header where `names` are known
+    numbers: Sequence[int] = ()  # of the rows in their file, from 1
+    width: int = 1  # cells in most of the rows
+    names: list[str] | None = None  # of the columns; None until it is known whether the first row is a header
+    delimiter: str = ""  # that a text with surplus cells was split at; "" where cells cannot be split
+    # column -> its classes in their order, where the file declares them, as Parquet of the hub does
     class_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -197,17 +174,6 @@ def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:PREVIEW_ROWS])
 
 
-def quoted_list(names: Sequence[str], limit: int = 10) -> str:
-    """Names in quotation marks, separated by commas, `limit` of them at most."""
-    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return ", ".join(map(quoted, names[:limit])) + more
-
-
-def pluralized(count: int, singular: str, plural: str) -> str:
-    """ "1 line", "1,200 lines"."""
-    return f"{count:,} {singular if count == 1 else plural}"
-
-
 class DropReport:
     """Rows that gave no example, by reason, and notes on what was repaired; filled while files are read."""
 
@@ -252,4 +218,4 @@ def _count(
 ) -> None:
     before = counted.get(what, Dropped("", 0, ()))
     count += before.count
-    counted[what] = Dropped(what[count > 1], count, (*before.where, where)[:_MAX_LOCATIONS])
+    counted[what] = Dropped(what[count > 1], count, (*before.where, where)[:5])

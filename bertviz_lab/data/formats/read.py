@@ -14,35 +14,25 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_of_example
-from bertviz_lab.data.formats.columns import LABEL_NAMES, Columns, choose_columns, split_header
+from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, split_header
 from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
-from bertviz_lab.data.formats.label_sets import (
-    JOINED_COLUMN,
+from bertviz_lab.data.formats.labels import (
+    MAX_CLASSES,
     NAMES_FILE,
     LabelCells,
-    are_exclusive,
     are_label_sets,
+    check_classes,
     check_held_out,
     check_label_sets,
-    indicator_columns,
-    join_indicator_columns,
+    is_regression,
     label_set,
     names_beside,
+    sorted_labels,
 )
-from bertviz_lab.data.formats.labels import MAX_CLASSES, check_classes, is_regression, sorted_labels
 from bertviz_lab.data.formats.questions import is_table_of_questions, questions_of_table, with_unique_ids
-from bertviz_lab.data.formats.raw import (
-    DropReport,
-    RawData,
-    RawQuestions,
-    RawSentences,
-    RawTable,
-    ReadOptions,
-    pluralized,
-    quoted_list,
-)
+from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawSentences, RawTable, ReadOptions
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
 from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists
@@ -80,11 +70,7 @@ def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
 
 
 def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
-    """The examples of some files, to score a model with these labels on; arguments as for `read_task`.
-
-    A class of the files is that of the model with its name, or of the same number. That it could not be learned from
-    them, as from a single example, does not matter.
-    """
+    """Examples to score a model with these labels on, by class names or numbers; arguments as for `read_task`."""
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
@@ -108,8 +94,6 @@ def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = F
     return [first, *(replace(other, notes=(*other.notes, *check_held_out(first, other))) for other in others)]
 
 
-#: The files of one split with the report on them.
-_RawSplit = tuple[list[RawData], DropReport]
 _Tables = tuple[list[RawTable], DropReport]
 _Sentences = tuple[list[RawSentences], DropReport]
 
@@ -117,11 +101,8 @@ _Sentences = tuple[list[RawSentences], DropReport]
 def _read(
     split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
 ) -> list[TaskData]:
-    """The splits, the first of which is for training; everything is decided over the first `deciding` of them.
-
-    Where there are `known` labels, nothing is trained on the splits.
-    """
-    splits: list[_RawSplit] = []
+    """The splits, read as the first `deciding` of them require; nothing is trained on them if labels are `known`."""
+    splits: list[tuple[list[RawData], DropReport]] = []
     for paths in split_paths:
         report = DropReport()
         with wrong_encoding_told(options):
@@ -178,25 +159,10 @@ def _read_tables(
 ) -> list[TaskData]:
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
     all_tables = [table for tables_of_split, _ in splits for table in tables_of_split]
-    deciding_tables = all_tables[: sum(len(files) for files, _ in splits[:deciding])]
     named = {name.lower() for name in all_tables[0].names or ()}
     if options.task == "embeddings" or (options.task == "auto" and named >= {"anchor", "positive"}):
         return [_task_data("embeddings", *split) for split in read_related(splits, options)]
-    indicators = indicator_columns(deciding_tables) if options.task in ("auto", "multilabel", "classification") else ()
-    if options.label or (options.task != "multilabel" and named & {*LABEL_NAMES}):
-        indicators = ()
-    if indicators:
-        exclusive = options.task != "multilabel" and are_exclusive(deciding_tables, indicators)
-        if options.task == "classification" and not exclusive:
-            raise InputError(
-                f"Rows of {quoted(all_tables[0].name)} have several of {quoted_list(indicators)}; choose "
-                "--task multilabel, or name one column with --label."
-            )
-        for table in all_tables:
-            join_indicator_columns(table, indicators)
-        task = "classification" if exclusive else "multilabel"
-        splits[0][1].note(f"The columns of 0 and 1 ({quoted_list(indicators)}) were read as the labels of {task}.")
-        options = replace(options, label=JOINED_COLUMN, task=task)
+    options = join_indicators(all_tables, sum(len(files) for files, _ in splits[:deciding]), options, splits[0][1])
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
     first_table: tuple[RawTable, Columns] | None = None
     for files, report in splits:

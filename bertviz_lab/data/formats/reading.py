@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import (
     Doubt,
     Dropped,
@@ -22,7 +22,7 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.columns import is_date
 from bertviz_lab.data.formats.labels import number_of
-from bertviz_lab.data.formats.raw import NO_TEXT, pluralized, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError
 
 _LABEL = ("label",)
@@ -34,32 +34,21 @@ _NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "un
 
 @dataclass(frozen=True)
 class Reading:
-    """How labeled files were read.
+    """How labeled files were read."""
 
-    Attributes:
-        format: of the first file; see `FileInfo`.
-        task: of the examples.
-        columns: the columns that are used, by their roles: "text_a", "text_b", "label".
-        labels: each label with the number of its examples (for tokens: words), in their order.
-        scheme: of labels that mark spans.
-        examples: their number.
-        first: the first three, each as an object.
-        dropped, repaired: rows, by reason.
-        notes: what else a person should know, a sentence each.
-        doubts: what a person should confirm, as far as no option that was given decides it.
-    """
-
-    format: str
-    task: str
-    columns: dict[str, str]
+    format: str  # of the first file; see `FileInfo`
+    task: str  # of the examples
+    columns: dict[str, str]  # the columns that are used, by their roles: "text_a", "text_b", "label"
+    # each label with the number of its examples (for tokens: words), in their order
     labels: tuple[tuple[str, int], ...]
-    scheme: str
-    examples: int
-    first: tuple[dict[str, Any], ...]
+    scheme: str  # of labels that mark spans
+    examples: int  # their number
+    first: tuple[dict[str, Any], ...]  # the first three, each as an object
+    # rows, by reason
     dropped: tuple[Dropped, ...]
     repaired: tuple[Dropped, ...]
-    notes: tuple[str, ...]
-    doubts: tuple[Doubt, ...]
+    notes: tuple[str, ...]  # what else a person should know, a sentence each
+    doubts: tuple[Doubt, ...]  # what a person should confirm, as far as no option that was given decides it
 
     @classmethod
     def of(cls, data: TaskData, labelled: bool = True) -> "Reading":

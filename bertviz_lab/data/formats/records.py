@@ -9,7 +9,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.questions import is_squad, read_squad
@@ -22,7 +22,6 @@ from bertviz_lab.data.formats.raw import (
     RawTable,
     ReadOptions,
     preview,
-    quoted_list,
 )
 from bertviz_lab.data.formats.spans import plain_record, sentences_of_spans, span_fields
 from bertviz_lab.data.formats.text_files import TextFile
@@ -30,6 +29,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import replace_surrogates
 
 PARQUET_MAGIC = b"PAR1"
+_SPLIT = re.compile(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?")
 ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
@@ -76,17 +76,18 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         value = value["rasa_nlu_data"]
     lists = {key: v for key, v in value.items() if isinstance(v, list) and v}
     objects = [v for v in value.values() if isinstance(v, dict)]
+    nested = any(isinstance(cell, (dict, list)) for record in objects for cell in record.values())
     columns, data = value.get("columns"), value.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # orient="split" of pandas
         yield from (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
-    elif len(objects) == len(value) > 0 and all(objects) and not any(map(_is_nested, objects)):
+    elif len(objects) == len(value) > 0 and all(objects) and not nested:
         keys = list(objects[0])
         by_column = len(keys) > len(objects) or (len(keys) == len(objects) and all(key.isdigit() for key in keys))
         if by_column:  # orient="columns" of pandas, else "index"
             yield from ({column: cells.get(key) for column, cells in value.items()} for key in keys)
         else:
             yield from objects
-    elif lists and all(map(_is_split, lists)):
+    elif lists and all(_SPLIT.fullmatch(key.lower()) for key in lists):
         chosen = next((key for key in lists if key.lower() == "train"), next(iter(lists)))
         others = [key for key in lists if key != chosen]
         if others:
@@ -102,14 +103,6 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
         yield value
-
-
-def _is_nested(record: dict[str, Any]) -> bool:
-    return any(isinstance(value, (dict, list)) for value in record.values())
-
-
-def _is_split(key: str) -> bool:
-    return re.fullmatch(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?", key.lower()) is not None
 
 
 def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> RawData:

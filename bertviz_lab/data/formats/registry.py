@@ -7,10 +7,7 @@ table. Two equal claims, or none, are a question to the person.
 Of a folder or zip with a training file, test, validation and submission files are left out and named.
 """
 
-import os
 import re
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,8 +16,8 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName
-from bertviz_lab.data.corpora.formats.tables import guess_dialect
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
+from bertviz_lab.data.corpora.formats.tables import DELIMITERS, guess_dialect
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import (
     Kinds,
     Meter,
@@ -29,18 +26,12 @@ from bertviz_lab.data.corpora.sources import (
     each_once,
     find_sources,
     given_twice,
-    megabytes,
+    reading_errors,
 )
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
-from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions, quoted_list
+from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
 from bertviz_lab.data.formats.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
-from bertviz_lab.data.formats.tables import (
-    DELIMITERS,
-    FASTTEXT_PREFIX,
-    has_long_delimiter,
-    read_label_lines,
-    read_table,
-)
+from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, has_long_delimiter, read_label_lines, read_table
 from bertviz_lab.data.formats.text_files import TextFile, open_text
 from bertviz_lab.errors import InputError
 
@@ -93,12 +84,7 @@ def load_raw_data(
             new = each_once([*sources, *chosen], notes)[len(sources) :]
             sources += new
             inputs += new
-        total = sum(each.size for each in sources)
-        if total > options.max_bytes:
-            raise InputError(
-                f"The files hold {megabytes(total)} together, more than {megabytes(options.max_bytes)}; take fewer."
-            )
-        meter = Meter(total, options.max_bytes)
+        meter = Meter(sum(each.size for each in sources), options.max_bytes)
         raw_files: list[RawData] = []
         for source in inputs:
             try:
@@ -120,10 +106,7 @@ def load_raw_data(
 
 
 def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Source]:
-    """Return the sources of a folder or zip that are for training, or for tests where those are wanted.
-
-    What their names say decides; where no name says so, all are returned but submissions.
-    """
+    """Return the sources of a folder or zip that are `wanted` by name; all but submissions where none is."""
     roles = [_role(source) for source in sources]
     others = {"submission", "about"} if wanted not in roles else {*roles} - {wanted}
     chosen = [source for source, role in zip(sources, roles, strict=True) if role not in others] or sources
@@ -147,36 +130,23 @@ def _role(source: Source) -> str:
 
 
 def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:
-    try:
+    with reading_errors(source):
         with source.open() as stream:
             if stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
                 return read_parquet(source, options, report)
         file = open_text(source, meter, options)
         return recognize(source.name, file.sample(), options).read(file, options, report)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        if source.archive is None:
-            raise
-        raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
-    except OSError as error:
-        reason = error.strerror or os.strerror(error.errno or 5)
-        raise InputError(f"{quoted(source.name)} could not be read ({reason}); try again.") from error
 
 
 class Reader(NamedTuple):
-    """The reader of a format.
+    """The reader of a format."""
 
-    Attributes:
-        name: of the format, for people.
-        claim: how sure the reader is that a file with this ending and these first lines is its own: 0 (not), 1 (it can
-            be read so), 2 (it looks so) or 3 (it is).
-        read: the file as raw data.
-        decided_by: the option that says that a file is of this format.
-    """
-
-    name: str
+    name: str  # of the format, for people
+    # how sure the reader is that a file with this ending and these first lines is its own: 0 (not), 1 (it can be read
+    # so), 2 (it looks so) or 3 (it is)
     claim: Callable[[str, list[str], ReadOptions], int]
-    read: Callable[[TextFile, ReadOptions, DropReport], RawData]
-    decided_by: str
+    read: Callable[[TextFile, ReadOptions, DropReport], RawData]  # the file as raw data
+    decided_by: str  # the option that says that a file is of this format
 
 
 def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Reader:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo, RelatedTexts
 from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile
 from bertviz_lab.data.formats.labels import number_of
-from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions, pluralized, quoted_list
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.data.formats.tables import check_numbers
 from bertviz_lab.errors import InputError
 
@@ -27,8 +27,7 @@ def read_related(
 ) -> list[tuple[list[RelatedTexts], tuple[FileInfo, ...], DropReport]]:
     """The examples of each split, of tables after `split_header`; scores are scaled as those of the first.
 
-    Raises `InputError` where a table has no two columns of texts, half of its scores or more are not numbers, or only
-    some files have scores.
+    Raises `InputError` for a table without two columns of texts, scores that are no numbers, or scores in some files.
     """
     results = []
     bounds: tuple[float, float] | None = None
@@ -106,10 +105,7 @@ def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
 
 
 def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) -> list[RelatedTexts]:
-    """The examples of a table, in order; every row gives one or is counted in the report with its reason.
-
-    A negative cell of several lines, which a list of a record is read as, holds a negative in each.
-    """
+    """The examples of a table or why there is none of a row; lines of a negative cell are negatives each."""
     if columns.score is not None:
         check_numbers(table, columns.score, "the scores of pairs are")
     examples = []
@@ -138,10 +134,7 @@ def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport)
 def _with_equal_negatives(
     examples: Sequence[RelatedTexts], files: Sequence[RawTable], report: DropReport
 ) -> list[RelatedTexts]:
-    """The examples with as many negatives as the one with the fewest has, the first of each.
-
-    How many that leaves out is noted; `files` are those of each example.
-    """
+    """The examples, which are of these files, with as many negatives as the one with the fewest has."""
     counts = [len(example.negatives) for example in examples]
     fewest = min(counts, default=0)
     if surplus := sum(counts) - fewest * len(counts):

@@ -18,7 +18,6 @@ _TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utteran
 _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
 _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
-_SAMPLE = 200  # records in which spans are looked for
 _CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
 _OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
 
@@ -32,11 +31,7 @@ class Span(NamedTuple):
 
 
 def plain_record(record: Any) -> Any:
-    """Return a record of an annotation tool as a flat object; any other record as it is.
-
-    These are spaCy's `[text, {"entities": ...}]`, and Label Studio's tasks, whose spans become `entities` and whose
-    choices become `label`.
-    """
+    """Return a record of spaCy, Label Studio or a chat as an object with `entities` or `label`; others as they are."""
     if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str) and isinstance(record[1], dict):
         return {"text": record[0], **record[1]}
     if not isinstance(record, dict):
@@ -62,7 +57,7 @@ def plain_record(record: Any) -> Any:
 
 def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:
     """Return the fields with the text and with its spans; None where the records hold no spans."""
-    sample = rows[:_SAMPLE]
+    sample = rows[:200]
     names = list(dict.fromkeys(name for row in sample for name in row))
     texts = [name for name in (text, *_TEXT_NAMES, *names) if any(isinstance(row.get(name), str) for row in sample)]
     for name in names:

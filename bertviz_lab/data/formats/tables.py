@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Dialect, guess_dialect
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
-from bertviz_lab.data.formats.label_sets import LabelCells
-from bertviz_lab.data.formats.labels import is_missing, list_of_labels, number_of
-from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions, pluralized
+from bertviz_lab.data.formats.labels import LabelCells, is_missing, list_of_labels, number_of
+from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
-#: Delimiters that are tried.
-DELIMITERS = (",", "\t", ";", "|")
 #: Delimiters of several characters, which become a tab.
 LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
 _TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
@@ -167,10 +164,7 @@ def split_lists(table: RawTable, column: int) -> int:
 
 
 def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:
-    """The examples of a table, in order; every row gives one or is counted in the report with its reason.
-
-    The table has been through `split_header`. Raises `InputError` where most rows have another width.
-    """
+    """The examples of a table with its header split; every row gives one or is counted with its reason."""
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
@@ -213,10 +207,7 @@ def even_rows(
     fits: Callable[[list[str]], bool],
     report: DropReport,
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows with their numbers; one of another width is repaired if it fits then, else dropped with its reason.
-
-    It fits where its labels are in the columns of the others'. `last_needed` is the last column that is needed.
-    """
+    """The rows with their numbers; one of another width is repaired if its labels fit then, else dropped."""
     name = quoted(table.name)
     for number, row in zip(table.numbers, table.rows, strict=True):
         if len(row) == table.width:
@@ -235,11 +226,7 @@ def even_rows(
 def _repairs(
     row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
 ) -> Iterator[tuple[list[str], str]]:
-    """What a row of another width may be meant to be, the likeliest first, each with what is wrong with the row.
-
-    A short row may lack cells that are not needed. The text of a long one may contain the delimiter; or its last cells
-    are surplus.
-    """
+    """What a row of another width may be meant to be, the likeliest first, each with what is wrong with the row."""
     surplus = len(row) - table.width
     if surplus < 0:
         if last_needed < len(row):

@@ -9,12 +9,10 @@ from itertools import islice
 from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
-from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
+from bertviz_lab.data.corpora.reading_notes import FileNotes, pluralized, quoted
 from bertviz_lab.data.corpora.sources import Meter, Source, binary_kind
-from bertviz_lab.data.formats.raw import DropReport, ReadOptions, pluralized
+from bertviz_lab.data.formats.raw import DropReport, ReadOptions
 from bertviz_lab.errors import InputError
-
-_QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for
 
 
 @dataclass
@@ -58,7 +56,7 @@ class TextFile:
             sample = sample_lines(lines)
             for mark in ('"', '\\"'):  # a quotation mark, and one that is escaped
                 if not any(mark in line for line in sample):
-                    for line in islice(lines, _QUOTE_SEARCH_LINES):
+                    for line in islice(lines, 200_000):
                         if mark in line:
                             sample += [line, *sample_lines(lines)]
                             break

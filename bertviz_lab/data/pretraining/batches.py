@@ -62,15 +62,9 @@ class PretrainingData:
     def epoch(self, number: int) -> Iterator[Examples]:
         """The examples of each batch of one pass, (batch, 5), in order."""
         rng = self.random(number, 0)
-        tables = plan_epoch(
-            self.documents,
-            rng,
-            seq_len=self.seq_len,
-            short_seq_probability=self.short_seq_probability,
-            pairs=self.pairs,
-            balanced=self.balanced,
-        )
-        for table in tables:
+        for table in plan_epoch(
+            self.documents, rng, self.seq_len, self.short_seq_probability, self.pairs, self.balanced
+        ):
             lengths = table[:, A_END] - table[:, A_START] + table[:, B_END] - table[:, B_START]
             for rows in batches_by_length(lengths, self.batch_size, rng):
                 yield table[rows]
@@ -94,12 +88,11 @@ class PretrainingData:
         """Write out and mask some examples (batch, 5)."""
         ids, segments, lengths = self._write_out(rows)
         masked = mask_batch(ids, lengths, self.rule, rng)
-        padded = lengths.min() < ids.shape[1]
         real = np.arange(ids.shape[1]) < lengths[:, None]
         return PretrainingBatch(
             input_ids=torch.from_numpy(masked.input_ids),
             token_type_ids=torch.from_numpy(segments),
-            attention_mask=torch.from_numpy(real) if padded else None,
+            attention_mask=torch.from_numpy(real) if not real.all() else None,
             masked_positions=torch.from_numpy(masked.positions),
             labels=torch.from_numpy(masked.labels),
             draws=torch.from_numpy(rng.random(masked.labels.shape, dtype=np.float32)),
@@ -111,10 +104,7 @@ class PretrainingData:
         )
 
     def causal_batch(self, rows: Examples) -> PretrainingBatch:
-        """Write out some examples (batch, 5) for next-token prediction, as in GPT.
-
-        Special tokens are never predicted.
-        """
+        """Write out some examples (batch, 5) for next-token prediction, as in GPT, but never of special tokens."""
         ids, segments, lengths = self._write_out(rows)
         real = np.arange(ids.shape[1]) < lengths[:, None]
         labels = np.where(np.isin(ids[:, 1:], list(self.rule.special_ids)), IGNORE_INDEX, ids[:, 1:])

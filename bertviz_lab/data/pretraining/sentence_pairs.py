@@ -27,7 +27,6 @@ Examples = NDArray[np.int64]  # (examples, 5)
 def plan_epoch(
     documents: CorpusView,
     rng: np.random.Generator,
-    *,
     seq_len: int,
     short_seq_probability: float = 0.1,
     pairs: str = "nsp",
@@ -48,67 +47,45 @@ def plan_epoch(
     order = rng.permutation(len(documents))
     for start in range(0, len(order), _SHARD):
         rows: list[tuple[int, int, int, int, int]] = []
-        balance = _Balance(rng) if balanced else _Coin(rng)
+        coin = _Coin(rng, balanced)
         for index in order[start : start + _SHARD]:
             if pairs == "nsp":
-                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability, balance))
+                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability, coin))
             elif pairs == "sop":
                 rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
             else:
                 rows.extend(_runs(documents, int(index), rng, seq_len - 2, short_seq_probability))
         table = rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
-        yield balance.trim(table) if pairs == "nsp" else table
+        yield _balanced(table) if balanced and pairs == "nsp" else table
 
 
 class _Coin:
-    """Decide with a fair coin whether B is random, as Google's code does."""
+    """Decide whether B is random: with a fair coin, as Google's code does, or `balanced`, by the label behind."""
 
-    shortest = 1  # sentences of a chunk
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
+    def __init__(self, rng: np.random.Generator, balanced: bool) -> None:
+        self._rng, self._balanced = rng, balanced
+        self._excess = 0  # random minus true next sentences so far
+        self.shortest = 2 if balanced else 1  # sentences of a chunk: one that fills the room still gets its successor
 
     def is_random(self, gathered: int) -> bool:
         """Return whether a chunk of this many sentences gets a random B: always for one sentence."""
-        return gathered == 1 or bool(self._rng.random() < 0.5)
-
-    def trim(self, table: Examples) -> Examples:
-        """Return the examples as they are."""
-        return table
-
-
-class _Balance(_Coin):
-    """Choose the label that is behind, or toss the coin."""
-
-    shortest = 2  # a sentence that fills the room still gets its successor; both are truncated to fit
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(rng)
-        self._excess = 0  # random minus true next sentences so far
-
-    def is_random(self, gathered: int) -> bool:
-        """Return whether a chunk of this many sentences gets a random B."""
-        random = super().is_random(gathered)
-        if gathered > 1 and self._excess:
+        random = gathered == 1 or bool(self._rng.random() < 0.5)
+        if self._balanced and gathered > 1 and self._excess:
             random = self._excess < 0
         self._excess += 1 if random else -1
         return random
 
-    def trim(self, table: Examples) -> Examples:
-        """Return the examples without those that make one label more frequent, by more than one, than the other."""
-        labels = table[:, LABEL]
-        kept = 1 + min((labels == IS_NEXT).sum(), (labels == IS_RANDOM).sum())
-        rank = np.where(labels == IS_NEXT, np.cumsum(labels == IS_NEXT), np.cumsum(labels == IS_RANDOM))
-        return table[rank <= kept]
+
+def _balanced(table: Examples) -> Examples:
+    """Return the examples without those that make one label more frequent, by more than one, than the other."""
+    labels = table[:, LABEL]
+    kept = 1 + min((labels == IS_NEXT).sum(), (labels == IS_RANDOM).sum())
+    rank = np.where(labels == IS_NEXT, np.cumsum(labels == IS_NEXT), np.cumsum(labels == IS_RANDOM))
+    return table[rank <= kept]
 
 
 def _pairs(
-    documents: CorpusView,
-    index: int,
-    rng: np.random.Generator,
-    longest: int,
-    short_probability: float,
-    coin: _Coin,
+    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float, coin: _Coin
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
     bounds = documents.sentence_bounds(index).tolist()

@@ -59,10 +59,7 @@ class StreamedText:
 
 
 def open_streamed_text(entry: str, text_field: str, held_out: int) -> StreamedText:
-    """Look at the first rows of `dataset:NAME`.
-
-    Raises `InputError` where none follows the held-out ones, none holds text, or rows are lines and not documents.
-    """
+    """Look at the first rows of `dataset:NAME`. Raises `InputError` where they are not documents to train on."""
     dataset = DatasetName.parse(entry)
     sample = list(islice(ResumableRows(dataset), held_out + 1))
     if len(sample) <= held_out:

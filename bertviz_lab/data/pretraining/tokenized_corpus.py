@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ class CachedTokenizer:
             self._known = _Known()
         known = self._known
         numbers = np.fromiter(map(known.numbers.__getitem__, words), dtype=np.int64, count=len(words))
-        new = known.unsplit()
+        new = list(islice(known.numbers, len(known.ends), None))  # words with a number and no ids yet
         known.add(new, *self._split(new, _ALONE))
         lengths = known.ends[numbers] - known.starts[numbers]
         ends = np.cumsum(lengths)  # of the words, in the ids
@@ -124,26 +125,14 @@ class CachedTokenizer:
         return known.ids[positions], np.diff(ends[numbers == 0], prepend=0)
 
 
-class _Numbers(dict[str, int]):
-    """Numbers words in the order in which they are first asked for; the line end is 0."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
-
-
 class _Known:
-    """The words seen, and where the ids of each start and end."""
+    """The words seen, numbered as they are first asked for (the line end is 0), and where the ids of each lie."""
 
     def __init__(self) -> None:
-        self.numbers = _Numbers({"\n": 0})
+        self.numbers: defaultdict[str, int] = defaultdict(lambda: len(self.numbers), {"\n": 0})
         self.ids = np.zeros(0, dtype=np.int64)
         self.starts = self.ends = np.zeros(1, dtype=np.int64)  # a line end has no ids
         self.characters = 0
-
-    def unsplit(self) -> list[str]:
-        """The words that have a number and no ids yet."""
-        return list(islice(self.numbers, len(self.ends), None))
 
     def add(self, words: list[str], ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
         """Their ids, one after another, and how many each has."""
@@ -209,10 +198,7 @@ class TokenizedCorpus:
         folder: Path,
         on_progress: Callable[[int], None] | None = None,
     ) -> Self:
-        """Tokenize `documents` into `folder` as a stream; `on_progress` hears the number of documents done.
-
-        Raises `InputError` when no document holds a token.
-        """
+        """Tokenize `documents` into `folder` as a stream. Raises `InputError` when no document holds a token."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("corpus.json", *_FILES):  # not written over: others may hold links to the files
             (folder / name).unlink(missing_ok=True)
@@ -255,10 +241,7 @@ class TokenizedCorpus:
 
     @classmethod
     def open(cls, folder: Path, *, verify: bool = False) -> Self:
-        """Map a corpus written earlier; `verify` reads all of it and compares its checksums.
-
-        Raises `InputError` for one of another version of the lab, and for a damaged one.
-        """
+        """Map a corpus; `verify` compares its checksums. Raises `InputError` for one of another version, or damaged."""
         try:
             meta = json.loads((folder / "corpus.json").read_bytes())
             changed = [n for n, digest in meta.get("sha256", {}).items() if verify and _sha256(folder / n) != digest]
@@ -280,16 +263,11 @@ class TokenizedCorpus:
     @classmethod
     def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
         """A small corpus in memory, from lists of token ids."""
-        ids: list[int] = []
-        sentence_ends: list[int] = []
-        document_ends: list[int] = []
-        for document in documents:
-            for sentence in document:
-                ids.extend(sentence)
-                sentence_ends.append(len(ids))
-            document_ends.append(len(sentence_ends))
-        array = np.array(ids, np.uint32)
-        return cls(array, np.array(sentence_ends, np.int64), np.array(document_ends, np.int64), np.bincount(array))
+        nested = [list(document) for document in documents]
+        sentences = list(chain.from_iterable(nested))
+        ids = np.fromiter(chain.from_iterable(sentences), np.uint32)
+        sentence_ends = np.cumsum(list(map(len, sentences)), dtype=np.int64)
+        return cls(ids, sentence_ends, np.cumsum(list(map(len, nested)), dtype=np.int64), np.bincount(ids))
 
     @classmethod
     def of_texts(cls, documents: Sequence[Sequence[str]], lookup: CachedTokenizer) -> Self:
@@ -298,10 +276,6 @@ class TokenizedCorpus:
         kept = np.concatenate(([0], np.cumsum(sizes > 0)))
         ends = kept[np.cumsum([len(document) for document in documents], dtype=np.int64)]
         return cls(ids, np.cumsum(sizes[sizes > 0]), np.unique(ends[ends > 0]), np.bincount(ids))
-
-    def document_starts(self) -> NDArray[np.int64]:
-        """The first sentence of each document: (documents,)."""
-        return np.concatenate(([0], self.document_ends))[:-1].astype(np.int64)
 
     def document_sizes(self) -> NDArray[np.int64]:
         """Tokens in each document: (documents,)."""
@@ -313,7 +287,8 @@ class TokenizedCorpus:
 
     def select(self, documents: NDArray[np.integer]) -> "CorpusView":
         """The documents with these indices, in this order."""
-        return CorpusView(self, np.stack([self.document_starts()[documents], self.document_ends[documents]], axis=1))
+        starts = np.concatenate([[0], self.document_ends[:-1]])
+        return CorpusView(self, np.stack([starts[documents], self.document_ends[documents]], axis=1))
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
         """How often each token id occurs: (vocab_size,)."""

@@ -18,21 +18,14 @@ from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PLACES
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """Two texts that differ in one place only.
+    """Two texts that differ in one place only."""
 
-    Attributes:
-        kind: what the difference tests, a key of `KINDS`.
-        context: sentences said before both, in the same story; empty where the sentence speaks for itself.
-        good: the sentence that stands in the story after the context.
-        bad: the sentence that can not stand there.
-        position: index in `words(good)` of the word that differs; the first of two that change places; None where
-            the whole sentence differs.
-    """
-
-    kind: str
-    context: str
-    good: str
-    bad: str
+    kind: str  # what the difference tests, a key of `KINDS`
+    context: str  # sentences said before both, in the same story; empty where the sentence speaks for itself
+    good: str  # the sentence that stands in the story after the context
+    bad: str  # the sentence that can not stand there
+    # index in `words(good)` of the word that differs; the first of two that change places; None where the whole
+    # sentence differs
     position: int | None
 
 
@@ -96,10 +89,9 @@ def _by_verb(story: Story, verb: str) -> Iterator[tuple[int, str]]:
 
 def _agreement(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     for _, sentence in _by_verb(story, "beside"):
-        for position, word in enumerate(words(sentence)):
-            if word in _OTHER_NUMBER:
-                yield _changed("agreement", "", sentence, position, _OTHER_NUMBER[word])
-                break
+        position, word = next(((n, word) for n, word in enumerate(words(sentence)) if word in _OTHER_NUMBER), (0, ""))
+        if word:
+            yield _changed("agreement", "", sentence, position, _OTHER_NUMBER[word])
 
 
 def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
@@ -183,13 +175,8 @@ def _plot_order(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
             yield MinimalPair("plot_order", context, after, before, None)
 
 
-_FINDERS = {
-    "agreement": _agreement,
-    "agreement_distractor": _agreement_distractor,
-    "pronoun": _pronoun,
-    "reflexive": _reflexive,
-    "colour_copy": _colour_copy,
-    "owner_copy": _owner_copy,
-    "word_order": _word_order,
-    "plot_order": _plot_order,
-}
+_FINDERS = dict(zip(
+    KINDS,
+    (_agreement, _agreement_distractor, _pronoun, _reflexive, _colour_copy, _owner_copy, _word_order, _plot_order),
+    strict=True,
+))  # fmt: skip

@@ -24,27 +24,15 @@ from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pa
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-#: Pairs of each kind that are asked about Tiny Town: a share is known to a twelfth, and asking is quick.
-_OF_EACH_KIND = 12
-#: Pairs of each kind to choose them from, so that there are enough whose words are the other way round in another.
-_DRAWN = 80
-
 
 @dataclass(frozen=True)
 class Probes:
-    """A set of pairs, by kind. A pair without a position is a question to the next-sentence head.
+    """A set of pairs, by kind. A pair without a position is a question to the next-sentence head."""
 
-    Attributes:
-        name: how events and the command line call it.
-        title: how the page calls it.
-        kinds: kind -> the name of the phenomenon, to follow "passes".
-        read: makes the pairs, kind after kind.
-    """
-
-    name: str
-    title: str
-    kinds: Mapping[str, str]
-    read: Callable[[], tuple[MinimalPair, ...]]
+    name: str  # how events and the command line call it
+    title: str  # how the page calls it
+    kinds: Mapping[str, str]  # kind -> the name of the phenomenon, to follow "passes"
+    read: Callable[[], tuple[MinimalPair, ...]]  # makes the pairs, kind after kind
 
     @cached_property
     def pairs(self) -> tuple[MinimalPair, ...]:
@@ -54,15 +42,12 @@ class Probes:
 
 def tiny_town_pairs() -> tuple[MinimalPair, ...]:
     """Pairs of held-out stories. In the stories many more verbs are singular than plural: here as many are."""
-    drawn = minimal_pairs(0, _DRAWN)
-    return tuple(pair for kind in KINDS for pair in _couples(p for p in drawn if p.kind == kind)[:_OF_EACH_KIND])
+    drawn = minimal_pairs(0, 80)  # enough whose words are the other way round in another
+    return tuple(pair for kind in KINDS for pair in _couples(p for p in drawn if p.kind == kind)[:12])
 
 
 def _couples(pairs: Iterable[MinimalPair]) -> list[MinimalPair]:
-    """Each pair with another that has the same two words the other way round; one couple of every two words first.
-
-    Where not one word differs from one other there is nothing to balance: all pairs, as they come.
-    """
+    """Each pair with another of the same two words the other way round; all pairs where single words do not differ."""
     couples: dict[frozenset[str], list[list[MinimalPair]]] = defaultdict(list)
     waiting: dict[tuple[str, ...], list[MinimalPair]] = defaultdict(list)
     for pair in pairs:
@@ -89,12 +74,13 @@ def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
 def english_pairs() -> tuple[MinimalPair, ...]:
     """The pairs of english.tsv, in its order."""
     text = resources.files(__package__).joinpath("english.tsv").read_text(encoding="utf-8")
-    return tuple(_pair(**row) for row in csv.DictReader(text.splitlines(), delimiter="\t"))
+    rows = csv.DictReader(text.splitlines(), delimiter="\t")
+    return tuple(_pair(row["kind"], row["good"], row["bad"]) for row in rows)
 
 
 def _pair(kind: str, good: str, bad: str) -> MinimalPair:
-    differs = [a != b for a, b in zip(words(good), words(bad), strict=True)]
-    return MinimalPair(kind, "", good, bad, differs.index(True))
+    differs = [a != b for a, b in zip_longest(words(good), words(bad))]
+    return MinimalPair(kind, "", good, bad, differs.index(True) if any(differs) else 0)
 
 
 #: Every set by its name.
@@ -132,10 +118,7 @@ _FILES = Kinds(dict.fromkeys((".jsonl", ".ndjson"), "jsonl"), "a .jsonl file of 
 def read_minimal_pairs(
     paths: Sequence[str | Path] | str | Path, max_bytes: float = math.inf
 ) -> tuple[MinimalPair, ...]:
-    """The pairs of files, folders, zips and patterns, in the order of the files' names; their kind is the phenomenon.
-
-    Raises `InputError` naming the file and the record where one cannot be read, or for more than `max_bytes`.
-    """
+    """The pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record."""
     notes = ReadingNotes()
     sources = find_sources(paths, notes, max_bytes, _FILES)
     try:
@@ -169,14 +152,9 @@ def _pair_of_record(record: Any, where: str) -> MinimalPair:
     good, bad, phenomenon = texts
     if good == bad:
         raise InputError(f"{where} has the same sentence as {quoted(_GOOD)} and {quoted(_BAD)}; correct one of them.")
-    differs = [a != b for a, b in zip_longest(words(good), words(bad))]
-    return MinimalPair(phenomenon, "", good, bad, differs.index(True) if any(differs) else 0)
+    return _pair(phenomenon, good, bad)
 
 
-#: A vocabulary that has the words of fewer of the pairs is of another language, or of another world.
-_LEAST_SHARE = 0.5
-#: Of a kind with fewer pairs left the share of right ones would tell too little.
-_FEWEST = 6
 _TINY_TOWN = "sample:tiny-town"
 
 
@@ -197,10 +175,10 @@ def probes_that_fit(name: str, tokenizer: Tokenizer) -> Probes | None:
     """
     probes = PROBES[name]
     fitting = [pair for pair in probes.pairs if _fits(pair, tokenizer)]
-    if len(fitting) < _LEAST_SHARE * len(probes.pairs):
+    if len(fitting) < len(probes.pairs) / 2:
         return None
     left = Counter(pair.kind for pair in fitting)
-    kinds = {kind: title for kind, title in probes.kinds.items() if left[kind] >= _FEWEST}
+    kinds = {kind: title for kind, title in probes.kinds.items() if left[kind] >= 6}
     kept = tuple(pair for pair in fitting if pair.kind in kinds)
     return replace(probes, kinds=kinds, read=lambda: kept) if kept else None
 

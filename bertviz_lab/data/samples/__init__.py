@@ -12,25 +12,24 @@ from bertviz_lab.data.samples import docstrings, tiny_town
 
 @dataclass(frozen=True)
 class Sample:
-    """A text to train on for a person who has none.
+    """A text to train on for a person who has none."""
 
-    Attributes:
-        name: its name on the command line, as `sample:name`.
-        title: its name on the page.
-        description: a sentence or two, for people.
-        documents: reads or generates it.
-        settings: options of `PretrainConfig` that give good results within minutes.
-        held_out: more of the same that is never trained on, `sample:name:held-out`, if there is more.
-    """
-
-    name: str
-    title: str
-    description: str
-    documents: Callable[[], Iterator[Document]]
+    name: str  # its name on the command line, as `sample:name`
+    title: str  # its name on the page
+    description: str  # a sentence or two, for people
+    documents: Callable[[], Iterator[Document]]  # reads or generates it
+    # options of `PretrainConfig` that give good results within minutes
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # more of the same that is never trained on, `sample:name:held-out`, if there is more
     held_out: Callable[[], Iterator[Document]] | None = None
 
 
+# Short examples first: references are learned sooner among few words. A causal-LM warm-up gains nothing on so few words
+# in so few orders, and a single layer does not resolve references.
+_TINY_TOWN = {
+    "preset": "tiny", "seq_len": 64, "short_seq_len": 32, "short_share": 0.25, "batch_size": 32, "time_budget": "2m",
+    "causal_share": 0.0, "shallow_share": 0.0,
+}  # fmt: skip
 SAMPLES = {
     sample.name: sample
     for sample in (
@@ -41,18 +40,7 @@ SAMPLES = {
             "them within minutes, and because the program knows what is true in each story, it can test what was "
             "learned.",
             tiny_town.stories,
-            # Short examples first: references are learned sooner among few words. A causal-LM warm-up gains nothing
-            # on so few words in so few orders, and a single layer does not resolve references.
-            {
-                "preset": "tiny",
-                "seq_len": 64,
-                "short_seq_len": 32,
-                "short_share": 0.25,
-                "batch_size": 32,
-                "time_budget": "2m",
-                "causal_share": 0.0,
-                "shallow_share": 0.0,
-            },
+            _TINY_TOWN,
             tiny_town.held_out,
         ),
         Sample(

@@ -51,7 +51,9 @@ def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> 
         name = path.relative_to(root).as_posix()
         try:
             left -= path.stat().st_size
-            tree = _parse(path)
+            with _PARSING, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # such as old escape sequences in library files
+                tree = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue  # a file for another Python, or one that may not be read, is no reason to stop
         if left < 0:
@@ -79,12 +81,6 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield from _sources(path)
 
 
-def _parse(path: Path) -> ast.Module:
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as old escape sequences in library files
-        return ast.parse(path.read_bytes())
-
-
 def _sentences(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
     """Yield the prose sentences of these texts that have not been seen yet."""
     for text in texts:
@@ -97,11 +93,8 @@ def _sentences(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
 
 def _topics(tree: ast.Module) -> Iterator[list[str]]:
     """Yield the strings of the dictionary of help topics, each a text of its own."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            for value in node.values:
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    yield [value.value]
+    values = (value for node in ast.walk(tree) if isinstance(node, ast.Dict) for value in node.values)
+    yield from ([v.value] for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str))
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
@@ -153,33 +146,23 @@ def prose(docstring: str) -> Iterator[str]:
 
 def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
     """Yield the items of a list, or the one paragraph, in a block of lines without a blank one."""
-    gathered: list[str] = []
+    items: list[list[str]] = [[]]
     for line in lines:
-        if _NOT_PROSE.match(line) or (gathered and _is_indented_code(line, indent)):
-            yield from _finish(gathered)
-            gathered = []
+        is_deeper = len(line) - len(line.lstrip()) > indent + 1
+        if _NOT_PROSE.match(line) or (items[-1] and is_deeper and _CODE_SIGNS.search(line)):
+            items.append([])
             continue
         if _BULLET.match(line):
-            yield from _finish(gathered)
-            gathered = []
-        gathered.append(_BULLET.sub("", line))
-    yield from _finish(gathered)
-
-
-def _is_indented_code(line: str, indent: int) -> bool:
-    """Return whether a line inside a paragraph is indented code."""
-    return len(line) - len(line.lstrip()) > indent + 1 and _CODE_SIGNS.search(line) is not None
-
-
-def _finish(lines: list[str]) -> Iterator[str]:
-    text = _HYPHEN.sub("-", "\n".join(part for line in lines if (part := line.strip()))).replace("\n", " ")
-    if len(text) < 20:
-        return
-    text = _ROLE.sub(r"\1", text)
-    text = _LITERAL.sub(lambda match: match[1] or match[2] or "", text)
-    text = _EMPHASIS.sub(r"\1", text)
-    text = text.removesuffix("::").rstrip() + ("." if text.endswith("::") else "")
-    yield text.replace("`", "'")
+            items.append([])
+        items[-1].append(_BULLET.sub("", line).strip())
+    for item in items:
+        text = _HYPHEN.sub("-", "\n".join(filter(None, item))).replace("\n", " ")
+        if len(text) >= 20:
+            text = _ROLE.sub(r"\1", text)
+            text = _LITERAL.sub(lambda match: match[1] or match[2] or "", text)
+            text = _EMPHASIS.sub(r"\1", text)
+            text = text.removesuffix("::").rstrip() + ("." if text.endswith("::") else "")
+            yield text.replace("`", "'")
 
 
 def _reads_as_prose(sentence: str) -> bool:

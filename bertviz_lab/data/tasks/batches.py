@@ -9,7 +9,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from typing import Any, cast
 
@@ -42,26 +41,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Features:
-    """Rows of a model's input with their targets.
+    """Rows of a model's input with their targets."""
 
-    Attributes:
-        ids: token ids of each row, special tokens included.
-        segment_b: position at which segment B begins in each row; the row's length where there is none.
-        examples: index of the example that each row is of; rows of an example are adjacent and in order.
-        targets: (rows,) class or number; (rows, classes) 0 or 1;
-            (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
-        word_starts: for labelled words, the positions of the words' first pieces in each row.
-        windows: for questions, the window of each row.
-        texts: rows of each example, where that is one number: 1, or those of texts that belong together.
-    """
-
-    ids: list[NDArray[np.int32]]
-    segment_b: NDArray[np.int64]
+    ids: list[NDArray[np.int32]]  # token ids of each row, special tokens included
+    segment_b: NDArray[np.int64]  # position at which segment B begins in each row; the row's length where there is none
+    # index of the example that each row is of; rows of an example are adjacent and in order
     examples: NDArray[np.int64]
+    # (rows,) class or number; (rows, classes) 0 or 1; (rows, 2) first and last token of an answer; or a list of
+    # (tokens,) classes
     targets: NDArray[np.int64] | NDArray[np.float32] | list[NDArray[np.int64]]
+    # for labelled words, the positions of the words' first pieces in each row
     word_starts: list[NDArray[np.int64]] = field(default_factory=list)
-    windows: list[Window] = field(default_factory=list)
-    texts: int = 1
+    windows: list[Window] = field(default_factory=list)  # for questions, the window of each row
+    texts: int = 1  # rows of each example, where that is one number: 1, or those of texts that belong together
 
     def __len__(self) -> int:
         """What a batch consists of: rows, or examples of several texts."""
@@ -121,14 +113,12 @@ def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length:
     ids = (np.array([cls, *row[: max_length - 2], sep], dtype=np.int32) for row in tokenizer.ids(distinct))
     row_of = dict(zip(distinct, ids, strict=True))
     rows = [row_of[text] for text in texts]
-    scored = any(example.score is not None for example in examples)
+    dtype: Any = np.float32 if any(example.score is not None for example in examples) else np.int64
     return Features(
         ids=rows,
         segment_b=np.array([len(row) for row in rows], dtype=np.int64),
         examples=np.array([n for n, example in enumerate(examples) for _ in example.texts], dtype=np.int64),
-        targets=np.array([e.score or 0.0 for e in examples], dtype=np.float32)
-        if scored
-        else np.zeros(len(examples), dtype=np.int64),
+        targets=np.array([example.score or 0 for example in examples], dtype=dtype),
         texts=len(examples[0].texts) if examples else 2,
     )
 
@@ -170,14 +160,7 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
 
 
 def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limits, training: bool) -> Features:
-    windows = make_windows(
-        examples,
-        tokenizer,
-        max_length=limits.max_length,
-        stride=limits.stride,
-        max_question_length=limits.max_question_length,
-        training=training,
-    )
+    windows = make_windows(examples, tokenizer, **vars(limits), training=training)
     return Features(
         ids=[window.ids for window in windows],
         segment_b=np.array([window.passage_start for window in windows], dtype=np.int64),
@@ -185,9 +168,6 @@ def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limit
         targets=np.array([(window.start, window.end) for window in windows], dtype=np.int64).reshape(-1, 2),
         windows=windows,
     )
-
-
-_LOOKED_AHEAD = 64  # batches in which a place is looked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,55 +183,33 @@ class TaskBatch(Batch):
 def write_out(
     features: Features, rows: NDArray[np.int64], pad_id: int, weights: NDArray[np.float32] | None = None
 ) -> TaskBatch:
-    """Some rows side by side, padded to a multiple of 8; `weights` are those of the classes.
-
-    Of examples with several texts, `rows` are the examples, and ids, segments and mask (batch, texts, tokens).
-    """
-    if features.texts > 1:
-        return _write_out_related(features, rows, pad_id)
-    lengths = np.array([len(features.ids[row]) for row in rows])
-    width = padded_width(lengths)
-    columns = np.arange(width)[None]
+    """Some rows side by side, padded to a multiple of 8; with several texts an example (batch, texts, tokens)."""
+    texts = features.texts
+    text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
+    lengths = np.array([len(features.ids[row]) for row in text_rows])
+    columns = np.arange(padded_width(lengths))[None]
     is_token = columns < lengths[:, None]
-    ids = np.full((len(rows), width), pad_id, dtype=np.int64)
-    ids[is_token] = np.concatenate([features.ids[row] for row in rows])
-    segments = ((columns >= features.segment_b[rows][:, None]) & is_token).astype(np.int64)
+    ids = np.full(is_token.shape, pad_id, dtype=np.int64)
+    ids[is_token] = np.concatenate([features.ids[row] for row in text_rows])
+    segments = ((columns >= features.segment_b[text_rows][:, None]) & is_token).astype(np.int64)
     targets: NDArray[Any]
     if isinstance(features.targets, list):
-        targets = np.full((len(rows), width), IGNORE_INDEX, dtype=np.int64)
+        targets = np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
         targets[is_token] = np.concatenate([features.targets[row] for row in rows])
     else:
         targets = features.targets[rows]
     # An answer's start and end are one label together.
     labelled = rows if features.windows or targets.dtype == np.float32 else targets[targets != IGNORE_INDEX]
+    shape = (len(rows), texts, -1) if texts > 1 else ids.shape
     return TaskBatch(
-        input_ids=torch.from_numpy(ids),
-        token_type_ids=torch.from_numpy(segments),
-        attention_mask=torch.from_numpy(is_token) if not is_token.all() else None,
+        input_ids=torch.from_numpy(ids).view(shape),
+        token_type_ids=torch.from_numpy(segments).view(shape),
+        attention_mask=torch.from_numpy(is_token).view(shape) if texts > 1 or not is_token.all() else None,
         targets=torch.from_numpy(targets),
         rows=torch.from_numpy(rows),
         real_tokens=int(lengths.sum()),
         count=len(labelled),
         total=float(len(labelled) if weights is None else weights[labelled].sum()),
-    )
-
-
-def _write_out_related(features: Features, rows: NDArray[np.int64], pad_id: int) -> TaskBatch:
-    chosen = [features.ids[row * features.texts + text] for row in rows for text in range(features.texts)]
-    lengths = np.array([len(ids) for ids in chosen], dtype=np.int64)
-    is_token = np.arange(padded_width(lengths))[None] < lengths[:, None]
-    ids = np.full(is_token.shape, pad_id, dtype=np.int64)
-    ids[is_token] = np.concatenate(chosen)
-    shape = (len(rows), features.texts, -1)
-    return TaskBatch(
-        input_ids=torch.from_numpy(ids).view(shape),
-        token_type_ids=torch.zeros(ids.shape, dtype=torch.int64).view(shape),
-        attention_mask=torch.from_numpy(is_token).view(shape),
-        targets=torch.from_numpy(cast(NDArray[Any], features.targets)[rows]),
-        rows=torch.from_numpy(rows),
-        real_tokens=int(lengths.sum()),
-        count=len(rows),
-        total=float(len(rows)),
     )
 
 
@@ -270,7 +228,7 @@ def batches_without_repeats(
     for example in order.tolist():
         while len(batches[first]) == room[first]:
             first += 1
-        places = [n for n in range(first, min(len(batches), first + _LOOKED_AHEAD)) if len(batches[n]) < room[n]]
+        places = [n for n in range(first, min(len(batches), first + 64)) if len(batches[n]) < room[n]]
         place = next((n for n in places if seen[n].isdisjoint(texts[example])), places[0])
         batches[place].append(example)
         seen[place].update(texts[example])
@@ -287,12 +245,6 @@ class TaskBatches:
     seed: int
     weights: NDArray[np.float32] | None = None
 
-    @cached_property
-    def _texts(self) -> list[list[bytes]]:
-        """What tells the texts of each example from others."""
-        step, ids = self.features.texts, [row.tobytes() for row in self.features.ids]
-        return [ids[start : start + step] for start in range(0, len(ids), step)]
-
     @property
     def in_an_epoch(self) -> int:
         return -(-len(self.features) // self.batch_size)
@@ -301,8 +253,10 @@ class TaskBatches:
         """The rows of each batch of one epoch, in order."""
         rng = np.random.default_rng((self.seed, number))
         order = rng.permutation(len(self.features))
-        if self.features.texts > 1:
-            yield from batches_without_repeats(self._texts, order, self.batch_size)
+        if (step := self.features.texts) > 1:
+            ids = [row.tobytes() for row in self.features.ids]  # what tells texts apart
+            texts = [ids[start : start + step] for start in range(0, len(ids), step)]
+            yield from batches_without_repeats(texts, order, self.batch_size)
             return
         lengths = np.array([len(ids) for ids in self.features.ids])
         for rows in batches_by_length(lengths[order], self.batch_size, rng):

@@ -20,23 +20,16 @@ from bertviz_lab.errors import InputError
 
 @dataclass(frozen=True)
 class GlueTask:
-    """A task of GLUE.
+    """A task of GLUE."""
 
-    Attributes:
-        name: as folders and JSON have it.
-        title: as the paper has it.
-        metrics: the official ones; those of the examples held out of train choose the model, by the first.
-        epochs: passes over the examples unless others are asked for; the best model of them is scored.
-        splits: the published sets that are scored, each with the words that its files' names contain.
-        task: what it is to the reader of labelled files.
-    """
-
-    name: str
-    title: str
+    name: str  # as folders and JSON have it
+    title: str  # as the paper has it
+    # the official ones; those of the examples held out of train choose the model, by the first
     metrics: tuple[str, ...]
-    epochs: int
+    epochs: int  # passes over the examples unless others are asked for; the best model of them is scored
+    # the published sets that are scored, each with the words that its files' names contain
     splits: Mapping[str, frozenset[str]]
-    task: Task = "classification"
+    task: Task = "classification"  # what it is to the reader of labelled files
 
 
 @dataclass(frozen=True)
@@ -85,9 +78,8 @@ def find_glue(folder: Path) -> tuple[list[GlueFiles], list[str]]:
         if task.name not in folders:
             continue
         train = _named(folders[task.name], frozenset({"train"}))
-        published = {
-            split: files for split, words in task.splits.items() if (files := _named(folders[task.name], words))
-        }
+        named = {split: _named(folders[task.name], words) for split, words in task.splits.items()}
+        published = {split: files for split, files in named.items() if files}
         if train and published:
             if "dev" in published:  # then a test set is the one whose labels GLUE keeps to itself
                 published.pop("test", None)

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,6 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import token_span
 from bertviz_lab.tokenization.pipeline import replace_surrogates
 
-#: `[CLS] question [SEP] passage [SEP]`
-_SPECIAL = 3
 #: Each question about a long passage has windows of its own; training on SQuAD 2.0 takes about 132,000.
 MAX_WINDOWS = 1_000_000
 
@@ -31,29 +30,19 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """`[CLS] question [SEP] part of the passage [SEP]`.
+    """`[CLS] question [SEP] part of the passage [SEP]`."""
 
-    Attributes:
-        question: its index among the questions.
-        ids: (tokens,) token ids.
-        passage_start: position of the first token of the passage; segment 1 begins there.
-        spans: (start, end) in characters of every token of the whole passage; shared by all windows of a passage.
-        first_token: index in the passage of the token at `passage_start`.
-        max_context_range: positions (first, after the last) of the tokens for which this window shows most context.
-        start: position of the answer's first token; 0, which is [CLS], if the window does not contain a whole answer.
-        end: position of the answer's last token, or 0 likewise.
-        question_cut: truncated tokens of the question.
-    """
-
-    question: int
-    ids: NDArray[np.int32]
-    passage_start: int
-    spans: Spans
-    first_token: int
+    question: int  # its index among the questions
+    ids: NDArray[np.int32]  # (tokens,) token ids
+    passage_start: int  # position of the first token of the passage; segment 1 begins there
+    spans: Spans  # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
+    first_token: int  # index in the passage of the token at `passage_start`
+    # positions (first, after the last) of the tokens for which this window shows most context
     max_context_range: tuple[int, int]
+    # position of the answer's first token; 0, which is [CLS], if the window does not contain a whole answer
     start: int = 0
-    end: int = 0
-    question_cut: int = 0
+    end: int = 0  # position of the answer's last token, or 0 likewise
+    question_cut: int = 0  # truncated tokens of the question
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -97,14 +86,13 @@ def make_windows(
         max_question_length: tokens of a question at most, and half a window at most; the rest is truncated.
         training: whether the windows are training examples.
 
-    Raises:
-        InputError: `max_length` has no room for a question and a passage, or there would be more than `MAX_WINDOWS`.
+    Raises `InputError` for a length without room for a question and a passage, and for more than `MAX_WINDOWS`.
     """
     if max_length < SHORTEST_SEQUENCE:
         raise InputError(
             f"A length of {max_length} is too short for a question and a passage: choose at least {SHORTEST_SEQUENCE}."
         )
-    max_question_length = min(max_question_length, (max_length - _SPECIAL) // 2)
+    max_question_length = min(max_question_length, (max_length - 3) // 2)
     separators = [tokenizer.sep_id] * tokenizer.pair_separators
     encoded_questions = tokenize_spans(tokenizer, [question.question for question in questions])
     passages = list(dict.fromkeys(question.passage for question in questions))
@@ -123,22 +111,20 @@ def make_windows(
         for window_range in ranges_by_size[size]:
             shift = len(prefix) - window_range.first
             has_answer = answer is not None and window_range.first <= answer[0] and answer[1] < window_range.end
-            ids = np.concatenate(
-                [prefix, passage_ids[window_range.first : window_range.end], [tokenizer.sep_id]]
-            ).astype(np.int32)
-            of_question.append(
-                Window(
-                    question=index,
-                    ids=ids,
-                    passage_start=len(prefix),
-                    spans=spans,
-                    first_token=window_range.first,
-                    max_context_range=(window_range.max_context[0] + shift, window_range.max_context[1] + shift),
-                    start=answer[0] + shift if answer and has_answer else 0,
-                    end=answer[1] + shift if answer and has_answer else 0,
-                    question_cut=max(0, len(question_ids) - max_question_length),
-                )
+            shown = passage_ids[window_range.first : window_range.end]
+            first, after = window_range.max_context
+            window = Window(
+                question=index,
+                ids=np.concatenate([prefix, shown, [tokenizer.sep_id]]).astype(np.int32),
+                passage_start=len(prefix),
+                spans=spans,
+                first_token=window_range.first,
+                max_context_range=(first + shift, after + shift),
+                start=answer[0] + shift if answer and has_answer else 0,
+                end=answer[1] + shift if answer and has_answer else 0,
+                question_cut=max(0, len(question_ids) - max_question_length),
             )
+            of_question.append(window)
         if not (training and question.answers and not any(window.start for window in of_question)):
             windows += of_question
         if len(windows) > MAX_WINDOWS:
@@ -170,12 +156,8 @@ def tokenize_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[NDA
     return result
 
 
-@dataclass(frozen=True)
-class WindowRange:
-    """The tokens from `first` to before `end` of a long text, which one window shows.
-
-    `max_context` is the range of those for which this window shows most context.
-    """
+class WindowRange(NamedTuple):
+    """The tokens from `first` to before `end` of a long text, which a window shows; most context for `max_context`."""
 
     first: int
     end: int
@@ -216,41 +198,26 @@ def _answer_tokens(question: Question, spans: Spans) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class SpanAnswer:
-    """A span of the passage that may be the answer.
+    """A span of the passage that may be the answer."""
 
-    Attributes:
-        text: `passage[start:end]`.
-        start: offset of its first character in the passage.
-        end: offset after its last.
-        score: start logit + end logit, in nats.
-        probability: of this span, in a softmax over all candidate spans and no answer.
-    """
-
-    text: str
-    start: int
-    end: int
-    score: float
-    probability: float
+    text: str  # `passage[start:end]`
+    start: int  # offset of its first character in the passage
+    end: int  # offset after its last
+    score: float  # start logit + end logit, in nats
+    probability: float  # of this span, in a softmax over all candidate spans and no answer
 
 
 @dataclass(frozen=True)
 class AnswerPrediction:
-    """What a model answers to one question.
+    """What a model answers to one question."""
 
-    Attributes:
-        id: the question's.
-        best: distinct texts, best first; empty where the passage has no words.
-        null_score: start logit + end logit at [CLS], the minimum over the windows.
-        no_answer: `null_score` minus the best span's score, in nats: above 0 no answer is likelier than that span;
-            infinite without a span.
-        no_answer_probability: in the softmax over all candidate spans and no answer.
-    """
-
-    id: str
-    best: tuple[SpanAnswer, ...]
-    null_score: float
+    id: str  # the question's
+    best: tuple[SpanAnswer, ...]  # distinct texts, best first; empty where the passage has no words
+    null_score: float  # start logit + end logit at [CLS], the minimum over the windows
+    # `null_score` minus the best span's score, in nats: above 0 no answer is likelier than that span; infinite without
+    # a span
     no_answer: float
-    no_answer_probability: float
+    no_answer_probability: float  # in the softmax over all candidate spans and no answer
 
     def text(self, threshold: float = 0.0) -> str:
         """The best answer, or "" where `no_answer` is above the threshold; an infinite threshold always answers."""
@@ -272,13 +239,8 @@ def extract_answers(
     spans with the same text the best counts. This follows google-research/bert, run_squad.py, which considers only the
     `n_best` starts and ends, and normalizes probabilities over the `n_best` answers.
 
-    Args:
-        questions: the questions that the windows were cut from.
-        windows: from `make_windows`; windows of a question are adjacent.
-        start_logits: for each window (tokens,), or longer with padding.
-        end_logits: likewise.
-        n_best: answers to return at most.
-        max_answer_length: in tokens.
+    `windows` are those of `make_windows`, which are adjacent for a question; logits are (tokens,) for each of them, or
+    longer with padding. `n_best` answers are returned at most.
     """
     rows = zip(windows, start_logits, end_logits, strict=True)
     return [

@@ -45,17 +45,11 @@ def split_examples(
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
     """The training and the held-out examples, each in the order of the data.
 
-    Classification is stratified by label, with several labels by the rarest, regression by quantile. Questions
-    are split by article where there are
-    enough of them, else by passage: a passage is never on both sides.
+    Classification is stratified by label, with several labels by the rarest, regression by quantile. Questions are
+    split by article where there are enough of them, else by passage: a passage is never on both sides. Groups that
+    stay together make the share to hold out a little more or less.
 
-    Args:
-        data: the examples.
-        share: fraction to hold out, between 0 and 1; groups that stay together make it a little more or less.
-        seed: of the checksums.
-
-    Raises:
-        InputError: the share leaves nothing on one side, or all questions are about one passage.
+    Raises `InputError` where the share leaves nothing on one side, or all questions are about one passage.
     """
     if not 0 < share < 1:
         raise InputError(f"The share to hold out is between 0 and 1, not {share:g}.")
@@ -91,38 +85,27 @@ def _strata(data: TaskData, groups: list[_Group]) -> Iterable[list[_Group]]:
     """Groups from each of which the same share is held out, in the order of their checksums."""
     if data.task in ("tokens", "embeddings"):
         return [groups]
-    labels = [example.label for example in data.examples if isinstance(example, LabelledText)]
-    if data.task == "multilabel":
-        frequencies = Counter(chain.from_iterable(map(labels_of_example, data.examples)))
-        labels = [
-            min(labels_of_example(example), key=lambda label: (frequencies[label], label), default="")
-            for example in data.examples
-        ]
     if data.task in ("classification", "multilabel"):
+        labels = [labels_of_example(example) for example in data.examples]
+        frequencies = Counter(chain.from_iterable(labels))
+        rarest = [min(several, key=lambda label: (frequencies[label], label), default="") for several in labels]
         by_label: dict[str, list[_Group]] = defaultdict(list)
         for group in groups:
-            counts = Counter(str(labels[n]) for n in group)
+            counts = Counter(rarest[n] for n in group)
             by_label[min(counts, key=lambda label: (-counts[label], label))].append(group)
         return [by_label[label] for label in sorted(by_label)]
     size = max(2, -(-len(groups) // _QUANTILES))
-    numbers = [float(cast(float, label)) for label in labels]
+    numbers = [float(cast(float, cast(LabelledText, example).label)) for example in data.examples]
     ranked = sorted(range(len(groups)), key=lambda g: (numbers[groups[g][0]], g))
     return [[groups[g] for g in sorted(ranked[n : n + size])] for n in range(0, len(ranked), size)]
 
 
 def _hold_out_passages(data: TaskData, share: float, seed: int) -> set[int]:
-    examples = data.examples
-    target = share * len(examples)
-
-    def passage(example: Example) -> Key:
-        return (example.passage,) if isinstance(example, Question) else ()
-
-    def title(example: Example) -> Key:
-        # A passage without a title is an article of its own.
-        return (example.title,) if isinstance(example, Question) and example.title else passage(example)
-
-    for key in (title, passage):
-        groups = _groups(map(key, examples), seed)
+    target = share * len(data.examples)
+    questions = [cast(Question, example) for example in data.examples]
+    # A passage without a title is an article of its own.
+    for keys in ([(q.title or q.passage,) for q in questions], [(q.passage,) for q in questions]):
+        groups = _groups(keys, seed)
         held_out: set[int] = set()
         for group in groups:
             if abs(len(held_out) + len(group) - target) < abs(len(held_out) - target):

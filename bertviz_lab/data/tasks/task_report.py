@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import (
     Dropped,
     Example,
@@ -19,24 +19,19 @@ from bertviz_lab.data.examples import (
     labels_of_example,
     texts_of_example,
 )
-from bertviz_lab.data.formats.raw import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 
-#: Examples that are tokenized at most, spread evenly over all.
-MAX_MEASURED = 20_000
-_BINS = 20
 #: Classes are unbalanced where the largest is so many times the smallest, or so large a fraction of all examples.
 _UNBALANCED_RATIO, _UNBALANCED_SHARE = 10, 0.8
 _CONTRADICTIONS = {
-    "classification": ("text occurs with more than one label", "texts occur with more than one label"),
-    "multilabel": ("text occurs with different labels", "texts occur with different labels"),
-    "regression": ("text occurs with more than one number", "texts occur with more than one number"),
-    "tokens": ("sentence occurs with different labels", "sentences occur with different labels"),
-    "embeddings": ("pair occurs with different scores", "pairs occur with different scores"),
-    "qa": ("question occurs with different answers", "questions occur with different answers"),
+    "classification": ("text", "more than one label"),
+    "multilabel": ("text", "different labels"),
+    "regression": ("text", "more than one number"),
+    "tokens": ("sentence", "different labels"),
+    "embeddings": ("pair", "different scores"),
+    "qa": ("question", "different answers"),
 }
-_MAX_TRUNCATED, _MAX_UNKNOWN, _MAX_DUPLICATES = 0.05, 0.02, 0.05  # shares above which a note says so
 
 
 @dataclass(frozen=True)
@@ -50,65 +45,41 @@ class ClassCount:
 
 @dataclass(frozen=True)
 class LengthHistogram:
-    """Lengths of the examples in tokens, special tokens included.
+    """Lengths of the examples in tokens, special tokens included."""
 
-    Attributes:
-        edges: of the bins, one more than `counts`; the right edge does not belong to a bin.
-        counts: measured examples in each bin.
-        median, longest: in tokens.
-        cut: measured examples longer than `max_length`. They are truncated, or for questions their passage is split
-            into windows.
-        max_length: max sequence length.
-        measured: examples that were measured; a sample where there are many.
-    """
-
-    edges: tuple[int, ...]
-    counts: tuple[int, ...]
-    median: float
+    edges: tuple[int, ...]  # of the bins, one more than `counts`; the right edge does not belong to a bin
+    counts: tuple[int, ...]  # measured examples in each bin
+    median: float  # in tokens, as the longest
     longest: int
+    # measured examples longer than `max_length`. They are truncated, or for questions their passage is split into
+    # windows.
     cut: int
-    max_length: int
-    measured: int
+    max_length: int  # max sequence length
+    measured: int  # examples that were measured; a sample where there are many
 
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What to know of the data before training.
+    """What to know of the data before training."""
 
-    Attributes:
-        task: of the examples.
-        train_count, held_count: training and held-out examples.
-        classes: in the order of the labels; none for regression. For qa: "answer" and "no answer".
-        duplicates: training examples that repeat an earlier one with its label.
-        contradictions: texts that occur in training with more than one label.
-        overlap: held-out examples whose text occurs in training.
-        lengths: of the training examples.
-        dropped: rows that were left out, by reason.
-        notes: from reading the files, and on what looks wrong, a sentence each.
-        unknown_share: of the tokens, 0 to 1, that are `[UNK]`.
-    """
-
-    task: Task
+    task: Task  # of the examples
     train_count: int
-    held_count: int
+    held_count: int  # held-out examples
+    # in the order of the labels; none for regression. For qa: "answer" and "no answer".
     classes: tuple[ClassCount, ...]
-    duplicates: int
-    contradictions: int
-    overlap: int
-    lengths: LengthHistogram
-    dropped: tuple[Dropped, ...]
-    notes: tuple[str, ...]
-    unknown_share: float
+    duplicates: int  # training examples that repeat an earlier one with its label
+    contradictions: int  # texts that occur in training with more than one label
+    overlap: int  # held-out examples whose text occurs in training
+    lengths: LengthHistogram  # of the training examples
+    dropped: tuple[Dropped, ...]  # rows that were left out, by reason
+    notes: tuple[str, ...]  # from reading the files, and on what looks wrong, a sentence each
+    unknown_share: float  # of the tokens, 0 to 1, that are `[UNK]`
 
 
 def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> TaskReport:
-    """The report on the examples of a fine-tuning.
+    """The report on the training examples of a fine-tuning, and the held-out ones, of which there may be none.
 
-    Args:
-        train: the training examples.
-        held_out: the examples to evaluate on; may be empty.
-        tokenizer: the model's.
-        max_length: max sequence length, special tokens included.
+    `max_length` is the max sequence length, special tokens included.
     """
     answers: dict[Key, set[str]] = defaultdict(set)
     duplicates = 0
@@ -119,25 +90,24 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
     contradictions = sum(len(labels) > 1 for labels in answers.values())
     overlap = sum(key in answers for key in text_keys(held_out))
     lengths, unknown = _measure(train.examples, tokenizer, max_length)
-    classes = _classes(train, held_out)
-    warnings = [
-        *_about_classes(train.task, classes),
-        *_about_repeats(train, duplicates, contradictions, overlap, len(held_out)),
-        *_about_lengths(train.task, lengths, unknown),
-    ]
-    return TaskReport(
-        train.task,
-        len(train.examples),
-        len(held_out),
-        classes,
-        duplicates,
-        contradictions,
-        overlap,
-        lengths,
-        train.dropped,
-        tuple(dict.fromkeys([*train.notes, *warnings])),
-        unknown,
+    counts = [Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out)]
+    names = [*train.labels, *sorted((counts[0].keys() | counts[1].keys()) - set(train.labels))]
+    classes = tuple(ClassCount(name, counts[0][name], counts[1][name]) for name in names)
+    report = TaskReport(
+        task=train.task,
+        train_count=len(train.examples),
+        held_count=len(held_out),
+        classes=classes,
+        duplicates=duplicates,
+        contradictions=contradictions,
+        overlap=overlap,
+        lengths=lengths,
+        dropped=train.dropped,
+        notes=train.notes,
+        unknown_share=unknown,
     )
+    notes = [*train.notes, *_about_classes(train.task, classes), *_about_texts(report)]
+    return replace(report, notes=tuple(dict.fromkeys(notes)))
 
 
 def _answer(example: Example) -> str:
@@ -151,36 +121,25 @@ def _answer(example: Example) -> str:
     return str(example.label)
 
 
-def _classes(train: TaskData, held_out: Sequence[Example]) -> tuple[ClassCount, ...]:
-    train_counts, held_out_counts = (
-        Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out)
-    )
-    names = [*train.labels, *sorted((train_counts.keys() | held_out_counts.keys()) - set(train.labels))]
-    return tuple(ClassCount(name, train_counts[name], held_out_counts[name]) for name in names)
-
-
 def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> tuple[LengthHistogram, float]:
-    sample = examples[:: max(1, -(-len(examples) // MAX_MEASURED))]
-    texts = [
-        pair
-        for example in sample
-        for pair in (
-            [(t, None) for t in example.texts] if isinstance(example, RelatedTexts) else [texts_of_example(example)]
-        )
-    ]
+    sample = examples[:: max(1, -(-len(examples) // 20_000))]
+    texts: list[tuple[str, str | None]] = []
+    for example in sample:
+        if isinstance(example, RelatedTexts):
+            texts += [(text, None) for text in example.texts]
+        else:
+            texts.append(texts_of_example(example))
     first, second = [text for text, _ in texts], [pair or "" for _, pair in texts]
     passages = list(dict.fromkeys(second))
     encoded = zip(passages, tokenizer.ids(passages), strict=True)
     measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}
-    total = unknown = 0
-    lengths = np.zeros(len(texts), np.int64)
-    for n, (ids, passage) in enumerate(zip(tokenizer.ids(first), second, strict=True)):
-        length, unknown_there = measured[passage]
-        lengths[n] = len(ids) + 2 + (length + 1 if length else 0)
-        total += len(ids) + length
-        unknown += ids.count(tokenizer.unk_id) + unknown_there
+    pairs = zip(tokenizer.ids(first), second, strict=True)
+    rows = [(len(ids), ids.count(tokenizer.unk_id), *measured[passage]) for ids, passage in pairs]
+    ours, unknown, theirs, more_unknown = np.array(rows, np.int64).reshape(-1, 4).T
+    lengths = ours + 2 + np.where(theirs > 0, theirs + 1, 0)
+    total = int((ours + theirs).sum())
     longest = int(lengths.max(initial=0))
-    step = max(1, -(-(longest + 1) // _BINS))
+    step = max(1, -(-(longest + 1) // 20))
     edges = np.arange(0, longest + step + 1, step)
     counts = np.histogram(lengths, edges)[0]
     histogram = LengthHistogram(
@@ -192,7 +151,7 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
         max_length=max_length,
         measured=len(texts),
     )
-    return histogram, unknown / total if total else 0.0
+    return histogram, float((unknown + more_unknown).sum()) / total if total else 0.0
 
 
 def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
@@ -218,24 +177,22 @@ def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
         yield f"No held-out example has the label {quoted_list(unseen)}, so nothing is known of how well it is learned."
 
 
-def _about_repeats(
-    train: TaskData, duplicates: int, contradictions: int, overlap: int, held_count: int
-) -> Iterable[str]:
-    if duplicates > _MAX_DUPLICATES * len(train.examples):
-        yield f"{duplicates:,} of {len(train.examples):,} examples repeat an earlier one."
-    if contradictions:
-        yield f"{pluralized(contradictions, *_CONTRADICTIONS[train.task])}: no model can be right about all of them."
-    if overlap:
-        yield (
-            f"{overlap:,} of {held_count:,} held-out examples have a text that is trained on as well, so the scores "
-            "will look better than they are."
-        )
-
-
-def _about_lengths(task: Task, lengths: LengthHistogram, unknown: float) -> Iterable[str]:
-    if lengths.measured and lengths.cut > _MAX_TRUNCATED * lengths.measured:
-        share = lengths.cut / lengths.measured
-        consequence = "are read in several windows" if task == "qa" else "lose their ends"
+def _about_texts(report: TaskReport) -> Iterable[str]:
+    if report.duplicates > 0.05 * report.train_count:
+        yield f"{report.duplicates:,} of {report.train_count:,} examples repeat an earlier one."
+    if report.contradictions:
+        noun, labels = _CONTRADICTIONS[report.task]
+        occur = pluralized(report.contradictions, f"{noun} occurs with {labels}", f"{noun}s occur with {labels}")
+        yield f"{occur}: no model can be right about all of them."
+    if report.overlap:
+        of_held_out = f"{report.overlap:,} of {report.held_count:,} held-out examples"
+        yield f"{of_held_out} have a text that is trained on as well, so the scores will look better than they are."
+    lengths, share = report.lengths, report.lengths.cut / max(1, report.lengths.measured)
+    if share > 0.05:
+        consequence = "are read in several windows" if report.task == "qa" else "lose their ends"
         yield f"{share:.0%} of the examples are longer than {lengths.max_length} tokens and {consequence}."
-    if unknown > _MAX_UNKNOWN:
-        yield f"{unknown:.1%} of the tokens are unknown to the vocabulary ([UNK]); a model with another may do better."
+    if report.unknown_share > 0.02:
+        yield (
+            f"{report.unknown_share:.1%} of the tokens are unknown to the vocabulary ([UNK]); a model with another may "
+            "do better."
+        )

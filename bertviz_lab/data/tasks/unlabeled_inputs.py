@@ -21,17 +21,8 @@ from bertviz_lab.data.examples import (
     texts_of_example,
 )
 from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
-from bertviz_lab.data.formats.label_sets import LabelCells
-from bertviz_lab.data.formats.labels import is_regression
-from bertviz_lab.data.formats.raw import (
-    NO_TEXT,
-    DropReport,
-    RawData,
-    RawFile,
-    RawQuestions,
-    RawSentences,
-    ReadOptions,
-)
+from bertviz_lab.data.formats.labels import LabelCells, is_regression
+from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawData, RawFile, RawQuestions, RawSentences, ReadOptions
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
 from bertviz_lab.data.formats.text_files import open_text, wrong_encoding_told
@@ -43,12 +34,7 @@ _NO_LABELS: dict[Task, Label] = {"regression": 0.0, "multilabel": ()}
 
 
 def read_inputs(
-    path: str | Path,
-    task: Task,
-    *,
-    max_inputs: int = MAX_INPUTS,
-    max_characters: float = math.inf,
-    **reading: str,
+    path: str | Path, task: Task, *, max_inputs: int = MAX_INPUTS, max_characters: float = math.inf, **reading: str
 ) -> TaskData:
     """Read the inputs in a file as examples with empty labels: "" for a class, () for several, 0.0 for numbers, "O" for
     words, no answers.

@@ -23,7 +23,7 @@ from bertviz_lab.data.examples import (
     labels_of_example,
     read_examples,
 )
-from bertviz_lab.data.formats.label_sets import check_known
+from bertviz_lab.data.formats.labels import check_known
 from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples

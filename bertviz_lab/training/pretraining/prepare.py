@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.formats.hub import DatasetName
-from bertviz_lab.data.corpora.health_warnings import writing_system, writing_warnings
+from bertviz_lab.data.corpora.health_report import writing_system, writing_warnings
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text

@@ -19,8 +19,6 @@ from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
 PREFIX = "dataset:"
-_SAMPLE_ROWS = 1_000
-_MIN_EMPTY_SHARE = 0.1  # rows are lines of text if this share of them is empty
 _FILE_KINDS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json"}
 
 
@@ -53,12 +51,8 @@ class DatasetName:
         inside = sorted(path.rglob("*")) if path.is_dir() else []
         return [file for file in inside if file.is_file() and not file.name.startswith(".")]
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, streamed. Raises `InputError` if they cannot be found, opened or read."""
-        yield from self.streamed(self.open())
-
     def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
-        """As `rows`, with the class names of each field of class ids (or lists of them)."""
+        """The rows as a stream, and class names of each field of class ids, or lists of them. Raises `InputError`."""
         opened = self.open()
         features = getattr(opened, "features", None) or {}
         kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
@@ -87,20 +81,15 @@ class DatasetName:
             raise self._error("could not be opened", error) from error
         split = self.split or ("train" if len(splits) > 1 else next(iter(splits)))
         if split not in splits:
-            raise InputError(
-                f"The data set {quoted(self.name)} has no split {quoted(split)}; it has "
-                f"{', '.join(map(quoted, splits))}: put @{next(iter(splits))} after its name for the first."
-            )
+            names = f"{', '.join(map(quoted, splits))}: put @{next(iter(splits))} after its name for the first."
+            raise InputError(f"The data set {quoted(self.name)} has no split {quoted(split)}; it has {names}")
         return splits[split]
 
     def _error(self, what: str, error: Exception) -> InputError:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        choices = [line for line in str(error).splitlines()[1:] if "available" in line]
-        reason = "; ".join([reason, *choices])
-        return InputError(
-            f"The data set {quoted(self.name)} {what} ({reason}); "
-            "check its name and the network, or give a folder with its files."
-        )
+        first, *others = (str(error).strip() or type(error).__name__).splitlines()
+        reason = "; ".join([first.rstrip("."), *(line for line in others if "available" in line)])
+        advice = "check its name and the network, or give a folder with its files."
+        return InputError(f"The data set {quoted(self.name)} {what} ({reason}); {advice}")
 
 
 class ResumableRows(Iterator[dict[str, Any]]):
@@ -127,7 +116,7 @@ class ResumableRows(Iterator[dict[str, Any]]):
 
 def rows_are_lines(sample: list[dict[str, Any]], field: str) -> bool:
     """Whether rows are lines of text, as in wikitext, and not documents: one in ten is empty."""
-    return sum(not str(row.get(field) or "").strip() for row in sample) >= _MIN_EMPTY_SHARE * max(1, len(sample))
+    return sum(not str(row.get(field) or "").strip() for row in sample) >= 0.1 * max(1, len(sample))
 
 
 def dataset_paragraphs(
@@ -137,12 +126,8 @@ def dataset_paragraphs(
     notes: FileNotes,
     on_row: Callable[[int], None] = lambda characters: None,
 ) -> Paragraphs:
-    """The texts of rows, with None at the end of each document; `on_row` is called with the characters of each row.
-
-    Raises:
-        InputError: no field holds text, or there is no field `text_field`.
-    """
-    sample = list(islice(rows, _SAMPLE_ROWS))
+    """The texts of rows, each document ended by None; `on_row` is called with each row's characters."""
+    sample = list(islice(rows, 1_000))
     field = text_field_of(sample, text_field, notes.name) or ""
 
     def texts() -> Iterator[Any]:

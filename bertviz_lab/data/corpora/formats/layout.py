@@ -18,49 +18,41 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from bertviz_lab.data.documents import split_sentences
 
-#: With at least this share of one-sentence blocks, blank lines separate sentences, not documents.
-_MANY_SINGLE = 0.5
-_NEARLY_ALL_SINGLE = 0.9
 #: Share of full lines in wrapped text. Measured: 0.55 to 1.0 in license texts and books, 0.05 to 0.12 with a sentence
 #: per line.
 _FULL_LINES = 0.4
 #: End of a sentence, with closing quotes. In wrapped text few lines match, in a list of sentences most.
 _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’)]*$")
-_SAMPLE_BLOCKS = 400  # maximum number of blocks that are split into sentences
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The meaning of lines and blank lines in a file.
+    """The meaning of lines and blank lines in a file."""
 
-    Attributes:
-        wrapped: lines are joined into paragraphs.
-        gap: number of consecutive blank lines that end a document; 0 for none.
-        blank_after_sentence: nearly every block between blank lines is one sentence.
-        description: one sentence for the health report.
-    """
-
-    wrapped: bool
-    gap: int
-    blank_after_sentence: bool = False
-    description: str = ""
+    wrapped: bool  # lines are joined into paragraphs
+    gap: int  # number of consecutive blank lines that end a document; 0 for none
+    blank_after_sentence: bool = False  # nearly every block between blank lines is one sentence
+    description: str = ""  # one sentence for the health report
 
 
 def guess_layout(lines: Sequence[str], documents: str) -> Layout:
     """The layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`."""
     wrapped = is_wrapped(lines)
-    blocks, gaps = _blocks(lines)
+    runs = [(blank, list(run)) for blank, run in groupby(lines, key=lambda line: not line.strip())]
+    blocks = [run for blank, run in runs if not blank]
+    gaps = [len(run) for blank, run in runs[1:-1] if blank]  # between the blocks
     single = _share_of_single_sentences(blocks, wrapped)
-    blank_after_sentence = len(blocks) >= 4 and single >= _NEARLY_ALL_SINGLE
+    blank_after_sentence = len(blocks) >= 4 and single >= 0.9
     if documents == "file":
         return Layout(wrapped, 0, description="The file is one document.")
     if documents == "blank-line":
         return Layout(wrapped, 1, blank_after_sentence, "A blank line ends a document.")
-    if not wrapped and (len(blocks) < 4 or single < _MANY_SINGLE):
+    if not wrapped and (len(blocks) < 4 or single < 0.5):
         return Layout(wrapped, 1, description="A line is a paragraph and a blank line ends a document.")
     gap = 3 if gaps and max(gaps) >= 3 else 2
     what = "Lines are joined into paragraphs" if wrapped else "A blank line ends a paragraph"
@@ -75,8 +67,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     """
     texts = [line.rstrip() for line in lines]
     pairs = [(a, b) for a, b in pairwise(texts) if a and b.strip()]
-    filled = sum(1 for line in texts if line)
-    if len(pairs) < 3 or len(pairs) < 0.2 * filled:
+    if len(pairs) < 3 or len(pairs) < 0.2 * sum(map(bool, texts)):
         return False
     lengths = sorted(len(a) for a, _ in pairs)
     width = lengths[int(0.95 * (len(lengths) - 1))]
@@ -88,34 +79,13 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     return full >= _FULL_LINES * len(pairs)
 
 
-def _blocks(lines: Sequence[str]) -> tuple[list[list[str]], list[int]]:
-    """Runs of non-blank lines, and the numbers of blank lines between them."""
-    blocks: list[list[str]] = []
-    gaps: list[int] = []
-    blank = 1
-    for line in lines:
-        if not line.strip():
-            blank += 1
-            continue
-        if blank:
-            if blocks:
-                gaps.append(blank)
-            blocks.append([])
-        blocks[-1].append(line)
-        blank = 0
-    return blocks, gaps
-
-
 def _share_of_single_sentences(blocks: list[list[str]], wrapped: bool) -> float:
-    if not blocks:
-        return 0.0
-    step = max(1, len(blocks) // _SAMPLE_BLOCKS)
-    sample = blocks[::step]
+    sample = blocks[:: max(1, len(blocks) // 400)]
     single = 0
     for block in sample:
         paragraphs = [" ".join(block)] if wrapped else block
         single += sum(len(split_sentences(paragraph)) for paragraph in paragraphs[:2]) <= 1
-    return single / len(sample)
+    return single / max(1, len(sample))
 
 
 #: Lines of a text; None ends a document.
@@ -133,18 +103,10 @@ _HIDDEN = re.compile(r"<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/?\1\b)[^<]*+)*+</\
 _BREAK = re.compile(r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|body|html|head|title)\b[^<>]{0,1000}>", re.I)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,1000})?/?>")
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
-_MANY = 0.1  # of the lines, that have tags or entities
 
 
-@dataclass(frozen=True)
-class Markup:
-    """A kind of markup.
-
-    Attributes:
-        description: what is done with it, a sentence for the health report.
-        has_documents: it says where documents end, so blank lines do not.
-        strip: lines without it.
-    """
+class Markup(NamedTuple):
+    """A kind of markup: what is done with it, in a sentence; whether it says where documents end; how to strip it."""
 
     description: str
     has_documents: bool
@@ -165,7 +127,7 @@ def find_markup(sample: Sequence[str]) -> list[Markup]:
     if sum(map(bool, map(_TITLE.match, filled))) >= 1 and (sections or any(map(_JOINED.search, filled))):
         found.append(Markup("The marks of WikiText were left out; each article is a document.", True, _wikitext))
     tagged = sum(bool(_TAG.search(line) or _ENTITY.search(line)) for line in filled)
-    if tagged > _MANY * len(filled) and (not found or any(map(_BREAK.search, filled))):
+    if tagged > 0.1 * len(filled) and (not found or any(map(_BREAK.search, filled))):
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
     return found
 

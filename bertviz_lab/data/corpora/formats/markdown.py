@@ -12,8 +12,6 @@ from typing import TextIO
 from bertviz_lab.data.corpora.formats.text import Paragraph, Paragraphs, pieces
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
-_FRONT_MATTER_LINES = 200
-
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})$")
@@ -37,10 +35,12 @@ _INLINE = (
 
 
 def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
-    """Paragraphs of a Markdown file, with None where a document ends.
+    """Paragraphs of a file; None ends a document, which in mode "auto" begins with a heading of level 1 or 2."""
+    for text in _marked_paragraphs(stream, documents, notes):
+        yield text and plain(text)
 
-    With mode "auto", a heading of the first or second level begins a document.
-    """
+
+def _marked_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
     notes.layout = {
         "auto": "A heading of the first or second level begins a document.",
         "blank-line": "A blank line ends a document.",
@@ -59,26 +59,22 @@ def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Par
         heading = _HEADING.match(line)
         if heading or (paragraph.lines and _UNDERLINE.match(line)):
             title = heading[2].rstrip("# \t") if heading else paragraph.take()
-            for text in paragraph.end():
-                yield plain(text)
+            yield from paragraph.end()
             if documents == "auto" and (not heading or len(heading[1]) <= 2):
                 yield None
-            yield plain(title)
+            yield title
             continue
         rule, item = _RULE.match(line), _ITEM.match(line)
         left_out = mark or rule or _DEFINITION.match(line) or line.lstrip().startswith("|")
         if not line or left_out or item:
-            for text in paragraph.end():
-                yield plain(text)
+            yield from paragraph.end()
         if mark:
             fence = mark[1]
         elif not line and documents == "blank-line":
             yield None
         elif line and not left_out:
-            for text in paragraph.add(line[item.end() :] if item else _QUOTE.sub("", line)):
-                yield plain(text)
-    for text in paragraph.end():
-        yield plain(text)
+            yield from paragraph.add(line[item.end() :] if item else _QUOTE.sub("", line))
+    yield from paragraph.end()
 
 
 def plain(text: str) -> str:
@@ -91,7 +87,7 @@ def plain(text: str) -> str:
 
 def _without_front_matter(lines: Iterator[str]) -> Iterator[str]:
     """Drop the block between two lines of `---` with which a file may begin."""
-    head = list(islice(lines, _FRONT_MATTER_LINES))
+    head = list(islice(lines, 200))
     if head and head[0].rstrip() == "---":
         ends = (n for n, line in enumerate(head[1:], 2) if line.rstrip() in ("---", "..."))
         del head[: next(ends, 0)]

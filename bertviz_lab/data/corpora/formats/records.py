@@ -19,20 +19,22 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of records (objects, strings, lists of strings), each ended by None.
-
-    Raises:
-        InputError: no field holds text, or there is no field `text_field`.
-    """
+    """The texts of records (objects, strings, lists of strings), each ended by None. Raises as `text_field_of`."""
     sample = list(islice(records, _SAMPLE_RECORDS))
     field = text_field_of(sample, text_field, notes.name)
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
-    return _document_texts(chain(sample, records), field, notes)
+    for record in chain(sample, records):
+        paragraphs = list(cell_paragraphs(record.get(field) if isinstance(record, dict) else record))
+        if paragraphs:
+            yield from paragraphs
+            yield None
+        else:
+            notes.skipped_rows += 1
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
-    """The text field of such records; None where they are strings. Raises `InputError`."""
+    """The text field of such records; None where they are strings. Raises `InputError` where no field holds text."""
     objects = [record for record in sample if isinstance(record, dict)]
     if not objects:
         return None
@@ -43,10 +45,8 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
         return field
     names = {name for record in objects for name in record}
     if text_field not in names:
-        raise InputError(
-            f"{quoted(name)} has no field {quoted(text_field)}; "
-            f"it has {', '.join(quoted(name) for name in sorted(names)[:20])}."
-        )
+        fields = ", ".join(map(quoted, sorted(names)[:20]))
+        raise InputError(f"{quoted(name)} has no field {quoted(text_field)}; it has {fields}.")
     return text_field
 
 
@@ -64,18 +64,13 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
 
 
 def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """The items of a top-level list, or consecutive values; the longest list of an object stands for its items.
-
-    Raises `InputError` with the line number for invalid JSON.
-    """
+    """The items of a list or of an object's longest list, or values in turn. Raises `InputError` with the line."""
     text = _Window(stream, name)
-    text.skip(_BLANKS)
-    in_list = text.peek() == "["
+    in_list = text.after(_BLANKS) == "["
     if in_list:
         text.position += 1
     while True:
-        text.skip(_BLANKS + ",")
-        following = text.peek()
+        following = text.after(_BLANKS + ",")
         if following == "" and in_list:
             raise text.error("the list is not closed")
         if following == "" or (in_list and following == "]"):
@@ -98,15 +93,13 @@ class _Window:
         self._text, self._line = "", 1
         self.position = 0
 
-    def skip(self, characters: str) -> None:
+    def after(self, characters: str) -> str:
+        """Move the cursor behind these characters, and return the one that it is at; "" at the end."""
         while True:
             while self.position < len(self._text) and self._text[self.position] in characters:
                 self.position += 1
             if self.position < len(self._text) or not self._more(_BLOCK):
-                return
-
-    def peek(self) -> str:
-        return self._text[self.position : self.position + 1]
+                return self._text[self.position : self.position + 1]
 
     def value(self) -> Any:
         """The value at the cursor; the cursor moves behind it."""
@@ -137,13 +130,3 @@ class _Window:
         self._line += self._text.count("\n", 0, self.position)
         self._text, self.position = self._text[self.position :] + block, 0
         return True
-
-
-def _document_texts(records: Iterator[Any], field: str | None, notes: FileNotes) -> Paragraphs:
-    for record in records:
-        paragraphs = list(cell_paragraphs(record.get(field) if isinstance(record, dict) else record))
-        if paragraphs:
-            yield from paragraphs
-            yield None
-        else:
-            notes.skipped_rows += 1

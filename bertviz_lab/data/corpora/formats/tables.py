@@ -5,6 +5,7 @@ the first rows, and the one with the most even table is kept.
 """
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,29 +19,21 @@ from bertviz_lab.errors import InputError
 
 #: Maximum length of a line of a table or of JSON lines, in characters.
 LONGEST_LINE = 32 << 20
-_DELIMITERS = (",", "\t", ";", "|")
+DELIMITERS = (",", "\t", ";", "|")  # that are tried
 _NO_SEPARATOR = "\x1f"  # a control character that does not occur in text: for a table of one column
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a line is split into cells.
+    """How a line is split into cells."""
 
-    Attributes:
-        delimiter: one character.
-        quoting: False where a quotation mark is an ordinary character.
-        cells: number of cells in most rows.
-        spaced: a space may follow the delimiter before a quotation mark.
-        escaped: a backslash before a quotation mark, or without quoting before a delimiter, makes it part of the cell.
-        quote: the quotation mark.
-    """
-
-    delimiter: str
-    quoting: bool
-    cells: int = 1
-    spaced: bool = False
+    delimiter: str  # one character
+    quoting: bool  # False where a quotation mark is an ordinary character
+    cells: int = 1  # number of cells in most rows
+    spaced: bool = False  # a space may follow the delimiter before a quotation mark
+    # a backslash before a quotation mark, or without quoting before a delimiter, makes it part of the cell
     escaped: bool = False
-    quote: str = '"'
+    quote: str = '"'  # the quotation mark
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """The cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
@@ -57,34 +50,21 @@ class Dialect:
 
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of a table, each ended by None.
-
-    Raises:
-        InputError: no column holds text, `text_field` names no column, or the table cannot be parsed.
-    """
+    """The texts of a table, each ended by None. Raises `InputError` where there is no such column or table."""
     # A row may be a whole book. The limit of `csv` is global to the process: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines = whole_lines(stream, notes.name)
     sample = sample_lines(lines)
     tabs_first = notes.name.lower().endswith(".tsv")
-    dialect = guess_dialect(sample, sorted(_DELIMITERS, key=lambda s: s != "\t") if tabs_first else _DELIMITERS)
-    try:
-        head = list(islice(dialect.rows(sample), 200))
-    except csv.Error as error:
-        raise _unreadable(notes.name, 1, error) from None
-    column, has_header = _text_column(head, text_field, notes.name)
-    label = quoted(head[0][column].strip()) if has_header else str(column + 1)
-    notes.layout = f"A row is a document, its text is column {label}."
-    rows = dialect.rows(chain(sample, lines))
-    return _texts(rows, column, dialect, int(has_header), notes)
-
-
-def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows: int, notes: FileNotes) -> Paragraphs:
+    dialect = guess_dialect(sample, sorted(DELIMITERS, key=lambda s: s != "\t") if tabs_first else DELIMITERS)
     number = 0
     try:
-        for row in rows:
-            number += 1
-            if number <= header_rows or not any(row):
+        head = list(islice(dialect.rows(sample), 200))
+        column, has_header = _text_column(head, text_field, notes.name)
+        label = quoted(head[0][column].strip()) if has_header else str(column + 1)
+        notes.layout = f"A row is a document, its text is column {label}."
+        for number, row in enumerate(dialect.rows(chain(sample, lines)), 1):
+            if number <= has_header or not any(row):
                 continue
             if dialect.cells > 1 and len(row) != dialect.cells:
                 notes.ragged_rows += 1
@@ -97,14 +77,10 @@ def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows
             else:
                 notes.skipped_rows += 1
     except csv.Error as error:
-        raise _unreadable(notes.name, number + 1, error) from None
-
-
-def _unreadable(name: str, row: int, error: csv.Error) -> InputError:
-    return InputError(
-        f"{quoted(name)} cannot be read as a table near row {row:,} ({error}); "
-        "check the quotation marks there, or give the text as .txt."
-    )
+        raise InputError(
+            f"{quoted(notes.name)} cannot be read as a table near row {number + 1:,} ({error}); "
+            "check the quotation marks there, or give the text as .txt."
+        ) from None
 
 
 def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
@@ -116,9 +92,8 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
         escaped = escapes_quotes(text, delimiter, quote)
         for quoting in (False, True) if delimiter in "\t|" else (True, False):
             spaced = quoting and f"{delimiter} {quote}" in text
-            attempt = Dialect(delimiter, quoting, spaced=spaced, escaped=quoting and escaped, quote=quote)
-            if not quoting and f"\\{delimiter}" in text:
-                attempt = replace(attempt, escaped=True)
+            has_escapes = escaped if quoting else f"\\{delimiter}" in text
+            attempt = Dialect(delimiter, quoting, spaced=spaced, escaped=has_escapes, quote=quote)
             try:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
@@ -157,10 +132,7 @@ def has_single_quotes(lines: Iterable[str], delimiter: str) -> bool:
 
 
 def _missed_quoting(rows: list[list[str]]) -> float:
-    """Evidence of quoting in rows that were read without it: quoted cells, or doubled quotation marks inside.
-
-    A few quoted cells are direct speech.
-    """
+    """Evidence of quoting in rows read without it: many quoted cells (few are direct speech), or doubled marks."""
     wrapped = [[c for c in row if len(c) > 1 and c[0] == c[-1] == '"'] for row in rows]
     share = sum(map(bool, wrapped)) / len(rows)
     doubled = any('""' in cell[1:-1] for cells in wrapped for cell in cells)
@@ -193,30 +165,25 @@ def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tu
         len(rows) > 1
         and 0 < len(header_cell) <= 40
         and sizes[column] > 2 * len(header_cell)
-        and not any(_is_number(cell) for cell in first)
+        and all(number_of(cell) is None for cell in first)
         and (header_cell.lower() in TEXT_NAMES or header_cell.count(" ") <= 2)
         and (len(first) > 1 or header_cell.lower() in TEXT_NAMES)
     )
     return column, is_header
 
 
-def _is_number(cell: str) -> bool:
+def number_of(cell: str) -> float | None:
+    """The finite number that a cell spells; None where it spells none."""
     try:
-        float(cell)
+        value = float(cell)
     except ValueError:
-        return False
-    return True
+        return None
+    return value if math.isfinite(value) and "_" not in cell else None
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Lines with their ends, without null characters, whose number is added to `notes`.
-
-    Raises:
-        InputError: a line is longer than `LONGEST_LINE`.
-    """
-    number = 0
-    while line := stream.readline(LONGEST_LINE):
-        number += 1
+    """Lines with their ends; null characters go to `notes`. Raises `InputError` beyond `LONGEST_LINE` characters."""
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
             raise InputError(
                 f"Line {number:,} of {quoted(name)} has over {LONGEST_LINE // 10**6} million characters; "

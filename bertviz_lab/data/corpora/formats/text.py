@@ -1,6 +1,7 @@
 """Plain text as paragraphs, with None at the end of each document."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -10,26 +11,9 @@ from bertviz_lab.data.corpora.formats.layout import Layout, find_markup, guess_l
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
 TEXT_NAMES = (
-    "text",
-    "sentence",
-    "sentences",
-    "content",
-    "body",
-    "document",
-    "article",
-    "paragraph",
-    "passage",
-    "context",
-    "review",
-    "message",
-    "comment",
-    "tweet",
-    "post",
-    "story",
-    "description",
-    "abstract",
-    "summary",
-)
+    "text", "sentence", "sentences", "content", "body", "document", "article", "paragraph", "passage", "context",
+    "review", "message", "comment", "tweet", "post", "story", "description", "abstract", "summary",
+)  # fmt: skip
 
 
 def known_name(names: Sequence[str]) -> int | None:
@@ -40,13 +24,12 @@ def known_name(names: Sequence[str]) -> int | None:
 
 def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
     """The text field: one of `TEXT_NAMES`, else that with most characters in these records; None without strings."""
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for record in records:
         for name, value in record.items():
-            if isinstance(value, str):
-                sizes[name] = sizes.get(name, 0) + len(value)
-            elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-                sizes[name] = sizes.get(name, 0) + sum(map(len, value))
+            parts = value if isinstance(value, list) else [value]
+            if parts and all(isinstance(part, str) for part in parts):
+                sizes[name] += sum(map(len, parts))
     if not sizes:
         return None
     names = list(sizes)
@@ -59,7 +42,6 @@ Paragraphs = Iterator[str | None]
 
 #: A paragraph is yielded in parts of at most this many characters, to limit memory.
 LONGEST_PART = 1 << 16
-_SAMPLE_LINES, _SAMPLE_CHARACTERS = 4_000, 400_000
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")
 
 
@@ -104,22 +86,22 @@ def cut_point(text: str) -> int:
 def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
     """Plain text; see `layout` for what a paragraph and a document are."""
     lines = pieces(stream)
-    sample = sample_lines(lines, _SAMPLE_LINES, _SAMPLE_CHARACTERS)
+    sample = sample_lines(lines, 4_000, 400_000)
     markup = find_markup(sample)
     kept: Iterable[str | None] = chain(sample, lines)
-    for kind in markup:
-        kept = kind.strip(kept)
     plain: Iterable[str | None] = sample
     for kind in markup:
-        plain = kind.strip(plain)
+        kept, plain = kind.strip(kept), kind.strip(plain)
     layout = guess_layout([line for line in plain if line is not None], documents)
     if documents == "file":
         kept = (line for line in kept if line is not None)
     elif documents == "auto" and any(kind.has_documents for kind in markup):
         layout = replace(layout, gap=0, description="")
-    layout = replace(layout, description=" ".join([*(kind.description for kind in markup), layout.description]).strip())
     notes.markup = " ".join(kind.description for kind in markup)
-    notes.layout, notes.blank_after_sentence = layout.description, layout.blank_after_sentence
+    notes.layout, notes.blank_after_sentence = (
+        f"{notes.markup} {layout.description}".strip(),
+        layout.blank_after_sentence,
+    )
     notes.blank_ends_document = layout.gap == 1
     return lay_out(kept, layout)
 
@@ -179,17 +161,10 @@ class Paragraph:
             yield self.take()
 
     def take(self) -> str:
-        text = join_lines(self.lines)
+        """Join the lines; without a space between two characters of a script that has none."""
+        text = ""
+        for line in map(str.strip, self.lines):
+            unspaced = text[-1:] >= "\u2e80" and "\u2e80" <= line[:1] < "\uac00"
+            text += line if unspaced or not text else " " + line
         self.lines, self._size = [], 0
         return text
-
-
-def join_lines(lines: list[str]) -> str:
-    """Join wrapped lines; without a space between two characters of a script that has none."""
-    parts = [lines[0].strip()]
-    for line in lines[1:]:
-        line = line.strip()
-        if not (parts[-1][-1:] >= "\u2e80" and "\u2e80" <= line[:1] < "\uac00"):
-            parts.append(" ")
-        parts.append(line)
-    return "".join(parts)

@@ -22,27 +22,17 @@ from bertviz_lab.errors import InputError
 
 @dataclass(frozen=True)
 class TaskSample:
-    """A data set to fine-tune on.
+    """A data set to fine-tune on."""
 
-    Attributes:
-        name: on the command line, as `sample:name`.
-        title: on the page.
-        description: a sentence or two.
-        task: one of `config.finetune.TASKS`.
-        file: in this folder.
-        settings: fields of `FinetuneConfig` that suit a small model on a CPU.
-        start: the shipped model to fine-tune; "" for any English one.
-        held_out: a held-out file, `sample:name:held-out`; "" where there is none. It selected the shipped models of
-            this task, so it is a validation set, not a test set.
-    """
-
-    name: str
-    title: str
-    description: str
-    task: str
-    file: str
-    settings: Mapping[str, Any]
-    start: str = ""
+    name: str  # on the command line, as `sample:name`
+    title: str  # on the page
+    description: str  # a sentence or two
+    task: str  # one of `config.finetune.TASKS`
+    file: str  # in this folder
+    settings: Mapping[str, Any]  # fields of `FinetuneConfig` that suit a small model on a CPU
+    start: str = ""  # the shipped model to fine-tune; "" for any English one
+    # a held-out file, `sample:name:held-out`; "" where there is none. It selected the shipped models of this task, so
+    # it is a validation set, not a test set.
     held_out: str = ""
 
 
@@ -55,11 +45,7 @@ TASK_SAMPLES = {
 
 
 def sample_path(name: str) -> Path:
-    """The file of the sample "name", or of its held-out examples "name:held-out".
-
-    Raises:
-        InputError: there is no such sample or file.
-    """
+    """The file of the sample "name", or of its examples "name:held-out". Raises `InputError` for others."""
     name, _, part = name.partition(":")
     if name not in TASK_SAMPLES:
         raise InputError(f'There is no labeled sample "{name}"; choose one of {", ".join(TASK_SAMPLES)}.')

@@ -18,21 +18,13 @@ HELD_OUT_PARTS = 8
 
 @dataclass(frozen=True)
 class Story:
-    """A story together with its truth.
+    """A story together with its truth."""
 
-    Attributes:
-        plot: the kind of story.
-        world: what is true in it.
-        beats: for each sentence, the name of its beat.
-        templates: for each sentence, the template that it was filled from.
-        sentences: the text, one sentence each.
-    """
-
-    plot: Plot
-    world: World
-    beats: tuple[str, ...]
-    templates: tuple[str, ...]
-    sentences: tuple[str, ...]
+    plot: Plot  # the kind of story
+    world: World  # what is true in it
+    beats: tuple[str, ...]  # for each sentence, the name of its beat
+    templates: tuple[str, ...]  # for each sentence, the template that it was filled from
+    sentences: tuple[str, ...]  # the text, one sentence each
 
 
 _CHOICE = re.compile(r"\[([^/\]]*)/([^\]]*)\]")
@@ -119,13 +111,9 @@ def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
     rng = random.Random(seed)
     while True:
         plot, world = rng.choice(PLOTS), draw(rng)
-        if _is_held_out(plot, world) == held_out:
+        names = f"{plot.name} {world.hero.name} {world.friend.name}"
+        if (zlib.crc32(names.encode()) % HELD_OUT_PARTS == 0) == held_out:
             yield tell(rng, plot, world)
-
-
-def _is_held_out(plot: Plot, world: World) -> bool:
-    names = f"{plot.name} {world.hero.name} {world.friend.name}"
-    return zlib.crc32(names.encode()) % HELD_OUT_PARTS == 0
 
 
 def stories(seed: int = 0, count: int = 4000) -> Iterator[Document]:

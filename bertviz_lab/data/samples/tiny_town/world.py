@@ -200,40 +200,27 @@ def draw(rng: random.Random) -> World:
 
 @dataclass(frozen=True)
 class Beat:
-    """One sentence of a plot.
+    """One sentence of a plot."""
 
-    Attributes:
-        name: what happens, one word; unique inside its plot.
-        templates: one or two sentences with slots.
-        share: the share of the stories that include it.
-        verb: "beside" its subject, "across" another noun, which may differ from it in number, or "" elsewhere.
-    """
-
-    name: str
-    templates: tuple[str, ...]
-    share: float
-    verb: str
+    name: str  # what happens, one word; unique inside its plot
+    templates: tuple[str, ...]  # one or two sentences with slots
+    share: float  # the share of the stories that include it
+    verb: str  # "beside" its subject, "across" another noun, which may differ from it in number, or "" elsewhere
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A kind of story: its beats in chronological order.
-
-    Attributes:
-        wearable: the thing of the story is something to wear, drawn from the clothes.
-        gives_away: at the end the thing belongs to the friend.
-    """
+    """A kind of story: its beats in chronological order."""
 
     name: str
     beats: tuple[Beat, ...]
-    wearable: bool
-    gives_away: bool
+    wearable: bool  # the thing of the story is something to wear, drawn from the clothes
+    gives_away: bool  # at the end the thing belongs to the friend
 
 
 def _beat(row: dict[str, str]) -> Beat:
-    return Beat(
-        row["beat"], tuple(filter(None, (row["sentence"], row["alternative"]))), float(row["share"]), row["verb"]
-    )
+    templates = tuple(filter(None, (row["sentence"], row["alternative"])))
+    return Beat(row["beat"], templates, float(row["share"]), row["verb"])
 
 
 _PLOT_LINES = resources.files(__package__).joinpath("plots.tsv").read_text(encoding="utf-8").splitlines()
