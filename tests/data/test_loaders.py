@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import (
-    BertConfig,
-    BertForPreTraining,
-    BertForSequenceClassification,
-    classification_batches,
-    evaluate,
-    load_checkpoint,
-    mlm_batches,
-)
+from bertviz_lab import BertConfig, BertForPreTraining, classification_batches, evaluate, load_checkpoint, mlm_batches
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, LABEL, plan_epoch
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 
@@ -97,28 +89,9 @@ def test_as_many_labels_as_texts_are_needed(tokenizer):
         classification_batches(["a", "b"], [0], tokenizer)
 
 
-def test_a_classifier_learns_from_its_batches(tokenizer):
-    torch.manual_seed(0)
-    config = BertConfig.preset("tiny", vocab_size=tokenizer.vocab_size, hidden_dropout_prob=0.0)
-    model = BertForSequenceClassification(config.replace(num_labels=2))
-    batches = classification_batches(["great film", "awful film"] * 8, [1, 0] * 8, tokenizer)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    losses = []
-    for _ in range(40):
-        for batch in batches:
-            loss = model(**batch).loss
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(loss.item())
-    assert losses[-1] < 0.2 < losses[0]
-
-
 def test_evaluate_scores_names_and_indices_alike():
-    texts, names = (
-        ["A wonderful film.", "A dreadful, boring film.", "I loved it."],
-        ["positive", "negative", "negative"],
-    )
+    texts = ["A wonderful film.", "A dreadful, boring film.", "I loved it."]
+    names = ["positive", "negative", "negative"]
     model = load_checkpoint("sentiment-mini")
     report = evaluate(model, texts, names)
     assert report.accuracy == pytest.approx(2 / 3)

@@ -1,12 +1,12 @@
 """One format after the other: lines, Markdown, tables and JSON as documents."""
 
 import json
+import textwrap
 import time
 
 import pytest
 
 from bertviz_lab.data.corpora.formats.layout import is_wrapped
-from bertviz_lab.data.corpora.formats.tables import guess_dialect
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.errors import InputError
@@ -22,15 +22,8 @@ def test_a_wiki_dump_has_a_paragraph_a_line_and_an_article_a_block(tmp_path):
     assert [document.name for document in documents] == ["wiki.txt", "wiki.txt #2", "wiki.txt #3", "wiki.txt #4"]
 
 
-def wrapped(text: str, width: int = 70) -> str:
-    lines, line = [], ""
-    for word in text.split():
-        if len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return "\n".join([*lines, line])
+def wrapped(text: str) -> str:
+    return textwrap.fill(text, 70)
 
 
 def test_a_hard_wrapped_book_is_joined_and_split_at_its_chapters(tmp_path):
@@ -38,11 +31,8 @@ def test_a_hard_wrapped_book_is_joined_and_split_at_its_chapters(tmp_path):
     documents = read(written(tmp_path, "book.txt", f"{chapter}\n\n\n\n{chapter}\n\n\n\n{chapter}\n"))
     assert [len(document.sentences) for document in documents] == [14, 14, 14]
     assert documents[0].sentences[:2] == tuple(f"{s}." for s in PROSE.strip(". ").split(". "))
-
-
-def test_a_hard_wrapped_text_without_chapters_is_one_document(tmp_path):
-    documents = read(written(tmp_path, "book.txt", "\n\n".join(wrapped(PROSE) for _ in range(20))))
-    assert [len(document.sentences) for document in documents] == [40]
+    (whole,) = read(written(tmp_path, "book.txt", "\n\n".join(wrapped(PROSE) for _ in range(20))))
+    assert len(whole.sentences) == 40
 
 
 def test_sentences_of_one_length_line_by_line_are_not_taken_for_wrapped_text(tmp_path):
@@ -57,26 +47,10 @@ def test_wrapped_lines_are_told_from_sentences_and_verse():
     assert not is_wrapped([PROSE * 3] * 30)
 
 
-def test_a_blank_line_after_every_sentence_ends_no_document(tmp_path):
-    notes = ReadingNotes()
-    text = "\n\n".join(f"This is sentence number {n}." for n in range(50))
-    documents = read(written(tmp_path, "trap.txt", text), notes)
-    assert [len(document.sentences) for document in documents] == [50]
-    assert notes.files[0].blank_after_sentence
-
-
 def test_after_single_sentences_a_wider_gap_ends_a_document(tmp_path):
     block = "\n\n".join(f"This is sentence number {n}." for n in range(10))
     documents = read(written(tmp_path, "trap.txt", "\n\n\n".join([block] * 5)))
     assert [len(document.sentences) for document in documents] == [10] * 5
-
-
-def test_asked_for_blank_lines_every_blank_line_ends_a_document(tmp_path):
-    notes = ReadingNotes()
-    text = "\n\n".join(f"This is sentence number {n}." for n in range(50))
-    assert len(read(written(tmp_path, "trap.txt", text), notes, documents="blank-line")) == 50
-    assert notes.files[0].blank_after_sentence
-    assert notes.files[0].blank_ends_document
 
 
 def test_asked_for_files_a_file_is_a_document(tmp_path):
@@ -96,14 +70,9 @@ def test_markdown_loses_its_markup_and_keeps_its_words(tmp_path):
     )
     (document,) = read(written(tmp_path, "notes.md", text))
     assert document.sentences == (
-        "A title",
-        "See the page and a picture.",
-        "It has code and tags, over two lines.",
-        "first item",
-        "second item",
-        "quoted words",
-        "snake_case_name stays.",
-    )
+        "A title", "See the page and a picture.", "It has code and tags, over two lines.", "first item", "second item",
+        "quoted words", "snake_case_name stays.",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", ["# ", "# a ", "> ", "- ", "* ", "`", "[a](", "<a ", "_a"])
@@ -174,13 +143,6 @@ def test_a_book_in_one_cell_is_read(tmp_path):
     assert [len(document.sentences) for document in read(path)] == [4_000, 2]
 
 
-def test_stray_quotation_marks_switch_quoting_off():
-    lines = ['spam,He said "hello\n', 'ham,"nothing here\n', 'ham,"an other\n', "ham,x\n"]
-    dialect = guess_dialect(lines, ",;")
-    assert not dialect.quoting
-    assert len(list(dialect.rows(lines))) == 4
-
-
 # JSON
 
 
@@ -195,17 +157,6 @@ def test_hard_wrapped_text_in_a_record_or_a_cell_is_joined(tmp_path):
     (record,) = read(written(tmp_path, "a.jsonl", json.dumps({"text": text})))
     (row, _) = read(written(tmp_path, "a.csv", f'id,text\n1,"{text}"\n2,"Another row."\n'))
     assert record.sentences == row.sentences == 3 * once
-
-
-def test_the_longest_field_is_the_text_where_no_name_says_so(tmp_path):
-    path = written(tmp_path, "a.jsonl", '{"id": "abc", "said": "Many more words here."}\n')
-    assert read(path)[0].sentences == ("Many more words here.",)
-
-
-def test_a_broken_line_of_json_is_named(tmp_path):
-    path = written(tmp_path, "a.jsonl", '{"text": "fine"}\n{"text": "fine"}\n{"text": \n')
-    with pytest.raises(InputError, match=r'^Line 3 of "a\.jsonl" is not JSON'):
-        read(path)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bertviz_lab.data.corpora.health import examine_files
-from bertviz_lab.data.corpora.health_warnings import writing_system
+from bertviz_lab.data.corpora.health_report import writing_system
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from tests.data.support import PROSE, read, text_of, written
 

@@ -25,43 +25,23 @@ def test_a_file_name_cannot_bring_markup_or_line_breaks_into_a_message(tmp_path)
     assert ">" not in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     assert "script" in str(error.value)
-
-
-def test_a_very_long_name_is_shortened():
     assert len(quoted("x" * 5_000)) < 130
 
 
-def test_a_missing_file_is_named():
-    with pytest.raises(InputError, match="There is no file"):
-        read_documents(["/nowhere/at/all.txt"])
-
-
-@pytest.mark.parametrize("name", ["a\0b.txt", "x" * 5_000])
-def test_an_impossible_name_is_refused(name):
-    with pytest.raises(InputError):
-        read_documents([name])
-
-
-def test_no_file_at_all_is_refused():
-    with pytest.raises(InputError, match="No file was given"):
-        read_documents([])
-
-
-def test_a_device_is_refused_without_being_read():
-    if not Path("/dev/zero").exists():
-        pytest.skip("there is no /dev/zero on this system")
-    with pytest.raises(InputError, match="not a regular file"):
-        read_documents(["/dev/zero"])
-
-
-def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path):
-    path = tmp_path / "big.txt"
-    with path.open("wb") as file:
-        file.truncate(10**9)
-    start = time.perf_counter()
-    with pytest.raises(InputError, match="1,000 MB large, more than 500 MB"):
-        read_documents([path])
-    assert time.perf_counter() - start < 0.1
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["/nowhere/at/all.txt"], "There is no file"),
+        (["a\0b.txt"], "cannot be a file name"),
+        (["x" * 5_000], "cannot be a file name"),
+        (["/dev/zero"], "not a regular file"),
+        ([], "No file was given"),
+    ],
+)
+def test_a_path_that_is_no_file_is_refused_without_being_read(paths, message):
+    with pytest.raises(InputError, match=message) as error:
+        read_documents(paths)
+    assert len(str(error.value)) < 300
 
 
 def test_files_too_large_together_are_refused(tmp_path):
@@ -90,11 +70,8 @@ def test_a_folder_is_all_readable_files_in_it(tmp_path):
     written(tmp_path, "g.txt", b"\x89PNG\r\n\x1a\n" + bytes(50))
     notes = ReadingNotes()
     documents = read(tmp_path, notes)
-    assert [(d.name, d.sentences[0]) for d in documents] == [
-        ("a.md", "First"),
-        ("b.txt", "Second here."),
-        ("deep/er/c.csv", "Third here"),
-    ]
+    found = {d.name: d.sentences[0] for d in documents}
+    assert list(found.items()) == [("a.md", "First"), ("b.txt", "Second here."), ("deep/er/c.csv", "Third here")]
     assert len(notes.skipped) == 2
     assert all(reason.endswith(".") for reason in notes.skipped)
 
@@ -140,38 +117,13 @@ def test_a_folder_that_cannot_be_opened_is_noted(tmp_path, monkeypatch):
         read_documents([tmp_path / "locked"])
 
 
-def test_a_folder_without_texts_is_refused(tmp_path):
-    written(tmp_path, "e.png", b"\x89PNG")
-    with pytest.raises(InputError, match="holds nothing readable"):
-        read_documents([tmp_path])
-
-
-def test_a_folder_of_unreadable_files_is_refused(tmp_path):
-    written(tmp_path, "a.txt", b"\x89PNG\r\n\x1a\n")
-    with pytest.raises(InputError, match="PNG"):
-        read(tmp_path)
-
-
 def test_a_zip_is_streamed_with_nested_folders_and_never_unpacked(tmp_path):
     before = sorted(tmp_path.parent.rglob("*"))
-    path = zipped(
-        tmp_path,
-        {
-            "deep/er/a.txt": "First here. Second.",
-            "../../escape.txt": "Third here.",
-            "/absolute.txt": "Fourth here.",
-            "__MACOSX/._a.txt": "junk",
-            "inner.zip": "PK",
-            "picture.png": "x",
-        },
-    )
+    names = ("deep/er/a.txt", "../../escape.txt", "/absolute.txt", "__MACOSX/._a.txt", "inner.zip", "picture.png")
+    path = zipped(tmp_path, dict.fromkeys(names, "Words here."))
     notes = ReadingNotes()
-    documents = read(path, notes)
-    assert [document.name for document in documents] == [
-        "texts.zip/escape.txt",
-        "texts.zip/absolute.txt",
-        "texts.zip/deep/er/a.txt",
-    ]
+    found = [document.name for document in read(path, notes)]
+    assert found == [f"texts.zip/{name}" for name in ("escape.txt", "absolute.txt", "deep/er/a.txt")]
     assert notes.skipped == ['"texts.zip/inner.zip" is a zip inside a zip and was not opened.']
     assert sorted(tmp_path.parent.rglob("*")) == sorted([*before, path])
 
@@ -231,21 +183,10 @@ def test_a_zip_with_nothing_readable_is_refused(tmp_path):
 
 
 def test_the_formats_that_messages_name_are_the_formats_that_are_read(tmp_path):
-    contents = {
-        ".txt": "Hi there.",
-        ".md": "Hi there.",
-        ".csv": "text\nHi there.\n",
-        ".tsv": "text\nHi there.\n",
-        ".jsonl": '"Hi there."',
-        ".json": '["Hi there."]',
-    }
+    contents = {"txt": "{}", "md": "{}", "csv": "text\n{}\n", "tsv": "text\n{}\n", "jsonl": '"{}"', "json": '["{}"]'}
     for suffix, content in contents.items():
-        assert suffix in READABLE
-        assert text_of(read(written(tmp_path, "a" + suffix, content))) == "Hi there."
-
-
-def test_a_string_is_one_path_and_not_many(tmp_path):
-    assert len(list(read_documents(str(written(tmp_path, "a.txt", "Hi there."))))) == 1
+        assert f".{suffix}" in READABLE
+        assert text_of(read(written(tmp_path, f"a.{suffix}", content.format("Hi there.")))) == "Hi there."
 
 
 def test_reading_leaves_no_file_open(tmp_path, recwarn):

@@ -21,27 +21,6 @@ def test_columns_with_common_names_are_used(tmp_path):
     assert info.rows[0] == ("1", "fine film", "pos")
 
 
-@pytest.mark.parametrize(
-    ("header", "pair"),
-    [
-        ("sentence1,sentence2,label", ("sentence1", "sentence2")),
-        ("pairID,premise,hypothesis,gold_label", ("premise", "hypothesis")),
-        ("id,qid1,qid2,question1,question2,is_duplicate", ("question1", "question2")),
-        ("question,passage,label", ("question", "passage")),
-    ],
-)
-def test_columns_of_a_pair_are_inferred_from_their_names(tmp_path, header, pair):
-    names = header.split(",")
-    lines = [
-        ",".join(str(n % 2) if c == len(names) - 1 else f"{n} some text {c}" for c in range(len(names)))
-        for n in range(9)
-    ]
-    data = read_task(written(tmp_path, "a.csv", "\n".join([header, *lines])))
-    info = data.files[0]
-    assert (info.text_a, info.text_b, info.label) == (*pair, names[-1])
-    assert all(e.text_b for e in data.examples)
-
-
 def test_without_a_header_the_text_is_the_longest_column_and_the_label_one_of_few_values(tmp_path):
     lines = [f"{1000 + n},x,the whole story of number {n} is told,{'ab'[n % 2]}" for n in range(40)]
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bertviz_lab.data.formats.conll import bio_scheme, to_bio
 from bertviz_lab.data.formats.read import read_pair, read_task
@@ -26,17 +24,11 @@ def labels_of(data) -> list[tuple[str, ...]]:
     return [example.labels for example in data.examples]
 
 
-def test_the_word_is_the_first_column_and_the_label_the_last(tmp_path):
+def test_the_word_is_the_first_column_and_the_label_the_last_in_bio(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003))
-    assert data.task == "tokens"
+    assert (data.task, data.files[0].format, data.files[0].scheme) == ("tokens", "conll", "IOB1")
     assert data.examples[0].words == ("EU", "rejects", "German")
     assert [example.row for example in data.examples] == [3, 7, 10]
-    assert data.files[0].format == "conll"
-
-
-def test_iob1_is_converted_to_bio(tmp_path):
-    data = read_task(written(tmp_path, "a.txt", CONLL_2003))
-    assert data.files[0].scheme == "IOB1"
     assert labels_of(data) == [("B-ORG", "O", "B-MISC"), ("B-PER", "I-PER"), ("B-LOC", "B-LOC")]
     assert data.labels == ("B-LOC", "B-MISC", "B-ORG", "B-PER", "I-PER", "O")
 
@@ -87,11 +79,6 @@ def test_a_file_of_malformed_sentences_is_refused_with_the_first(tmp_path):
         read_task(written(tmp_path, "a.conll", content))
     with pytest.raises(InputError, match="one column only"):
         read_task(written(tmp_path, "b.conll", "a\nb\n\nc\n"))
-
-
-def test_one_label_for_all_words_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r'All words of "a\.conll" have the label "O"'):
-        read_task(written(tmp_path, "a.conll", "a\tO\nb\tO\n\nc\tO\n"))
 
 
 def test_records_hold_words_and_tags(tmp_path):
@@ -156,22 +143,3 @@ def test_repairs_are_noted_with_the_first_location(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "La\tB-LOC\nPaz\tI-LOC\n\nin\tO\nRome\tI-LOC\n"))
     assert labels_of(data)[1] == ("O", "B-LOC")
     assert data.notes == ('1 label continued a span that had not begun, and begins it now (first: "a.conll" line 4).',)
-
-
-SPANS = st.lists(st.sampled_from(["A", "B", ""]).flatmap(lambda t: st.tuples(st.just(t), st.integers(1, 4))))
-
-
-@given(SPANS)
-def test_every_scheme_encodes_the_same_spans(spans):
-    bio, bioes, bilou = [], [], []
-    for kind, length in spans:
-        if not kind:
-            for written_labels in (bio, bioes, bilou):
-                written_labels += ["O"] * length
-            continue
-        bio += [f"B-{kind}", *[f"I-{kind}"] * (length - 1)]
-        for last, single, result in (("E", "S", bioes), ("L", "U", bilou)):
-            middle = [f"B-{kind}", *[f"I-{kind}"] * (length - 2), f"{last}-{kind}"]
-            result += middle if length > 1 else [f"{single}-{kind}"]
-    for labels, scheme in ((bio, "BIO"), (bioes, "BIOES"), (bilou, "BILOU")):
-        assert to_bio(labels, scheme) == (tuple(bio), 0)

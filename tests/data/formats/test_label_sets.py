@@ -35,20 +35,6 @@ def test_a_blank_inside_a_label_separates_nothing(tmp_path) -> None:
     assert read_task(written(tmp_path, "a.tsv", text), "multilabel").labels == ("bad", "very good")
 
 
-def test_columns_of_0_and_1_are_labels(tmp_path) -> None:
-    names = ("angry", "glad", "sad")
-    rows = [
-        f"{n},{text}," + ",".join(str(int(name in labels)) for name in names)
-        for n, (text, labels) in enumerate(zip(TEXTS, SETS, strict=True))
-    ]
-    path = written(tmp_path, "a.csv", "\n".join([f"id,comment_text,{','.join(names)}", *rows]) + "\n")
-    data = read_task(path, "multilabel")
-    assert data.labels == names
-    assert sets_of(data) == EXPECTED
-    assert [example.text_a for example in data.examples] == TEXTS
-    assert read_pair(path, path, "multilabel")[1].examples == data.examples
-
-
 def test_a_row_of_another_width_among_columns_of_0_and_1_is_dropped(tmp_path) -> None:
     rows = [f"the entry {n},{n % 2},{n // 2 % 2}" for n in range(8)]
     text = "\n".join(["text,a,b", *rows, "odd,1,0,1,1", "short,1"]) + "\n"
@@ -62,12 +48,6 @@ def test_lists_of_records_are_labels(tmp_path, task) -> None:
     records = [json.dumps({"text": t, "labels": list(s)}) for t, s in zip(TEXTS, SETS, strict=True)]
     data = read_task(written(tmp_path, "a.jsonl", "\n".join(records)), task)
     assert data.task == "multilabel"
-    assert sets_of(data) == EXPECTED
-
-
-def test_lists_that_were_written_into_cells_are_labels(tmp_path) -> None:
-    rows = "".join(f"{t}\t{list(s)}\n" for t, s in zip(TEXTS, SETS, strict=True))
-    data = read_task(written(tmp_path, "a.tsv", "text\tlabels\n" + rows), "multilabel")
     assert sets_of(data) == EXPECTED
 
 

@@ -47,8 +47,7 @@ def test_published_data_sets_are_read_without_options(shared_data, train, held, 
 
 
 @pytest.mark.parametrize(
-    ("name", "order", "first"),
-    [("mrpc/msr_paraphrase_train.txt", (3, 4, 0), 1), ("sms_spam/sms.tsv", (1, None, 0), 0)],
+    ("name", "order", "first"), [("mrpc/msr_paraphrase_train.txt", (3, 4, 0), 1), ("sms_spam/sms.tsv", (1, None, 0), 0)]
 )
 def test_tables_without_quoting_are_read_to_the_letter(shared_data, name, order, first):
     lines = (shared_data / name).read_bytes().decode("utf-8-sig").split("\n")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.formats.label_sets import check_held_out
+from bertviz_lab.data.formats.labels import check_held_out
 from bertviz_lab.data.formats.read import read_for_model, read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import RECORDS, question, squad, table

@@ -121,17 +121,16 @@ def test_records_with_more_than_a_thousand_fields_are_refused(tmp_path):
         read_task([path])
 
 
-def test_a_small_parquet_file_of_long_lists_is_refused_before_they_are_read(tmp_path):
-    rows = pyarrow.array([[0] * 100_000] * 100)
-    pyarrow.parquet.write_table(pyarrow.table({"tokens": rows, "label": rows}), tmp_path / "lists.parquet")
-    assert (tmp_path / "lists.parquet").stat().st_size < 20_000
-    with pytest.raises(InputError, match=r'"lists.parquet" holds 20,000,000 values, more than are read'):
-        read_task([tmp_path / "lists.parquet"], max_bytes=100_000_000)
-
-
-def test_text_in_lists_counts_towards_the_limit(tmp_path):
-    rows = pyarrow.array([["word " * 200] * 100] * 100)
-    pyarrow.parquet.write_table(pyarrow.table({"tokens": rows, "tags": rows}), tmp_path / "lists.parquet")
+@pytest.mark.parametrize(
+    ("rows", "limit", "message"),
+    [
+        ([[0] * 100_000] * 100, 100_000_000, "holds 20,000,000 values, more than are read"),  # before they are read
+        ([["word " * 200] * 100] * 100, 1_000_000, "holds more text than is read at once"),
+    ],
+)
+def test_a_small_parquet_file_of_long_lists_is_refused(tmp_path, rows, limit, message):
+    column = pyarrow.array(rows)
+    pyarrow.parquet.write_table(pyarrow.table({"tokens": column, "label": column}), tmp_path / "lists.parquet")
     assert (tmp_path / "lists.parquet").stat().st_size < 50_000
-    with pytest.raises(InputError, match=r'"lists.parquet" holds more text than is read at once'):
-        read_task([tmp_path / "lists.parquet"], max_bytes=1_000_000)
+    with pytest.raises(InputError, match=f'"lists.parquet" {message}'):
+        read_task([tmp_path / "lists.parquet"], max_bytes=limit)

@@ -55,11 +55,6 @@ def test_the_file_whose_row_has_the_fewest_negatives_is_named(tmp_path) -> None:
     assert read_task(full, "embeddings").notes == ()
 
 
-def test_bare_lists_of_texts_are_read(tmp_path) -> None:
-    data = read(tmp_path, "a.jsonl", "\n".join(json.dumps(row) for row in ROWS))
-    assert texts_of(data) == ROWS
-
-
 def test_a_json_file_with_a_list_for_each_column_is_read(tmp_path) -> None:
     body = {"questions": [a for a, _, _ in ROWS], "answers": [b for _, b, _ in ROWS], "question_ids": [*range(40, 52)]}
     assert texts_of(read(tmp_path, "a.json", json.dumps(body))) == [row[:2] for row in ROWS]
@@ -87,9 +82,12 @@ def test_rows_that_lack_something_are_dropped_with_their_reason(tmp_path) -> Non
     ]  # fmt: skip
 
 
-def test_anchors_and_positives_are_recognised_by_their_names(tmp_path) -> None:
+def test_anchors_and_positives_are_recognised_by_their_names_and_kept_as_they_were(tmp_path) -> None:
     text = "anchor\tpositive\n" + "".join(f"{a}\t{b}\n" for a, b, _ in ROWS)
-    assert read_task(written(tmp_path, "a.tsv", text)).task == "embeddings"
+    data = read_task(written(tmp_path, "a.tsv", text))
+    assert data.task == "embeddings"
+    write_examples(tmp_path / "kept.jsonl", data.examples)
+    assert read_examples(tmp_path / "kept.jsonl") == data.examples
 
 
 def test_scores_in_text_are_refused(tmp_path) -> None:
@@ -102,12 +100,6 @@ def test_one_column_of_texts_is_refused(tmp_path) -> None:
     rows = "".join(f"{a}\t{n % 2}\n" for n, (a, _, _) in enumerate(ROWS))
     with pytest.raises(InputError, match="has no two columns of texts that belong together"):
         read(tmp_path, "a.tsv", "text\tlabel\n" + rows)
-
-
-def test_examples_are_kept_as_they_were(tmp_path) -> None:
-    data = read(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in ROWS))
-    write_examples(tmp_path / "kept.jsonl", data.examples)
-    assert read_examples(tmp_path / "kept.jsonl") == data.examples
 
 
 def test_published_pairs_are_read_as_they_are(shared_data) -> None:

@@ -1,7 +1,6 @@
 """Words that are looked up have the ids that the tokenizer gives them in their sentence."""
 
 import json
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining import tokenized_corpus as cached_tokenizer
 from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer
 from bertviz_lab.tokenization import Tokenizer
@@ -77,13 +75,4 @@ def test_stages_that_are_not_known_are_left_to_the_tokenizer():
     state["pre_tokenizer"]["add_prefix_space"] = True
     tokenizer = Tokenizer(type(Tokenizer.train(TEXT, vocab_size=400).backend).from_str(json.dumps(state)))
     sentences = ["cat's mat", "it isn't flat"]
-    assert looked_up(tokenizer, sentences) == tokenizer.ids(sentences)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
-def test_a_real_text_has_the_same_ids(algorithm, shared_data):
-    documents = list(read_documents(shared_data / "wiki_en" / "valid.txt"))[:300]
-    sentences = list(chain.from_iterable(document.sentences for document in documents))
-    tokenizer = Tokenizer.train(sentences[:1_000], vocab_size=1_000, algorithm=algorithm)
     assert looked_up(tokenizer, sentences) == tokenizer.ids(sentences)

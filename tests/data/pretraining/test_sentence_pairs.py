@@ -36,40 +36,16 @@ def document_of(view: CorpusView, start: int, end: int) -> int:
     raise AssertionError(f"tokens {start} to {end} cross the border of a document")
 
 
-@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
-def test_a_pair_fits_and_each_side_is_a_run_of_one_document(shape, seed, seq_len):
+@given(shapes, st.integers(0, 2**32), st.integers(8, 40), st.sampled_from(["nsp", "sop"]))
+def test_a_pair_fits_and_each_side_is_a_run_of_one_document(shape, seed, seq_len, pairs):
     view = corpus_of(shape)
-    for a_start, a_end, b_start, b_end, label in examples(view, seed, seq_len=seq_len):
+    for a_start, a_end, b_start, b_end, label in examples(view, seed, seq_len=seq_len, pairs=pairs):
         assert a_start < a_end
         assert b_start < b_end
         assert a_end - a_start + b_end - b_start <= seq_len - 3
         a, b = document_of(view, a_start, a_end), document_of(view, b_start, b_end)
-        if label == IS_NEXT:
-            assert a == b
-            assert a_end <= b_start
-        else:
-            assert label == IS_RANDOM
-            assert a != b
-
-
-@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
-def test_before_truncation_the_sides_are_whole_sentences_and_none_is_lost_or_used_twice(shape, seed, seq_len):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentence_pairs, "_truncate", lambda a, b, longest, rng: (a, b))
-        view = corpus_of(shape)
-        rows = examples(view, seed, seq_len=seq_len)
-    ends = {int(bound) for index in range(len(view)) for bound in view.sentence_bounds(index)}
-    used = []
-    for a_start, a_end, b_start, b_end, label in rows:
-        assert {a_start, a_end, b_start, b_end} <= ends
-        used.append((a_start, a_end))
-        if label == IS_NEXT:
-            assert a_end == b_start, "the next sentences begin where the first ones end"
-            used.append((b_start, b_end))
-    used.sort()
-    assert used[0][0] == 0
-    assert used[-1][1] == max(ends)
-    assert all(end == start for (_, end), (start, _) in pairwise(used)), "unused sentences are put back"
+        assert (a == b) == (pairs == "sop" or label == IS_NEXT)
+        assert pairs == "sop" or a_end <= b_start or label == IS_RANDOM
 
 
 class Draws:
@@ -171,57 +147,12 @@ def test_truncation_takes_from_front_and_back_by_a_coin_a_token():
     assert fronts.var() == pytest.approx(5, abs=0.6)
 
 
-@pytest.mark.slow
-def test_one_document_in_ten_is_cut_short():
-    view = corpus_of([[1] * 200] * 2_000)
-    longest = np.zeros(2_000, dtype=int)
-    for a_start, a_end, b_start, b_end, _ in examples(view, seq_len=32, short_seq_probability=0.1):
-        document = a_start // 200
-        longest[document] = max(longest[document], a_end - a_start + b_end - b_start)
-    assert longest.max() == 29
-    # A tenth draws a length from 2 to 29, and one in 28 of these draws 29 again; the deviation is 0.0066.
-    assert (longest < 29).mean() == pytest.approx(0.1 * 27 / 28, abs=0.025)
-    assert longest.min() >= 2
-
-
-def test_without_short_examples_every_one_is_as_long_as_it_can_be():
-    view = corpus_of([[1] * 290] * 50)
-    lengths = [a1 - a0 + b1 - b0 for a0, a1, b0, b1, _ in examples(view, seq_len=32, short_seq_probability=0.0)]
-    assert np.mean(np.array(lengths) == 29) > 0.8
-    assert max(lengths) == 29
-
-
-def test_on_ordinary_documents_half_of_the_pairs_are_random():
-    generator = np.random.default_rng(3)
-    view = corpus_of([generator.integers(5, 20, size=generator.integers(8, 25)).tolist() for _ in range(400)])
-    labels = np.array([row[4] for row in examples(view, seq_len=128)])
-    assert 0.4 < (labels == IS_RANDOM).mean() < 0.6
-
-
-def test_documents_of_one_sentence_have_no_next_sentence():
-    """A blank line after every sentence, google-research/bert #125: the lab warns of such a text."""
-    labels = {row[4] for row in examples(corpus_of([[5]] * 40))}
-    assert labels == {IS_RANDOM}
-
-
-def test_with_two_documents_the_random_sentence_is_from_the_other_one():
-    view = corpus_of([[3, 4, 5, 3], [2, 6, 4]])
-    border = 15
-    rows = [row for seed in range(50) for row in examples(view, seed)]
-    assert any(row[4] == IS_RANDOM for row in rows)
-    for a_start, _, b_start, _, label in rows:
-        assert ((a_start < border) == (b_start < border)) == (label == IS_NEXT)
-
-
-def test_every_other_document_and_every_sentence_of_it_can_be_the_random_one():
-    view = corpus_of([[1, 1, 1]] * 5)
-    starts = {(row[0] // 3, row[2]) for seed in range(300) for row in examples(view, seed) if row[4] == IS_RANDOM}
-    assert starts == {(a, b) for a in range(5) for b in range(15) if b // 3 != a}
-
-
-def test_one_document_cannot_make_pairs():
-    with pytest.raises(ValueError, match="at least two documents"):
-        examples(corpus_of([[3, 4, 5]]))
+@pytest.mark.parametrize(
+    ("shape", "pairs", "message"), [([[3, 4, 5]], "nsp", "at least two documents"), ([[3, 4], [5]], "sos", "sos")]
+)
+def test_pairs_that_cannot_be_made_are_refused(shape, pairs, message):
+    with pytest.raises(ValueError, match=message):
+        examples(corpus_of(shape), pairs=pairs)
 
 
 @given(shapes, st.integers(0, 2**32), st.integers(8, 40))
@@ -254,23 +185,10 @@ def test_the_sides_of_an_ordered_pair_are_neighbours_and_the_label_says_which_co
     assert len({document_of(view, *pair) for pair in used}) == sum(len(document) > 1 for document in shape)
 
 
-@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
-def test_an_ordered_pair_fits(shape, seed, seq_len):
-    for a_start, a_end, b_start, b_end, _ in examples(corpus_of(shape), seed, seq_len=seq_len, pairs="sop"):
-        assert a_start < a_end
-        assert b_start < b_end
-        assert a_end - a_start + b_end - b_start <= seq_len - 3
-
-
 def test_half_of_the_ordered_pairs_are_swapped_and_one_document_is_enough():
     labels = [row[4] for row in examples(corpus_of([[4] * 4_000]), pairs="sop")]
     assert len(labels) > 700
     assert np.mean(labels) == pytest.approx(0.5, abs=0.08)
-
-
-def test_a_pair_of_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="sos"):
-        examples(corpus_of([[3, 4], [5]]), pairs="sos")
 
 
 @given(shapes, st.integers(0, 2**32), st.integers(8, 40))

@@ -73,12 +73,6 @@ def test_a_large_corpus_holds_out_no_more_than_an_evaluation_needs(monkeypatch):
     assert tokens(split_corpus(corpus)[1]) == 2_000
 
 
-def test_the_split_is_always_the_same():
-    corpus = corpus_of(*range(1, 60))
-    first, second = split_corpus(corpus)[1], split_corpus(corpus)[1]
-    assert first.spans.tolist() == second.spans.tolist()
-
-
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 2))
 def test_every_sentence_is_on_exactly_one_side_or_the_parts_are_the_same(shape, min_documents):
     corpus = corpus_of(*shape)
@@ -91,10 +85,3 @@ def test_every_sentence_is_on_exactly_one_side_or_the_parts_are_the_same(shape, 
     assert len(training) >= min_documents
     assert len(held_out) >= min_documents
     assert tokens(held_out) <= max(0.25 * corpus.tokens, 5 * 2 * min_documents)
-
-
-@pytest.mark.parametrize(("shape", "min_documents"), [((3,), 1), ((1, 1), 2), ((3, 3), 2), ((5,), 2), ((1,), 1)])
-def test_a_corpus_too_short_to_be_split_is_both_parts(shape, min_documents):
-    training, held_out = split_corpus(corpus_of(*shape), min_documents=min_documents)
-    assert training.spans.tolist() == held_out.spans.tolist()
-    assert sentences(training) == list(range(sum(shape)))

@@ -57,39 +57,11 @@ def test_no_special_token_is_stored(tokenizer, tmp_path):
     assert not set(corpus.ids.tolist()) & (tokenizer.special_ids - {tokenizer.unk_id})
 
 
-def test_sentences_and_documents_without_a_token_are_dropped(tokenizer, tmp_path):
-    texts = documents("one|  |two", " | ", "three")
-    corpus = TokenizedCorpus.write(texts, tokenizer, tmp_path)
-    assert contents(corpus) == [tokenizer.ids(["one", "two"]), tokenizer.ids(["three"])]
-
-
 def test_a_text_without_a_word_is_refused(tokenizer, tmp_path):
     with pytest.raises(InputError, match="no words"):
         TokenizedCorpus.write(documents(" ", " | "), tokenizer, tmp_path)
     with pytest.raises(InputError, match="no words"):
         TokenizedCorpus.write([], tokenizer, tmp_path)
-
-
-def test_a_document_in_parts_is_one_document(tokenizer, tmp_path):
-    parts = [
-        Document("first", ("one",)),
-        Document("book", (" ",)),
-        Document("book", ("two", "three"), continues=True),
-        Document("book", ("four",), continues=True),
-        Document("last", ("five",)),
-    ]
-    corpus = TokenizedCorpus.write(parts, tokenizer, tmp_path)
-    assert contents(corpus) == [tokenizer.ids(s) for s in (["one"], ["two", "three", "four"], ["five"])]
-
-
-def test_the_size_of_a_batch_changes_nothing(tokenizer, tmp_path, monkeypatch):
-    texts = documents("one two|three", "four five six|seven|eight nine", "ten", "one|two")
-    whole = TokenizedCorpus.write(texts, tokenizer, tmp_path / "a")
-    monkeypatch.setattr(tokenized_corpus, "_BATCH", 2)
-    heard: list[int] = []
-    pieces = TokenizedCorpus.write(texts, tokenizer, tmp_path / "b", heard.append)
-    assert contents(pieces) == contents(whole)
-    assert heard == [1, 2, 4]
 
 
 parts_of_documents = st.lists(
@@ -139,18 +111,6 @@ def test_half_a_corpus_is_none(tokenizer, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         TokenizedCorpus.write(crash(), tokenizer, tmp_path)
     assert not (tmp_path / "corpus.json").exists()
-
-
-def test_a_large_vocabulary_is_stored_whole(tokenizer, tmp_path, monkeypatch):
-    monkeypatch.setattr(Tokenizer, "vocab_size", 70_000)
-    monkeypatch.setattr(Tokenizer, "ids", lambda self, texts: [[69_999, 3] for _ in texts])
-    corpus = TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
-    assert corpus.ids.tolist() == [69_999, 3]
-
-
-def test_the_corpus_names_its_tokenizer(tokenizer, tmp_path):
-    TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
-    assert json.loads((tmp_path / "corpus.json").read_text())["tokenizer"] == tokenizer.fingerprint
 
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=5), min_size=1, max_size=4), max_size=6))

@@ -13,22 +13,14 @@ ENGLISH = PROBES["english"]
 EVERY_KIND = [(name, kind) for name, probes in PROBES.items() for kind in probes.kinds]
 
 
-@pytest.mark.parametrize(("name", "kind"), EVERY_KIND)
-def test_each_kind_has_at_least_ten_different_pairs(name: str, kind: str) -> None:
-    pairs = [pair for pair in PROBES[name].pairs if pair.kind == kind]
-    assert len(pairs) == len(set(pairs)) >= 10
-
-
 @pytest.mark.parametrize("name", PROBES)
-def test_every_pair_is_of_a_kind_that_has_a_title(name: str) -> None:
+def test_every_kind_has_a_title_and_at_least_ten_different_pairs(name: str) -> None:
     probes = PROBES[name]
-    assert probes.name == name
-    assert {pair.kind for pair in probes.pairs} == set(probes.kinds)
+    assert len(set(probes.pairs)) == len(probes.pairs)
+    counts = Counter(pair.kind for pair in probes.pairs)
+    assert counts.keys() == probes.kinds.keys()
+    assert min(counts.values()) >= 10
     assert all(re.fullmatch(r"[a-z].*[^.]", title) for title in probes.kinds.values()), "goes on after 'It can'"
-
-
-def test_the_english_pairs_are_some_hundred() -> None:
-    assert 100 <= len(ENGLISH.pairs) <= 130
 
 
 def test_no_english_sentence_is_good_in_two_pairs_or_good_in_one_and_bad_in_another() -> None:
@@ -39,26 +31,21 @@ def test_no_english_sentence_is_good_in_two_pairs_or_good_in_one_and_bad_in_anot
     assert not set(good) & set(bad)
 
 
-@pytest.mark.parametrize("pair", ENGLISH.pairs, ids=lambda pair: pair.good)
-def test_an_english_pair_differs_in_one_place(pair) -> None:
-    good, bad = words(pair.good), words(pair.bad)
-    places = [n for n, (one, other) in enumerate(zip(good, bad, strict=True)) if one != other]
-    assert places[0] == pair.position
-    if pair.kind == "word_order":
-        first, second = places
-        assert second == first + 1
-        assert [good[first], good[second]] == [bad[second], bad[first]]
-    else:
-        assert len(places) == 1
-    assert pair.context == ""
-
-
-@pytest.mark.parametrize("pair", ENGLISH.pairs, ids=lambda pair: pair.good)
-def test_an_english_sentence_is_one_short_sentence_in_plain_letters(pair) -> None:
-    for sentence in (pair.good, pair.bad):
-        assert re.fullmatch(r"[A-Z][A-Za-z ,]*\.", sentence)
-        assert "  " not in sentence
-        assert len(words(sentence)) <= 11
+def test_an_english_pair_is_two_short_sentences_that_differ_in_one_place() -> None:
+    for pair in ENGLISH.pairs:
+        good, bad = words(pair.good), words(pair.bad)
+        places = [n for n, (one, other) in enumerate(zip(good, bad, strict=True)) if one != other]
+        assert places[0] == pair.position
+        if pair.kind == "word_order":
+            first, second = places
+            assert second == first + 1
+            assert [good[first], good[second]] == [bad[second], bad[first]]
+        else:
+            assert len(places) == 1
+        assert pair.context == ""
+        for sentence in (pair.good, pair.bad):
+            assert re.fullmatch(r"[A-Z](?:[A-Za-z,]| (?! ))*\.", sentence)
+            assert len(words(sentence)) <= 11
 
 
 @pytest.mark.parametrize(("name", "kind"), EVERY_KIND)

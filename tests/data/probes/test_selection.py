@@ -10,11 +10,7 @@ from bertviz_lab.data.samples.tiny_town import stories
 from bertviz_lab.tokenization import Tokenizer
 
 ENGLISH = [sentence for pair in PROBES["english"].pairs for sentence in (pair.good, pair.bad)]
-FRENCH = [
-    "Le chat dort sur le tapis de la maison.",
-    "Une fille lit un livre rouge dans le jardin.",
-    "Il a vu six chiens.",
-]
+FRENCH = ["Le chat dort sur le tapis.", "Une fille lit un livre rouge dans le jardin.", "Il a vu six chiens."]
 
 
 def learnt_from(texts: list[str], **options) -> Tokenizer:
@@ -34,28 +30,22 @@ def town() -> Tokenizer:
 
 
 def test_an_english_vocabulary_can_be_asked_every_english_pair(english: Tokenizer) -> None:
-    found = probes_for(["book.txt"], english)
+    found, probes = probes_for(["book.txt"], english), PROBES["english"]
     assert found is not None
-    assert found.name == "english"
-    assert found.pairs == PROBES["english"].pairs
-    assert found.kinds == PROBES["english"].kinds
+    assert (found.name, found.pairs, found.kinds) == ("english", probes.pairs, probes.kinds)
 
 
 def test_a_run_on_tiny_town_alone_is_asked_about_tiny_town(town: Tokenizer) -> None:
     found = probes_for(["sample:tiny-town"], town)
     assert found is not None
-    assert found.name == "tiny-town"
-    assert found.pairs == PROBES["tiny-town"].pairs
+    assert (found.name, found.pairs) == ("tiny-town", PROBES["tiny-town"].pairs)
     other = probes_for(["sample:tiny-town", "book.txt"], town)
     assert other is None or other.name == "english"
 
 
-def test_a_text_of_another_language_is_asked_nothing() -> None:
-    assert probes_for(["livre.txt"], learnt_from(FRENCH, vocab_size=400)) is None
-
-
-def test_tiny_town_in_the_words_of_another_language_is_asked_nothing_either() -> None:
-    assert probes_for(["sample:tiny-town"], learnt_from(FRENCH, vocab_size=400)) is None
+@pytest.mark.parametrize("text", ["livre.txt", "sample:tiny-town"])
+def test_a_text_in_another_language_is_asked_nothing(text: str) -> None:
+    assert probes_for([text], learnt_from(FRENCH, vocab_size=400)) is None
 
 
 @pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])

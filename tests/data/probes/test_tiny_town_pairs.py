@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pairs, words
-from bertviz_lab.data.samples.tiny_town import held_out, imagine, stories
+from bertviz_lab.data.samples.tiny_town import imagine, stories
 from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PEOPLE
 
 PAIRS = minimal_pairs(0, 60)
@@ -23,9 +23,9 @@ def test_the_same_seed_draws_the_same_pairs() -> None:
     assert minimal_pairs(4, 10) != minimal_pairs(5, 10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_as_many_different_pairs_as_asked_for(kind: str) -> None:
-    assert len(of(kind)) == len(set(of(kind))) == 60
+def test_each_kind_has_as_many_different_pairs_as_asked_for() -> None:
+    assert [len(set(of(kind))) for kind in KINDS] == [60] * len(KINDS)
+    assert len(PAIRS) == 60 * len(KINDS)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plot_order"])
@@ -92,12 +92,3 @@ def test_what_happens_next_is_told_after_and_the_other_before() -> None:
             if pair.context in sentences
             for k in [sentences.index(pair.context)]
         )
-
-
-def test_no_pair_s_story_is_a_training_story() -> None:
-    trained = {" ".join(document.sentences) for document in stories(0)}
-    kept = [" ".join(document.sentences) for document in held_out(0, 1000)]
-    assert not trained & set(kept)
-    joined = "\n".join(trained)
-    plots = [f"{pair.context} {pair.good}" for pair in of("owner_copy")]
-    assert sum(pair in joined for pair in plots) == 0

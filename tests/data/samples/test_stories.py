@@ -1,17 +1,15 @@
 """Each story of Tiny Town, read word by word and held against the world that it was told from."""
 
 import re
-import time
 from collections import Counter
-from dataclasses import fields
-from itertools import islice, pairwise
+from itertools import islice
 
 import pytest
 
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
-from bertviz_lab.data.samples.tiny_town.stories import slots, third_person
+from bertviz_lab.data.samples.tiny_town.stories import third_person
 from bertviz_lab.data.samples.tiny_town.world import (
     CLOTHES,
     COLOURS,
@@ -21,10 +19,7 @@ from bertviz_lab.data.samples.tiny_town.world import (
     PEOPLE,
     PLACES,
     PLOTS,
-    ROOMS,
     THINGS,
-    TOOL_HOMES,
-    World,
 )
 from bertviz_lab.tokenization import Tokenizer
 
@@ -34,10 +29,9 @@ PLURAL = {thing.noun: thing.plural for thing in (*THINGS, *CLOTHES)}
 
 
 @pytest.fixture(scope="module")
-def trained() -> tuple[list[Document], float]:
-    """The four thousand stories to train on, and the seconds of computing that they took."""
-    started = time.process_time()
-    return list(stories()), time.process_time() - started
+def trained() -> list[Document]:
+    """The four thousand stories to train on."""
+    return list(stories())
 
 
 def by_plot(name: str) -> list[Story]:
@@ -59,20 +53,16 @@ def matches(pattern: str, told: list[Story]) -> list[tuple[Story, tuple[str, ...
 # --- the text
 
 
-def test_the_same_seed_tells_the_same_stories() -> None:
+def test_the_same_seed_tells_the_same_stories_and_another_seed_others() -> None:
     assert list(stories(3, 200)) == list(stories(3, 200))
     assert list(held_out(3, 50)) == list(held_out(3, 50))
-
-
-def test_another_seed_tells_others() -> None:
     first, second = ({doc.sentences for doc in stories(seed, 1000)} for seed in (0, 1))
     assert len(first & second) <= 5
 
 
-def test_no_story_is_told_twice_under_one_seed_and_they_take_little_time(trained) -> None:
-    told = [doc.sentences for doc in trained[0]]
+def test_no_story_is_told_twice_under_one_seed(trained) -> None:
+    told = [doc.sentences for doc in trained]
     assert len(told) == len(set(told)) == 4000
-    assert trained[1] < 3
 
 
 @pytest.mark.slow
@@ -80,21 +70,6 @@ def test_held_out_stories_are_told_under_no_seed() -> None:
     kept = {doc.sentences for doc in held_out(0, 1000)}
     for seed in range(3):
         assert not kept & {doc.sentences for doc in stories(seed)}
-
-
-@pytest.mark.slow
-def test_held_out_people_never_met_in_that_plot() -> None:
-    def casts(side: bool) -> set[tuple[str, str, str]]:
-        told = islice(imagine(5, held_out=side), 3000)
-        return {(story.plot.name, story.world.hero.name, story.world.friend.name) for story in told}
-
-    assert not casts(True) & casts(False)
-
-
-def test_about_half_of_the_held_out_sentences_stand_somewhere_in_training(trained) -> None:
-    sentences = {sentence for doc in trained[0] for sentence in doc.sentences}
-    kept = [sentence for doc in held_out() for sentence in doc.sentences]
-    assert 0.35 < sum(sentence in sentences for sentence in kept) / len(kept) < 0.6
 
 
 def test_stories_have_five_to_twelve_sentences_and_fit_an_example_of_128_tokens() -> None:
@@ -105,14 +80,14 @@ def test_stories_have_five_to_twelve_sentences_and_fit_an_example_of_128_tokens(
 
 
 def test_the_words_are_few_and_none_is_rare(trained) -> None:
-    count = Counter(word.lower() for doc in trained[0] for sentence in doc.sentences for word in words(sentence))
+    count = Counter(word.lower() for doc in trained for sentence in doc.sentences for word in words(sentence))
     assert 300 <= len(count) <= 450
     assert min(count.values()) >= 3
     assert all(re.fullmatch(r"[a-z]+|[.,]", word) for word in count)
 
 
 def test_every_word_becomes_one_token(trained) -> None:
-    text = [" ".join(doc.sentences) for doc in trained[0][:2000]]
+    text = [" ".join(doc.sentences) for doc in trained[:2000]]
     tokenizer = Tokenizer.train(text, vocab_size=8192)
     encoded = tokenizer.ids(text[:200])
     assert [len(ids) for ids in encoded] == [len(words(story)) for story in text[:200]]
@@ -136,32 +111,6 @@ def test_every_plot_every_beat_and_every_way_is_told() -> None:
     assert len(PLOTS) >= 8
     for plot in PLOTS:
         assert len({beat.name for beat in plot.beats}) == len(plot.beats)
-
-
-def test_every_slot_is_used_by_some_plot() -> None:
-    used = {slot for plot in PLOTS for beat in plot.beats for t in beat.templates for slot in re.findall(r"{(\w+)", t)}
-    offered = set(slots(TOLD[0].plot, TOLD[0].world))
-    assert offered - {field.name for field in fields(World)} <= used <= offered
-
-
-def test_times_of_day_come_in_their_order() -> None:
-    order = {"morning": 0, "noon": 1, "evening": 2}
-    for story in TOLD:
-        times = [order[word] for word in words(" ".join(story.sentences)) if word in order]
-        if story.plot.name == "night":  # from one evening to the next morning
-            assert times in ([2], [2, 0])
-        else:
-            assert times == sorted(times), story.sentences
-
-
-def test_neighbouring_sentences_nearly_always_share_a_name_a_colour_or_a_thing() -> None:
-    telling = {*PERSON, *COLOURS, *FUR, *PLURAL}
-    shared = [
-        bool(telling & set(words(first)) & set(words(second)))
-        for story in TOLD
-        for first, second in pairwise(story.sentences)
-    ]
-    assert sum(shared) / len(shared) > 0.6
 
 
 # --- the truth
@@ -188,18 +137,6 @@ def test_pronouns_agree_with_the_first_name_of_their_sentence_or_of_the_last_tha
     assert seen >= {"he", "she", "him", "her", "himself", "herself"}
 
 
-def test_they_and_themselves_stand_for_two_people_or_for_plural_things() -> None:
-    for story in TOLD:
-        for sentence in story.sentences:
-            said = words(sentence)
-            if "themselves" in said:
-                assert len(names(sentence)) == 2 or "They" in said, sentence
-            if "they" in said and story.plot.name in ("lost", "mend"):  # elsewhere they are the two people
-                assert PLURAL[story.world.thing.noun], sentence
-            if "it" in said and story.plot.name in ("lost", "mend"):
-                assert not PLURAL[story.world.thing.noun], sentence
-
-
 def test_a_thing_keeps_its_colour() -> None:
     for story in TOLD:
         world = story.world
@@ -209,16 +146,6 @@ def test_a_thing_keeps_its_colour() -> None:
         for beat, sentence in zip(story.beats, story.sentences, strict=True):
             if (story.plot.name, beat) != ("storm", "sky"):
                 assert {word for word in words(sentence) if word in COLOURS or word in FUR} <= allowed, sentence
-
-
-def test_each_colour_is_said_at_least_twice_so_that_it_can_be_copied() -> None:
-    said = []
-    for story in TOLD:
-        colour = story.world.fur if story.plot.name == "pet" else story.world.colour
-        count = words(" ".join(story.sentences)).count(colour)
-        if count:
-            said.append(count >= 2)
-    assert sum(said) / len(said) > 0.95
 
 
 def test_verbs_agree_with_the_thing_even_across_another_noun() -> None:
@@ -248,17 +175,6 @@ def test_verbs_agree_with_the_resident_across_the_landmark() -> None:
     assert 0.6 < mismatched / len(told) < 0.8
 
 
-def test_verbs_agree_with_the_people() -> None:
-    bases = {"want", "make", "run", "have", "walk", "look", "sleep", "race", "reach", "are", "buy"} | {
-        thing.use.split()[0] for thing in THINGS
-    }
-    for _, (_, _, verb) in matches(r"(?<!to )\b([A-Z]\w+) and ([A-Z]\w+) (\w+)", TOLD):
-        assert verb in bases
-    for _, (name, verb) in matches(r"(?<!and )\b([A-Z]\w+) (wants?|makes?|runs?|has|have|gives?|gets?|looks?)\b", TOLD):
-        if name in PERSON:
-            assert verb.endswith("s"), (name, verb)
-
-
 def test_the_last_word_on_an_owner_is_the_world_s() -> None:
     for story, (colour, owner) in matches(r"[Tt]he (\w+) \w+ belongs? to ([A-Z]\w+)", TOLD):
         hero, friend = story.world.hero.name, story.world.friend.name
@@ -266,20 +182,6 @@ def test_the_last_word_on_an_owner_is_the_world_s() -> None:
             assert owner == (friend if colour == story.world.colour else hero)
         else:
             assert owner == hero
-
-
-def test_tools_come_from_where_they_are_kept() -> None:
-    tools = set()
-    for _, (tool, home) in matches(r"gets the (\w+) from the (\w+)", TOLD):
-        assert TOOL_HOMES[tool] == home
-        tools.add(tool)
-    assert tools == set(TOOL_HOMES)
-
-
-def test_hiding_places_belong_to_their_rooms() -> None:
-    for story, (preposition, noun, room) in matches(r"looks (\w+) the (\w+) in the (\w+)", TOLD):
-        assert room == story.world.room != story.world.other_room
-        assert (preposition, noun) in [spot[:2] for spot in ROOMS[room]]
 
 
 def test_sums_and_differences_are_right() -> None:
@@ -296,25 +198,7 @@ def test_sums_and_differences_are_right() -> None:
         assert (verb == "is") == (left == "one")
 
 
-def test_what_is_too_big_for_one_is_given_to_the_other() -> None:
-    for story in by_plot("swap"):
-        text = " ".join(story.sentences)
-        (first, size, hero), (second, other_size, friend) = re.findall(
-            r"The (\w+) \w+ (?:is|are) too (\w+) for (\w+)", text
-        )
-        assert {size, other_size} in ({"big", "small"}, {"long", "short"})
-        assert f"{hero} gives the {first}" in text
-        assert f"{friend} gives the {second}" in text
-        assert (hero, friend) == (story.world.hero.name, story.world.friend.name)
-
-
-@pytest.mark.parametrize(
-    ("verb", "form"),
-    [("play", "plays"), ("fly", "flies"), ("push", "pushes"), ("build with", "builds with"), ("go", "goes")],
-)
-def test_third_person_is_spelt_as_in_english(verb: str, form: str) -> None:
-    assert third_person(verb) == form
-
-
-def test_the_two_forms_of_each_verb_belong_together() -> None:
+def test_third_person_is_spelt_as_in_english() -> None:
+    verbs = {"play": "plays", "fly": "flies", "push": "pushes", "build with": "builds with", "go": "goes"}
+    assert {verb: third_person(verb) for verb in verbs} == verbs
     assert all(thing.uses == third_person(thing.use) for thing in (*THINGS, *CLOTHES))

@@ -52,19 +52,6 @@ def test_the_weight_of_a_batch_is_that_of_its_classes() -> None:
     assert batch.total == sum(weights[c] for c in features.targets if c != IGNORE_INDEX)
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("parts", [1, 2, 3, 20])
-def test_the_parts_of_a_batch_are_its_rows(task, parts) -> None:
-    batch = batch_of(features_of(task, TOKENIZER, count=7), TOKENIZER)
-    some = [batch.micro_batch(index, parts) for index in range(parts)]
-    assert sorted(torch.cat([part.rows for part in some]).tolist()) == sorted(batch.rows.tolist())
-    for part in some:
-        assert torch.equal(part.input_ids, batch.input_ids[part.rows])
-        assert torch.equal(part.targets, batch.targets[part.rows])
-        assert (part.count, part.total) == (batch.count, batch.total)
-    assert sum(part.real_tokens for part in some) == batch.real_tokens
-
-
 @pytest.mark.parametrize("size", [1, 4, 5, 100])
 def test_an_epoch_has_every_row_once(size) -> None:
     data = batches_of(features_of("tokens", TOKENIZER), TOKENIZER, size)
