@@ -92,10 +92,9 @@ def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
             annotation={"text": curve["chance_name"], "font": {"size": 11, "color": QUIET}},
             annotation_position="bottom left",
         )
-    ends = ", ".join(f"{name} {points[-1][1]:.3f}" for name, _, points in kinds)
     rows = [[name, *point, *[None] * (4 - len(point))] for name, _, points in kinds for point in points]
     table = {"header": ["curve", "step", "loss", "seconds", "tokens"], "rows": rows}
-    return chart | {"description": f"In the end: {ends}." if ends else "", "table": table}
+    return chart | {"table": table}
 
 
 def snapshot_charts(
