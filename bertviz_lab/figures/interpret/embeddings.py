@@ -85,10 +85,9 @@ def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: f
 
 def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
     """Return the nearest tokens as bars."""
-    cosines = [float(n.cosine) for n in neighbours]
     return bars_payload(
         [n.token for n in neighbours],
-        [("cosine", cosines)],
+        [("cosine", [float(n.cosine) for n in neighbours])],
         title=f"Nearest neighbors of {word}",
         number_format=".2f",
         peak=1.0,
@@ -102,7 +101,8 @@ def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tupl
 
     `norm_note` says what the hidden states of a pre-norm model are.
     """
-    layers = ["embeddings", *(str(layer) for layer in range(1, len(contexts.cosines)))]
+    count = len(contexts.cosines)
+    layers = ["embeddings", *map(str, range(1, count))]
     lines = lines_payload(
         layers,
         [
@@ -118,15 +118,14 @@ def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tupl
         sentence="Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer.",
         note=norm_note,
     )
-    count = len(layers)
     plane = plane_payload(
         np.concatenate([contexts.map_a, contexts.map_b]),
-        [("start" if layer == 0 else str(layer)) for _ in range(2) for layer in range(count)],
+        ["start", *layers[1:]] * 2,
         title=f"Trajectory of {contexts.word} through the layers",
         groups=[0] * count + [1] * count,
         group_names=["in A", "in B"],
         paths=[list(range(count)), list(range(count, 2 * count))],
-        details=[f"{name}: {layers[layer]}" for name in ("in A", "in B") for layer in range(count)],
+        details=[f"{name}: {layer}" for name in ("in A", "in B") for layer in layers],
         file="way",
         note=f"The first two principal components; they explain {contexts.explained:.0%} of the variance. What lies "
         "together here may differ in the others: the cosines above compare whole vectors.",

@@ -23,19 +23,16 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_preno
     """
     place = lens.target.position
     which = f"masked token {list(masks).index(place) + 1}, " if len(masks) > 1 and place in masks else ""
-    width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {prediction.layer}" for prediction in lens.layers[1:])]
-    values = np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers])
-    words = [[c.token for c in prediction.candidates] for prediction in lens.layers]
     ranks = [prediction.rank for prediction in lens.layers]
     first = ranks.index(1) if 1 in ranks else len(ranks)
     stability = f" It ranks first from {names[first]} on." if set(ranks[first:]) == {1} else ""
     head = "final LayerNorm and the MLM head" if is_prenorm else "MLM head"
     return matrix_payload(
-        values,
+        np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers]),
         names,
-        [f"top {rank + 1}" for rank in range(width)],
-        words=words,
+        [f"top {rank + 1}" for rank in range(len(lens.layers[0].candidates))],
+        words=[[c.token for c in prediction.candidates] for prediction in lens.layers],
         peak=1.0,
         title=f"Logit lens: {which}the prediction at every layer",
         sentence=f"The {head} applied to the hidden state of every layer. The last row is the model's prediction: "
@@ -54,7 +51,7 @@ def surprisal_payload(
 ) -> Payload:
     """Return each token's surprisal in nats, with the top prediction where it differs."""
     predictions = [
-        "" if candidate is None or candidate.token == token else candidate.token
+        candidate.token if candidate and candidate.token != token else ""
         for candidate, token in zip(expected, encoding.tokens, strict=True)
     ]
     probabilities = np.exp(log_probabilities)

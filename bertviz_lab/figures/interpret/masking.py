@@ -41,17 +41,13 @@ def masking_payload(
         column | {"outcome": outcome, "given": token, "label": column["token"] if outcome in CHOSEN else None}
         for column, outcome, token in zip(token_columns(masked.encoding), outcomes, given, strict=True)
     ]
-    kinds = [_SHOWN[outcome][0] for outcome in outcomes]
+    kinds, signs = zip(*(_SHOWN[outcome][:2] for outcome in outcomes), strict=True)
+    answers = ["answer" if outcome in CHOSEN else "out-none" for outcome in outcomes]
     labels = [column["label"] or "" for column in columns]
     rows = [
         words_row("input", "The input of the model", given, [f"given {kind}" for kind in kinds]),
-        words_row("masking", "How each token was masked", [_SHOWN[outcome][1] for outcome in outcomes], kinds),
-        words_row(
-            "label",
-            "The labels of the loss; all other positions are ignored",
-            labels,
-            ["answer" if outcome in CHOSEN else "out-none" for outcome in outcomes],
-        ),
+        words_row("masking", "How each token was masked", signs, kinds),
+        words_row("label", "The labels of the loss; all other positions are ignored", labels, answers),
     ]
     candidates = len(outcomes) - outcomes.count("special")
     length = sum(masked.encoding.attention_mask)
@@ -97,17 +93,17 @@ def masking_payload(
 def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dict[str, float]) -> Payload:
     """Return the outcomes of many draws next to the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
-    names = [_SHOWN[count.outcome][2] for count in counts.outcomes]
+    outcomes = {_SHOWN[count.outcome][2]: count for count in counts.outcomes}
     shares = [count.observed / chosen for count in counts.outcomes]
     expected = [expected_shares[count.outcome] for count in counts.outcomes]
     intervals = [
         f"{share:.0%} (99% interval {count.low / chosen:.2%} to {count.high / chosen:.2%})"
         for share, count in zip(expected, counts.outcomes, strict=True)
     ]
-    outside = [_SHOWN[count.outcome][2] for count in counts.outcomes if not count.low <= count.observed <= count.high]
+    outside = [name for name, count in outcomes.items() if not count.low <= count.observed <= count.high]
     warning = f" Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." * bool(outside)
     return bars_payload(
-        names,
+        list(outcomes),
         [("counted", shares), ("expected", expected)],
         title=f"{counts.draws:,} draws",
         number_format=".2%",

@@ -73,14 +73,12 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payl
 
 
 def _how_read(reading: FileInfo) -> str:
-    parts = [f"Read as {_FORMATS.get(reading.format, reading.format)}"]
-    if reading.format == "table" and reading.delimiter:
-        parts[0] += f" with {_DELIMITERS.get(reading.delimiter, repr(reading.delimiter))} as delimiter"
+    words = f"Read as {_FORMATS.get(reading.format, reading.format)}"
     if reading.format == "table":
-        parts.append("with a header row" if reading.header else "no header row")
-    if reading.encoding:
-        parts.append(f"encoding {reading.encoding}")
-    return ", ".join(parts) + "."
+        delimiter = _DELIMITERS.get(reading.delimiter, repr(reading.delimiter))
+        words += f" with {delimiter} as delimiter" * bool(reading.delimiter)
+        words += f", {'with a' if reading.header else 'no'} header row"
+    return f"{words}{f', encoding {reading.encoding}' if reading.encoding else ''}."
 
 
 def _answers(question: Question) -> str:

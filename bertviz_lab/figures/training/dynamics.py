@@ -81,15 +81,8 @@ def opening_payload(
     layers, heads = analysis.attentions.shape[:2]
     words = [readable(token) for token in tracked]
     follows, names = _followed(analysis, words, labels)
-    charts = snapshot_charts(
-        follows=follows,
-        names=names,
-        steps=steps,
-        projected=[readable(token) for token in projected],
-        tracked=words,
-        layers=layers,
-        vocab_size=vocab_size,
-    )
+    mapped = [readable(token) for token in projected]
+    charts = snapshot_charts(follows, names, steps, mapped, words, layers, vocab_size)
     body = to_json(
         {
             "question": dict(question),

@@ -25,8 +25,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
     frequent errors are drawn, and the CSV lists the cells of all that are not 0.
     """
     counts, labels = np.asarray(report.confusion), report.labels
-    total = int(counts.sum())
-    if not total:
+    if not counts.any():
         return message_payload("There are no held-out examples for a confusion matrix.")
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     errors = counts - np.diag(np.diag(counts))
@@ -37,13 +36,13 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         verdict = "correct" if i == j else f"predicted as {labels[j]}"
         return f"{labels[i]}, {verdict}: {counts[i, j]:,} ({shares[i, j]:.1%} of all that are {labels[i]})"
 
-    most_frequent = ""
+    worst = ""
     if errors.any():
         true, predicted = divmod(int(errors.argmax()), len(labels))
         times = "once" if errors.max() == 1 else f"{errors.max():,} times"
-        most_frequent = f" Most frequent error: {labels[true]} predicted as {labels[predicted]}, {times}."
+        worst = f" Most frequent error: {labels[true]} predicted as {labels[predicted]}, {times}."
     if len(drawn) < len(labels):
-        most_frequent += (
+        worst += (
             f" The {len(drawn)} of {len(labels):,} labels with the most frequent errors are drawn, with "
             f"{errors[block].sum():,} of all {errors.sum():,} errors; the CSV has all cells."
         )
@@ -60,7 +59,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         peak=1.0,
         picks=(drawn, drawn),
         title="Confusion matrix",
-        sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}.{most_frequent}",
+        sentence=f"{np.trace(counts):,} of {counts.sum():,} are correct: accuracy {report.accuracy:.1%}.{worst}",
         note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",
@@ -76,9 +75,9 @@ def reliability_payload(calibration: Calibration) -> Payload:
     bins = [b for b in calibration.bins if b.count]
     if not bins:
         return message_payload("There are no held-out examples to measure calibration on.")
-    total = sum(b.count for b in bins)
-    mean_confidence = sum(b.confidence * b.count for b in bins) / total
-    mean_accuracy = sum(b.accuracy * b.count for b in bins) / total
+    counts = [b.count for b in bins]
+    mean_confidence = np.average([b.confidence for b in bins], weights=counts)
+    mean_accuracy = np.average([b.accuracy for b in bins], weights=counts)
     names = [f"{100 * b.low:.0f}–{b.high:.0%}" for b in bins]
     gap = mean_confidence - mean_accuracy
     verdict = "It is well calibrated."
@@ -99,7 +98,7 @@ def reliability_payload(calibration: Calibration) -> Payload:
                 for n, b in zip(names, bins, strict=True)
             ],
         ],
-        extra_columns=[("examples", [b.count for b in bins])],
+        extra_columns=[("examples", counts)],
         sentence=f"Mean confidence {mean_confidence:.1%}, accuracy {mean_accuracy:.1%}. {verdict} Expected calibration "
         f"error: {calibration.ece:.1%}.",
         note="Where the solid line is below the dashed one, the model is overconfident. Empty confidence bins are "

@@ -98,7 +98,6 @@ def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
 
 
 def snapshot_charts(
-    *,
     follows: str,
     names: Sequence[str],
     steps: Sequence[int],
@@ -124,8 +123,7 @@ def snapshot_charts(
     }
     heads = [("", ACCENT), *((f"layer {layer + 1}", PAINTS[layer % len(PAINTS)]) for layer in range(layers))]
     numbers, shares = (_NUMBER, ".3f", "short"), (_PERCENT, ".1%", "percent")
-    title = titles.get(follows, "Over training")
-    loss = "MLM loss of this text"
+    title, loss = titles.get(follows, "Over training"), "MLM loss of this text"
     head_shares = _head_lines(heads, *shares)
     head_shares["figure"].add_hline(y=0.5, line={"color": QUIET, "width": 1, "dash": "dot"})
     return {
