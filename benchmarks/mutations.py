@@ -337,7 +337,6 @@ MUTATIONS = (
         "base has 11 layers",
         '"base": (12, 768, 12)',
         '"base": (11, 768, 12)',
-        "model/test_parameter_counts.py",
         "model/test_bert.py",
         "model/test_heads.py",
     ),

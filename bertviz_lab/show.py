@@ -64,6 +64,10 @@ def _chart(label: str, payload: str, height: int = 420) -> View:
     return _view("chart", label, payload, height)
 
 
+def _heads(body: Mapping[str, Any], label: str) -> View:
+    return _view("attention", label, attention_figures.attention_payload(body), 900)
+
+
 # ---- Tokens: the input of a model, and its masking
 
 
@@ -196,7 +200,7 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
         metrics={name: (interpret.METRICS[name], values) for name, values in metrics.items()},
         windows=[layer.window for layer in trace.layers],
     )
-    return _view("attention", "Attention of every head", attention_figures.attention_payload(body), 900)
+    return _heads(body, "Attention of every head")
 
 
 def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str = "") -> View:
@@ -213,7 +217,7 @@ def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str
         special=encoding.special_tokens_mask,
         windows=scores.windows,
     )
-    return _view("attention", "Attention scores of every head", attention_figures.attention_payload(body), 900)
+    return _heads(body, "Attention scores of every head")
 
 
 def query_key(pair: interpret.QueryKey) -> View:
@@ -225,11 +229,10 @@ def difference(
     first: interpret.TextTrace, second: interpret.TextTrace, title: str = "The second minus the first"
 ) -> View:
     """Show the attention of the second trace minus that of the first; both have the same tokens, layers and heads."""
-    encoding = first.encoding
-    weights = interpret.attention_difference(first, second)
+    encoding, weights = first.encoding, interpret.attention_difference(first, second)
     special = encoding.special_tokens_mask
     body = attention_figures.difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
-    return _view("attention", title, attention_figures.attention_payload(body), 900)
+    return _heads(body, title)
 
 
 def attention_comparison(compared: interpret.AttentionComparison, title: str = "The second minus the first") -> View:
@@ -237,7 +240,7 @@ def attention_comparison(compared: interpret.AttentionComparison, title: str = "
     shared = compared.alignment
     weights, special = compared.second - compared.first, shared.special_tokens_mask
     body = attention_figures.difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
-    return _view("attention", title, attention_figures.attention_payload(body), 900)
+    return _heads(body, title)
 
 
 def heads(traces: Mapping[str, interpret.TextTrace]) -> View:

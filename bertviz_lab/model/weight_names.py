@@ -52,21 +52,18 @@ _BERT_BACKBONE: dict[str, Name] = {
     "embeddings.norm": "embeddings.LayerNorm",
     "pooler": "pooler.dense",
 }
-_BERT_HEADS = {
-    "mlm.transform": "cls.predictions.transform.dense",
-    "mlm.norm": "cls.predictions.transform.LayerNorm",
-    "mlm": "cls.predictions",
-    "nsp": "cls.seq_relationship",
-    "answer": "qa_outputs",
-    "classifier": "classifier",
-}
-_ROBERTA_HEADS = {
-    "mlm.transform": "lm_head.dense",
-    "mlm.norm": "lm_head.layer_norm",
-    "mlm": "lm_head",
-    "answer": "qa_outputs",
-    "classifier": "classifier",
-}
+
+
+def _heads(transform: str, norm: str, mlm: str) -> dict[str, str]:
+    """Return the names of the three parts of a masked-LM head, and of the heads that most families name alike."""
+    alike = {"answer": "qa_outputs", "classifier": "classifier"}
+    return {"mlm.transform": transform, "mlm.norm": norm, "mlm": mlm, **alike}
+
+
+_PREDICTIONS = "cls.predictions"
+_BERT_HEADS = _heads(f"{_PREDICTIONS}.transform.dense", f"{_PREDICTIONS}.transform.LayerNorm", _PREDICTIONS)
+_BERT_HEADS["nsp"] = "cls.seq_relationship"
+_ROBERTA_HEADS = _heads("lm_head.dense", "lm_head.layer_norm", "lm_head")
 #: A text's classifier with a dense layer of its own, which is the pooler here.
 _DENSE_CLASSIFIER = {
     "BertForSequenceClassification": {"pooler": "classifier.dense", "classifier": "classifier.out_proj"}
@@ -99,13 +96,7 @@ WEIGHT_NAMES: dict[str, WeightNames] = {
             "output_norm": "output_layer_norm",
         },
         backbone=_BERT_BACKBONE,
-        heads={
-            "mlm.transform": "vocab_transform",
-            "mlm.norm": "vocab_layer_norm",
-            "mlm": "vocab_projector",
-            "answer": "qa_outputs",
-            "classifier": "classifier",
-        },
+        heads=_heads("vocab_transform", "vocab_layer_norm", "vocab_projector"),
         of_kind={"BertForSequenceClassification": {"pooler": "pre_classifier"}},
         decoder="vocab_projector",
     ),
@@ -122,27 +113,17 @@ WEIGHT_NAMES: dict[str, WeightNames] = {
             "output_norm": "full_layer_layer_norm",
         },
         backbone=_BERT_BACKBONE | {"embeddings.projection": "encoder.embedding_hidden_mapping_in", "pooler": "pooler"},
-        heads={
-            "mlm.transform": "predictions.dense",
-            "mlm.norm": "predictions.LayerNorm",
-            "mlm": "predictions",
-            "nsp": "sop_classifier.classifier",
-            "answer": "qa_outputs",
-            "classifier": "classifier",
-        },
+        heads=_heads("predictions.dense", "predictions.LayerNorm", "predictions")
+        | {"nsp": "sop_classifier.classifier"},
         decoder="predictions.decoder",
     ),
     "electra": WeightNames(
         in_layer=_BERT_LAYER,
         backbone=_BERT_BACKBONE | {"embeddings.projection": "embeddings_project"},
-        heads={
-            "mlm.transform": "generator_predictions.dense",
-            "mlm.norm": "generator_predictions.LayerNorm",
-            "mlm": "generator_lm_head",
+        heads=_heads("generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head")
+        | {
             "detector.dense": "discriminator_predictions.dense",
             "detector.output": "discriminator_predictions.dense_prediction",
-            "answer": "qa_outputs",
-            "classifier": "classifier",
         },
         of_kind=_DENSE_CLASSIFIER,
         decoder="generator_lm_head",
@@ -184,15 +165,8 @@ WEIGHT_NAMES: dict[str, WeightNames] = {
             "embeddings.norm": "embeddings.norm",
             "final_norm": "final_norm",
         },
-        heads={
-            "mlm.transform": "head.dense",
-            "mlm.norm": "head.norm",
-            "mlm": "decoder",
-            "transform.dense": "head.dense",
-            "transform.norm": "head.norm",
-            "answer": "classifier",
-            "classifier": "classifier",
-        },
+        heads=_heads("head.dense", "head.norm", "decoder")
+        | {"transform.dense": "head.dense", "transform.norm": "head.norm", "answer": "classifier"},
         of_kind={"BertForSequenceClassification": {"pooler": "head.dense", "pooler_norm": "head.norm"}},
         decoder="decoder",
     ),

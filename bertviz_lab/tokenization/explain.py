@@ -87,8 +87,7 @@ class WordSplit:
 def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
     """Every word of `text` with the steps that split it; all pieces are `encode(text)` without added tokens.
 
-    Raises:
-        InputError: A word is too long to show its merges, or the BPE is not byte-level.
+    Raises `InputError` where a word is too long to show its merges, or the BPE is not byte-level.
     """
     splits = []
     for normalized, start, end, is_special in _words(tokenizer, replace_surrogates(text)):

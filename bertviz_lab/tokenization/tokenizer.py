@@ -95,13 +95,10 @@ class Tokenizer:
             min_frequency: Minimum number of occurrences of a pair of pieces to be merged.
             on_progress: Called now and then with the number of characters read; an exception ends training.
 
-        Raises:
-            InputError: There is no text, or the vocabulary is too small for the algorithm.
+        Raises `InputError` where there is no text, or the vocabulary is too small for the algorithm.
         """
         check_several(texts)
-        if algorithm not in ("wordpiece", "bpe"):
-            raise InputError(f'There is no algorithm {algorithm!r}: choose "wordpiece" or "bpe".')
-        train = train_wordpiece if algorithm == "wordpiece" else train_bpe
+        train = {"wordpiece": train_wordpiece, "bpe": train_bpe}[algorithm]
         return cls(train(texts, vocab_size, lowercase, min_frequency, on_progress))
 
     @classmethod
@@ -109,10 +106,7 @@ class Tokenizer:
         """The tokenizer saved in a folder by the lab or by Hugging Face: tokenizer.json, else vocab.txt.
 
         With vocab.txt, `do_lower_case` of tokenizer_config.json decides about lowercasing; without it, a vocabulary
-        without capitals is taken to be lowercased.
-
-        Raises:
-            InputError: A file or a special token is missing, or a file is damaged; the message names it.
+        without capitals is taken to be lowercased. Raises `InputError` naming what is missing or damaged.
         """
         return cls(*tokenizer_files.read_folder(Path(folder)))
 
@@ -120,8 +114,7 @@ class Tokenizer:
     def from_pretrained(cls, name: str | PathLike[str]) -> "Tokenizer":
         """Load the tokenizer of a model: the name of a shipped one, a folder (also a run's), or a hub id.
 
-        Raises:
-            InputError: There is no such model, or `load` refuses its tokenizer.
+        Raises `InputError` where there is no such model, or as `load`.
         """
         folder = Path(name).expanduser()
         if folder.is_dir():
@@ -143,8 +136,7 @@ class Tokenizer:
     def from_vocab(cls, vocab_txt: str | PathLike[str], lowercase: bool = True) -> "Tokenizer":
         """BERT's tokenizer from a vocab.txt, one token per line.
 
-        Raises:
-            InputError: The file is missing or empty, names a token twice, or lacks a special token.
+        Raises `InputError` where the file is missing or empty, names a token twice, or lacks a special token.
         """
         vocab = tokenizer_files.read_vocab(Path(vocab_txt))
         special = tokenizer_files.special_tokens(vocab, {}, Path(vocab_txt))
@@ -190,10 +182,7 @@ class Tokenizer:
 
         "[MASK]" in the text is the mask token, and an empty `text_b` counts as none, as in `transformers`. Inputs of
         more than `max_length` positions are truncated from the end of the longer text (`truncated_lengths`); those of
-        fewer than `pad_to` are padded.
-
-        Raises:
-            InputError: `max_length` has no room for `[CLS]` and `[SEP]`.
+        fewer than `pad_to` are padded. Raises `InputError` where `max_length` has no room for `[CLS]` and `[SEP]`.
         """
         text_b = text_b or None
         full = self.backend.encode(replace_surrogates(text_a), text_b and replace_surrogates(text_b))
@@ -253,8 +242,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:
         """The text of the ids; case and unknown characters cannot be restored."""
-        text: str = self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)
-        return text
+        return self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)
 
     # The vocabulary
 
@@ -269,8 +257,7 @@ class Tokenizer:
 
     def id(self, token: str) -> int | None:
         """A token's id, or None where the vocabulary has no such token."""
-        token_id: int | None = self.backend.token_to_id(token)
-        return token_id
+        return self.backend.token_to_id(token)
 
     @property
     def vocab_size(self) -> int:
@@ -305,9 +292,7 @@ class Tokenizer:
         if self.algorithm == "wordpiece":
             return token.startswith(self.continuation_prefix) and token != self.continuation_prefix
         first = token[:1] if self.algorithm == "unigram" else decoders.ByteLevel().decode([token])[:1]
-        if first == "▁":
-            return False
-        return not (first.isspace() or unicodedata.category(first or "a")[0] == "P")
+        return not (first == "▁" or first.isspace() or unicodedata.category(first or "a")[0] == "P")
 
     # How words are split, for `explain`
 
@@ -330,9 +315,7 @@ class Tokenizer:
     @cached_property
     def merge_ranks(self) -> Mapping[tuple[str, str], int]:
         """The merges of BPE with their ranks, from 0; empty for WordPiece."""
-        pairs = (
-            tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in self._model.get("merges", ())
-        )
+        pairs = (pair.split(" ") if isinstance(pair, str) else pair for pair in self._model.get("merges", ()))
         return {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
     @cached_property

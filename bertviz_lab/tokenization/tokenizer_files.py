@@ -21,10 +21,8 @@ _ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>
 def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
     """The tokenizer in `folder`: from tokenizer.json, else from what older folders of its family have instead.
 
-    That is vocab.txt (BERT, ELECTRA), vocab.json and merges.txt (RoBERTa) or spm.model (DeBERTa).
-
-    Raises:
-        InputError: The folder or both files are missing, or they are not a tokenizer for BERT.
+    That is vocab.txt (BERT, ELECTRA), vocab.json and merges.txt (RoBERTa) or spm.model (DeBERTa). Raises `InputError`
+    where the folder or its files are missing, or they are not a tokenizer for BERT.
     """
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import load
+from benchmarks import hostile, load
 
 
 @pytest.mark.thorough
@@ -15,3 +15,16 @@ def test_every_visitor_gets_their_own_answers_and_no_error() -> None:
     assert result["runs"]["lost"] == 0
     assert result["tracebacks"] == 0
     assert "6 visitors" in load.table(result)
+
+
+@pytest.mark.thorough
+def test_nothing_that_is_sent_makes_the_server_fail_or_a_neighbour_wait() -> None:
+    result = hostile.measure(("models", "headers", "links", "bodies"), browser=False)
+    assert sum(result["sent"].values()) > 150
+    assert result["failures"] == []
+    assert result["tracebacks"] == 0
+    assert not result["escaped"]
+    assert result["neighbour"]["wrong"] == 0
+    assert result["neighbour"]["slowest_s"] < 10
+    assert result["memory"]["most"] - result["memory"]["before"] < 1.5e9
+    assert "inputs. Tracebacks: 0." in hostile.table(result)

@@ -165,11 +165,6 @@ def test_vocabulary_without_room_is_refused():
     assert Tokenizer.train(["the cat"], vocab_size=261, algorithm="bpe").vocab_size == 261
 
 
-def test_unknown_algorithm_is_refused():
-    with pytest.raises(InputError, match="no algorithm 'unigram'"):
-        Tokenizer.train(["the cat"], algorithm="unigram")
-
-
 def test_one_string_is_not_taken_for_many():
     with pytest.raises(TypeError, match="not one string"):
         Tokenizer.train("the cat")
