@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import getpass
 import os
 import signal
 import sys
@@ -66,14 +67,16 @@ def add_commands(command: AddCommand) -> None:
 def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
     from bertviz_lab.ui.app import serve_until_stopped
-    from bertviz_lab.ui.guard.passwords import hash_password, read_password, users_of
+    from bertviz_lab.ui.guard.passwords import hash_password, users_of
     from bertviz_lab.ui.operations.event_log import start_log
     from bertviz_lab.ui.settings import Settings
     from bertviz_lab.ui.workshop.address import checked_address, participants_address
     from bertviz_lab.ui.workshop.leader_key import new_key
 
     if options.hash_password:
-        print(f"{options.hash_password}:{hash_password(read_password())}")
+        is_terminal = sys.stdin.isatty()
+        password = getpass.getpass("Password: ") if is_terminal else sys.stdin.readline().rstrip("\r\n")
+        print(f"{options.hash_password}:{hash_password(password)}")
         return 0
     seen = "Note: Everybody on this machine sees {} in the list of processes; {} is safer."
     if options.auth:

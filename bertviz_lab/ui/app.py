@@ -26,7 +26,7 @@ from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import EndpointQueue, Page, add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
-from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.server.questions import questions_route
 from bertviz_lab.ui.server.uploads import upload_route
 from bertviz_lab.ui.server.visitors import VisitorCookie
 from bertviz_lab.ui.settings import Settings
@@ -65,7 +65,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
     users = state.settings.users
     routes = [
         assets.route(),
-        Questions(state, VIEWS).route(),
+        questions_route(state, VIEWS),
         upload_route(state.uploads, state.settings.limits.upload_bytes),
     ]
     routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]

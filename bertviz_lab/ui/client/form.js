@@ -1,4 +1,4 @@
-// A form, drawn from the declared options of a config (`ui/forms/fields.py`): groups of fields, all but one folded.
+// A form, drawn from the declared options of a config (`ui/forms.py`): groups of fields, all but one folded.
 
 import { LOST } from 'lab/client/ask.js';
 import { h, setText } from 'lab/client/dom.js';

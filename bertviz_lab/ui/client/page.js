@@ -86,7 +86,7 @@ export const page = (() => {
     lesson: start.get('lesson'),
     /** The place that `open` or the address asked for last, until a workspace has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
-    /** Stop, resume, rename, push or delete a run, see `ui/server/run_changes.py`. Resolves to a message. */
+    /** Stop, resume, rename, push or delete a run, see `ui/views/runs/view.py`. Resolves to a message. */
     async changeRun(change) {
       const message = await askChange('runs', change.action === 'push' ? 'push' : 'change', change);
       if (change.action === 'resume') emit('follow', change.run_id);

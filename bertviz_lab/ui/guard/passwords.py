@@ -1,10 +1,8 @@
 """Users and their passwords, of which only slow hashes are kept (scrypt, with OWASP's parameters for 32 MB)."""
 
-import getpass
 import hashlib
 import hmac
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,11 +26,6 @@ def is_password(password: str, hashed: str) -> bool:
     """Return, in constant time, whether a password has that hash. Raises `InputError` for an invalid hash."""
     cost, block, parallel, salt, digest = _parts(hashed)
     return hmac.compare_digest(_scrypt(password[:_LONGEST], salt, cost, block, parallel), digest)
-
-
-def read_password() -> str:
-    """Read a password from the terminal without showing it, or a line from a pipe."""
-    return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
 
 
 def read_users(path: Path) -> dict[str, str]:

@@ -2,5 +2,5 @@
 
 In reading order: `assets` (modules and rules), `questions` (what scripts ask), `error_handling` (what is told),
 `uploads` and `downloads` (files), `visitors` (who asks), `run_quota` (what a visitor may train), `scheduler` (who is
-served next), `publishing` (a model to the hub), `api` (endpoints for programs).
+served next), `api` (endpoints for programs).
 """

@@ -25,31 +25,22 @@ ROUTE = "lab/ask"
 _UNKNOWN = "Unknown request. Reload the page."
 
 
-class Questions:
-    """Answers the questions of the views."""
+def questions_route(state: AppState, views: Sequence[View]) -> Route:
+    """Return the route of all questions: {"ticket", "view", "question", "arguments"} is posted to `lab/ask`.
 
-    def __init__(self, state: AppState, views: Sequence[View]) -> None:
-        self._state = state
-        self._questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
+    The answer is {"answer": ...} or {"error": a sentence}, or packed arrays (`to_bytes`) where it holds large ones.
+    """
+    questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
 
-    def route(self) -> Route:
-        """Return the route of all questions: {"ticket", "view", "question", "arguments"} is posted to `lab/ask`.
+    async def ask(request: Request) -> Response:
+        if not await is_logged_in(request):
+            return _refusal("Log in first.", 401)
+        try:
+            return await reply(await request.body(), request)
+        except Exception as error:  # An error here must not take down the page.
+            return _refusal(sentence_of(error, shared=state.settings.shared))
 
-        The answer is {"answer": ...} or {"error": a sentence}, or packed arrays (`to_bytes`) where it holds large ones.
-        """
-
-        async def ask(request: Request) -> Response:
-            if not await is_logged_in(request):
-                return _refusal("Log in first.", 401)
-            try:
-                return await self._reply(await request.body(), request)
-            except Exception as error:  # An error here must not take down the page.
-                return _refusal(sentence_of(error, shared=self._state.settings.shared))
-
-        return Route(f"/{ROUTE}", ask, methods=["POST"])
-
-    async def _reply(self, body: bytes, request: Request) -> Response:
-        """Answer a question. Raises `InputError` where there is none of that name, or where it was cancelled."""
+    async def reply(body: bytes, request: Request) -> Response:
         try:
             sent = json.loads(body)
         except (ValueError, RecursionError):
@@ -59,36 +50,31 @@ class Questions:
         view, name, arguments = sent.get("view"), sent.get("question"), sent.get("arguments", {})
         if not (isinstance(view, str) and isinstance(name, str) and isinstance(arguments, dict)):
             raise InputError(_UNKNOWN)
-        if view == "server":
-            return _json({"answer": self._about(name, str(arguments.get("ticket", ""))[:40], request)})
-        asked, visitor = self._questions.get((view, name)), visitor_of(request)
+        place, visitor = place_of(request), visitor_of(request)
+        # What is asked about a question that waits, or is computed, waits for no other.
+        ticket = str(arguments.get("ticket", ""))[:40]
+        if (view, name) == ("server", "progress"):
+            return _json({"answer": state.scheduler.progress(ticket)})
+        if (view, name) == ("server", "cancel"):
+            return _json({"answer": state.scheduler.cancel_ticket(ticket, place)})
+        asked = questions.get((view, name))
         if asked is None:
             raise InputError(_UNKNOWN)
 
         def compute() -> Any:
-            answer = asked.ask(self._state, arguments, visitor)
+            answer = asked.ask(state, arguments, visitor)
             return to_bytes(answer) if asked.arrays else answer
 
-        with self._state.monitor.question(f"{view}.{name}"):
-            answer = await self._state.scheduler.answer(
-                compute,
-                place_of(request),
-                f"{view}.{name}",
-                slow=asked.slow,
-                ticket=str(sent.get("ticket", ""))[:40],
-                request=request,
+        named, ticket = f"{view}.{name}", str(sent.get("ticket", ""))[:40]
+        with state.monitor.question(named):
+            answer = await state.scheduler.answer(
+                compute, place, named, slow=asked.slow, ticket=ticket, request=request
             )
         if isinstance(answer, bytes):
             return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
         return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
 
-    def _about(self, name: str, ticket: str, request: Request) -> Any:
-        """Answer what is asked about a question that waits or is computed, which waits for no other."""
-        if name == "progress":
-            return self._state.scheduler.progress(ticket)
-        if name == "cancel":
-            return self._state.scheduler.cancel_ticket(ticket, place_of(request))
-        raise InputError(_UNKNOWN)
+    return Route(f"/{ROUTE}", ask, methods=["POST"])
 
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:

@@ -168,14 +168,8 @@ def _shared(plan: Plan, at: int, settings: Settings, people: int, say: Language)
     sentence = say(
         "minutes {start} to {end}: {people} people in {groups} groups of up to {largest}, a run each (at most {time} "
         "each, {places} at a time). Starting minutes: group {starts}. A run that ends early lets the next begin.",
-        start=start,
-        end=end,
-        people=people,
-        groups=len(starts),
-        largest=largest,
-        time=say.number(words_of("seconds", seconds)),
-        places=settings.max_runs,
-        starts=", ".join(groups),
+        **{"start": start, "end": end, "people": people, "groups": len(starts), "largest": largest},
+        **{"places": settings.max_runs, "time": say.number(words_of("seconds", seconds)), "starts": ", ".join(groups)},
     )
     return f"<b>{say('Who trains when')}</b>, {sentence}"
 

@@ -73,6 +73,11 @@ _TRAIN = (
     "One of each group opens Train, Pretrain, chooses the sample Tiny Town and the preset tiny, and presses Train; "
     "the others open the link of that run. The page shows the place in the queue."
 )
+_LOOK = "Each group opens its run: when did the MLM loss leave the unigram baseline?"
+_TUNE = (
+    "One of each group opens Train, Fine-tune, chooses the sample Sentiment and its group's model, and presses "
+    "Fine-tune."
+)
 
 PLANS = (
     Plan(
@@ -103,11 +108,7 @@ PLANS = (
             Part(5, "Break", "The runs go on."),
             *_lessons((6, 7), (7, 8)),
             Part(
-                12,
-                "Look at the runs",
-                "Each group opens its run: when did the MLM loss leave the unigram baseline? What does the model "
-                "predict for a sentence of Tiny Town?",
-                runs="end",
+                12, "Look at the runs", f"{_LOOK} What does the model predict for a sentence of Tiny Town?", runs="end"
             ),
             *_lessons((8, 9)),
             Part(5, "Close", "Each group tells one surprise. Participants may download their model: it is theirs."),
@@ -127,21 +128,9 @@ PLANS = (
             *_lessons((9, 6), (3, 8), (4, 7), (5, 9)),
             Part(10, "Break", "The runs go on."),
             *_lessons((10, 9), (11, 6)),
-            Part(
-                12,
-                "Look at the runs",
-                "Each group opens its run: when did the MLM loss leave the unigram baseline? Which head attends to the "
-                "previous token?",
-                runs="end",
-            ),
+            Part(12, "Look at the runs", f"{_LOOK} Which head attends to the previous token?", runs="end"),
             *_lessons((6, 8)),
-            Part(
-                5,
-                "Start fine-tuning",
-                "One of each group opens Train, Fine-tune, chooses the sample Sentiment and its group's model, and "
-                "presses Fine-tune.",
-                runs="start",
-            ),
+            Part(5, "Start fine-tuning", _TUNE, runs="start"),
             *_lessons((7, 9), (8, 10)),
             Part(10, "Break", "The runs go on."),
             *_lessons((12, 6), (13, 7), (15, 9)),

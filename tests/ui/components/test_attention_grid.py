@@ -10,15 +10,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body, scores_body
 from tests.browser import eventually
-from tests.ui.components.harness import (
-    SENTENCE,
-    Desk,
-    Feed,
-    Visit,
-    attention,
-    saved,
-    sentence_attention,
-)
+from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, saved, sentence_attention
 
 PARTS = ["attention"]
 

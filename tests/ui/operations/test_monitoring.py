@@ -92,7 +92,12 @@ def test_a_token_opens_the_metrics_to_other_machines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"), [("json", r'\{"time": ".*", "event": "question", "seconds": 0.5\}'), ("off", "")]
+    ("kind", "line"),
+    [
+        ("json", r'\{"time": ".*", "event": "question", "seconds": 0.5\}\n'),
+        ("plain", r"\S+ info question seconds=0.5\n"),
+        ("off", ""),
+    ],
 )
 def test_an_event_is_a_line(kind: LogFormat, line: str) -> None:
     stream = io.StringIO()
@@ -100,22 +105,9 @@ def test_an_event_is_a_line(kind: LogFormat, line: str) -> None:
     handler = start_log(kind, stream)
     try:
         log_event("question", seconds=0.5)
-        assert re.fullmatch(line, stream.getvalue().strip())
+        assert re.fullmatch(line, stream.getvalue())
         logging.getLogger("bertviz_lab.ui").error("failed: %s", "KeyError")
         assert "failed: KeyError" in stream.getvalue()
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = True
-        logging.getLogger("bertviz_lab.events").setLevel(logging.NOTSET)
-
-
-def test_a_plain_line_is_for_people() -> None:
-    stream = io.StringIO()
-    logger = logging.getLogger("bertviz_lab")
-    handler = start_log("plain", stream)
-    try:
-        log_event("question", question="attention.heads", outcome="answered")
-        assert re.fullmatch(r"\S+ info question question=attention.heads outcome=answered\n", stream.getvalue())
     finally:
         logger.removeHandler(handler)
         logger.propagate = True

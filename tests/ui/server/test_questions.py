@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.server.questions import ROUTE, Questions
+from bertviz_lab.ui.server.questions import ROUTE, questions_route
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -26,15 +27,15 @@ from tests.ui.pages import OWNER, OWNERS_KEY, STRANGER
 EVERY = [(view, name) for view in VIEWS for name in view.questions]
 
 
-def client_of(questions: Questions, login: Any = None) -> TestClient:
+def client_of(questions: Route, login: Any = None) -> TestClient:
     """Return a browser of the owner; `login` is the function by which a page is guarded."""
-    app = Starlette(routes=[questions.route()])
+    app = Starlette(routes=[questions])
     app.auth = None  # type: ignore[attr-defined]  # as Gradio's application has it
     app.auth_dependency = login  # type: ignore[attr-defined]
     return TestClient(app, cookies={COOKIE: OWNERS_KEY})
 
 
-def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket: str = "mine") -> dict[str, Any]:
+def answer_to(questions: Route, view: Any, name: Any, arguments: Any, ticket: str = "mine") -> dict[str, Any]:
     """Return the answer as the page's script reads it, packed arrays included."""
     sent = {"ticket": ticket, "view": view, "question": name, "arguments": arguments}
     answer = client_of(questions).post(f"/{ROUTE}", content=json.dumps(sent))
@@ -49,8 +50,10 @@ def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket
     return {"answer": body}
 
 
-def ask_about(answer: Any, session: AppState, *, slow: bool = False, arrays: bool = False) -> Questions:
-    return Questions(session, [View("toy", "Toy", "A toy.", None, {"it": question(answer, slow=slow, arrays=arrays)})])
+def ask_about(answer: Any, session: AppState, *, slow: bool = False, arrays: bool = False) -> Route:
+    return questions_route(
+        session, [View("toy", "Toy", "A toy.", None, {"it": question(answer, slow=slow, arrays=arrays)})]
+    )
 
 
 def test_an_answer_comes_as_json(session: AppState) -> None:
@@ -132,7 +135,7 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
 
 @pytest.mark.parametrize(("view", "name"), EVERY, ids=[f"{view.id}.{name}" for view, name in EVERY])
 def test_every_question_answers_senseless_arguments_in_one_sentence(view: View, name: str, session: AppState) -> None:
-    questions = Questions(session, VIEWS)
+    questions = questions_route(session, VIEWS)
     for value in ("", "\0", "../../etc/passwd", "[MASK]" * 3, -1, 10**9, None, [], {}, [["x"]]):
         asked = view.questions[name]
         body = answer_to(questions, view.id, name, dict.fromkeys(asked.arguments, value))

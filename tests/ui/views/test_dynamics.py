@@ -87,12 +87,8 @@ def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
     assert [name for _, name in shared.snapshots.choices(NOBODY)] == ["tiny-town"]
     assert [name for _, name in shared.snapshots.choices(OWNER)] == [RUN, "tiny-town"]
-    for elsewhere in (
-        str(session.settings.checkpoints / "tiny-town"),
-        "../checkpoints/tiny-town",
-        "google-bert/bert",
-        "",
-    ):
+    path = str(session.settings.checkpoints / "tiny-town")
+    for elsewhere in (path, "../checkpoints/tiny-town", "google-bert/bert", ""):
         with pytest.raises(InputError):
             opened(shared, elsewhere)
 

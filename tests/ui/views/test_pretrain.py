@@ -40,13 +40,8 @@ def config_of(session: AppState, **chosen: object) -> PretrainConfig:
 def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
     drawn = [field for group in form(session, NOBODY)["groups"] for field in group["fields"]]
     assert {field["name"] for field in drawn} == {f.name for f in options_of(PretrainConfig, "page")}
-    kinds = {field["name"]: field["kind"] for field in drawn}
-    assert tuple(kinds[name] for name in ("preset", "lowercase", "seq_len", "steps")) == (
-        "radio",
-        "switch",
-        "number",
-        "number",
-    )
+    kinds = {"preset": "radio", "lowercase": "switch", "seq_len": "number", "steps": "number"}
+    assert {field["name"]: field["kind"] for field in drawn}.items() >= kinds.items()
     config = config_of(session, **{field["name"]: field["value"] for field in drawn})
     assert config.threads == session.settings.threads
     wanted = SAMPLES["tiny-town"].settings
@@ -101,10 +96,9 @@ def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> N
     )
 
 
-def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: AppState) -> None:
+def test_a_recipe_decides_what_was_left_empty(session: AppState) -> None:
     config = config_of(session, recipe="paper", seq_len=None, batch_size=64)
     assert (config.recipe, config.seq_len, config.batch_size) == ("paper", 512, 64)
-    assert [config_of(session, recipe=name).unigram_bias for name in ("paper", "lab")] == [False, True]
     assert config.dropout == RECIPES["paper"]["dropout"]
     assert config_of(session, recipe="paper", learning_rate="").learning_rate is None
 
@@ -150,9 +144,6 @@ def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: AppS
     for name in ("preset", "vocab_size", "algorithm"):
         assert getattr(config, name) == getattr(untouched, name)
     assert config_of(session, init_from=RANDOM, preset="large").init_from == ""
-
-
-def test_a_run_that_has_ended_can_be_started_from(session: AppState) -> None:
     folder = make_run(session)
     assert config_of(session, init_from=RUN, seq_len=32).init_from == str(folder / "model")
 
@@ -168,13 +159,9 @@ def test_nothing_is_started_from_that_is_not_on_the_list(tmp_path: Path, shared:
             config_of(session, init_from=sent, seq_len=32)
 
 
-def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_page(session: AppState) -> None:
-    with pytest.raises(InputError) as refused:
-        config_of(session, init_from="little", seq_len=128)
-    assert str(refused.value) == 'little has a max sequence length of 64 tokens; lower "Max sequence length" to that.'
-
-
 def test_a_chosen_model_disables_what_it_brings_and_holds_the_length(session: AppState) -> None:
+    with pytest.raises(InputError, match='little has a max sequence length of 64 tokens; lower "Max sequence length"'):
+        config_of(session, init_from="little", seq_len=128)
     advice = advise(session, "docstrings", [], "paper", "little")
     assert (advice["longest"], advice["values"]["seq_len"]) == (64, 64)
     assert set(advice["disabled"]) == set(run_settings.INHERITED)

@@ -37,13 +37,8 @@ def test_a_run_and_a_shipped_model_have_a_row_each(session: AppState) -> None:
     ]
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run, shipped = table(session).values()
-    assert (run["name"], run["status"], run["task"], run["score_words"]) == (
-        "kind-otter",
-        "finished",
-        "MLM + NSP",
-        "MLM accuracy 39.4%",
-    )
-    assert (run["parameters"], run["mine"]) == (1234, True)
+    expected = {"name": "kind-otter", "status": "finished", "task": "MLM + NSP", "score_words": "MLM accuracy 39.4%"}
+    assert run.items() >= (expected | {"parameters": 1234, "mine": True}).items()
     assert run["started"] > 0
     assert (shipped["id"], shipped["status"], shipped["mine"]) == ("little", "shipped", False)
 

@@ -14,13 +14,12 @@ from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import View, Word, questions
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import card_score, message_for, model_path, newest, task_name
+from bertviz_lab.ui.views.runs.view import card_score, hub, may_publish, message_for, model_path, newest, task_name
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
@@ -67,7 +66,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "active": active,
         "can_stop": active and mine,
         "can_resume": run.status in ("stopped", "failed") and mine and state.settings.limits.training,
-        "can_push": saved and mine and publishing.may_publish(state),
+        "can_push": saved and mine and may_publish(state),
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),
@@ -141,7 +140,7 @@ RUN = View(
     "Training run",
     "Learning curves, results and errors of one run.",
     "runs",
-    questions(current, about, curves, probes, follow, settings, slow=[publishing.hub])
+    questions(current, about, curves, probes, follow, settings, slow=[hub])
     | questions(
         *(results.summary, results.trials, results.confusion, results.examples, results.labels),
         *(results.calibration, results.slices),

@@ -78,21 +78,17 @@ def test_a_press_sends_the_model_and_tells_where_it_is(session: AppState, hub: F
     assert all(torch.equal(a, b) for a, b in zip(theirs.model.parameters(), ours.model.parameters(), strict=True))
 
 
-def test_what_the_hub_refuses_is_one_sentence_without_the_token(session: AppState, hub: FakeHub) -> None:
-    make_run(session)
-    hub.refuses = "You may not write here."
-    with pytest.raises(InputError, match="You may not write here") as refused:
-        push(session)
-    assert TOKEN not in str(refused.value)
-
-
-def test_an_error_of_the_network_that_quotes_the_token_is_not_told(
+def test_what_the_hub_refuses_and_an_error_of_the_network_do_not_tell_the_token(
     session: AppState, hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise httpx.LocalProtocolError(f"Illegal header value b'Bearer {TOKEN}'")
 
     make_run(session)
+    hub.refuses = "You may not write here."
+    with pytest.raises(InputError, match="You may not write here") as refused:
+        push(session)
+    assert TOKEN not in str(refused.value)
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", fail)
     with pytest.raises(InputError, match=r"^The hub could not be reached \(LocalProtocolError\)\.$"):
         push(session)
