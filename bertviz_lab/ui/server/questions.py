@@ -56,7 +56,8 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
         if (view, name) == ("server", "progress"):
             return _json({"answer": state.scheduler.progress(ticket)})
         if (view, name) == ("server", "cancel"):
-            return _json({"answer": state.scheduler.cancel_ticket(ticket, place)})
+            state.scheduler.cancel_ticket(ticket, place)
+            return _json({"answer": None})
         asked = questions.get((view, name))
         if asked is None:
             raise InputError(_UNKNOWN)
