@@ -216,6 +216,13 @@ class PretrainConfig(TrainingConfig):
         between=(0.0, 1.0),
         by=COMMAND,
     )
+    single_share: float = sequences(
+        0.0,
+        "Single-text examples (fraction)",
+        "With NSP: fraction of the examples that are one text without a second, of one sentence or more",
+        between=(0.0, 1.0),
+        by=COMMAND,
+    )
 
     batch_size: int = optimization(
         16, "Batch size", "Sequences per optimizer step; larger batches are less noisy and slower", between=(1, 65_536)

@@ -1,8 +1,12 @@
 """Batches of every kind: rows of like length together, padded, micro-batches, a stream that resumes, made ahead."""
 
 import contextlib
+import multiprocessing
+import pickle
 import queue
+import signal
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -103,23 +107,69 @@ def padded_width(lengths: NDArray[np.int64]) -> int:
     return -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
 
 
+class ProcessStream(Iterator[BatchT]):
+    """The batches of a stream, made in a process of its own, which starts with the first one.
+
+    A thread that plans and masks millions of tokens a second holds Python's lock, for which the one that feeds a GPU
+    would wait. The process is forked, so it shares the corpus, and it never touches the GPU.
+    """
+
+    def __init__(self, stream: BatchStream[BatchT]) -> None:
+        self.epoch, self.number = stream.epoch, stream.number
+        context = multiprocessing.get_context("fork")
+        self._received, self._sent = context.Pipe(duplex=False)
+        self._process = context.Process(target=self._make, args=(stream,), daemon=True)
+
+    def _make(self, stream: BatchStream[BatchT]) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and not what the forking process does
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        torch.set_num_threads(1)  # the others were not forked
+        self._received.close()  # or the pipe would stay open when nobody reads it any more
+        with contextlib.suppress(BrokenPipeError):
+            for item in _items(stream):
+                self._sent.send_bytes(pickle.dumps(item))
+
+    def __next__(self) -> BatchT:
+        if self._process.ident is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # that other threads are not forked
+                self._process.start()
+            self._sent.close()
+        item = pickle.loads(self._received.recv_bytes())
+        if isinstance(item, BaseException):
+            raise item
+        batch, self.epoch, self.number = item
+        return batch
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.ident is not None:
+            self._process.terminate()
+            self._process.join()
+        self._received.close()
+
+
 _WAIT_SECONDS = 0.2
-_AHEAD = 4  # batches: enough to bridge the planning of an epoch's next part on a fast device, and little memory
+_AHEAD = 4  # batches: little memory
+_AHEAD_OF_GPU = 64  # enough to bridge the planning of an epoch's next part
 
 
 class Prefetcher(Iterator[BatchT], Generic[BatchT]):
-    """The batches of a stream, made ahead in a thread, in the same order.
+    """The batches of a stream, made ahead in a thread, or in a process for a GPU, in the same order.
 
     `epoch` and `number` are those of the next batch to be taken, not of the next to be made, so a run resumes exactly.
     An error of the stream is raised where the batch would have come. The thread starts with the first batch and ends
     with `close`, or soon after nobody refers to the prefetcher any more.
     """
 
-    def __init__(self, stream: BatchStream[BatchT], ahead: int = _AHEAD) -> None:
+    def __init__(self, stream: BatchStream[BatchT], ahead: int = _AHEAD, *, in_process: bool = False) -> None:
         self.epoch, self.number = stream.epoch, stream.number
+        made: Iterator[BatchT] = stream
+        if in_process and "fork" in multiprocessing.get_all_start_methods():
+            made, ahead = ProcessStream(stream), max(ahead, _AHEAD_OF_GPU)
         self._ready: queue.Queue[Any] = queue.Queue(ahead)  # (batch, epoch, number), or an exception
         self._closed = threading.Event()
-        arguments = (stream, self._ready, self._closed)  # and not self, which could then never be collected
+        arguments = (made, self._ready, self._closed)  # and not self, which could then never be collected
         self._thread = threading.Thread(target=_fill, args=arguments, daemon=True, name="prefetch")
         weakref.finalize(self, self._closed.set)
 
@@ -143,16 +193,24 @@ class Prefetcher(Iterator[BatchT], Generic[BatchT]):
                 self._ready.get(timeout=0.01)  # room for the thread, which may be waiting for it
 
 
-def _fill(stream: BatchStream[Any], ready: "queue.Queue[Any]", closed: threading.Event) -> None:
-    while not closed.is_set():
+def _items(stream: Any) -> Iterator[Any]:
+    """Yield the batches of a stream, each with the place of the next one; at the end the exception that ended it."""
+    while True:
         try:
-            batch = next(stream)
-            item: Any = (batch, stream.epoch, stream.number)
-        except BaseException as error:  # raised again in the thread that takes the batches
-            item = error
+            item = next(stream), stream.epoch, stream.number
+        except BaseException as error:  # raised again where the batches are taken
+            yield error
+            return
+        yield item
+
+
+def _fill(stream: Any, ready: "queue.Queue[Any]", closed: threading.Event) -> None:
+    for item in _items(stream):
         while not closed.is_set():
             with contextlib.suppress(queue.Full):
                 ready.put(item, timeout=_WAIT_SECONDS)
                 break
-        if isinstance(item, BaseException):
-            return
+        if closed.is_set():
+            break
+    if isinstance(stream, ProcessStream):
+        stream.close()

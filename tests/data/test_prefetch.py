@@ -1,6 +1,7 @@
 """Batches made ahead of time: the same ones in the same order, a place to resume at, and no thread left behind."""
 
 import gc
+import multiprocessing
 import threading
 from dataclasses import dataclass
 
@@ -31,10 +32,12 @@ def _no_thread_is_left_behind():
     before = set(threading.enumerate())
     yield
     assert not set(threading.enumerate()) - before
+    assert not multiprocessing.active_children()
 
 
-def test_batches_come_in_the_order_of_the_stream_with_its_places():
-    plain, ahead = BatchStream(Numbers()), Prefetcher(BatchStream(Numbers()))
+@pytest.mark.parametrize("in_process", [False, True])
+def test_batches_come_in_the_order_of_the_stream_with_its_places(in_process):
+    plain, ahead = BatchStream(Numbers()), Prefetcher(BatchStream(Numbers()), in_process=in_process)
     for _ in range(10):
         assert next(ahead).input_ids.tolist() == next(plain).input_ids.tolist()
         assert (ahead.epoch, ahead.number) == (plain.epoch, plain.number)
@@ -54,8 +57,9 @@ def test_the_place_is_that_of_the_next_batch_to_be_taken_and_not_of_the_next_to_
     resumed.close()
 
 
-def test_an_error_comes_where_its_batch_would_have_come_and_ends_the_thread():
-    ahead = Prefetcher(BatchStream(Numbers(fails_at=(0, 2))))
+@pytest.mark.parametrize("in_process", [False, True])
+def test_an_error_comes_where_its_batch_would_have_come_and_ends_the_thread(in_process):
+    ahead = Prefetcher(BatchStream(Numbers(fails_at=(0, 2))), in_process=in_process)
     assert [next(ahead).name, next(ahead).name] == ["epoch 1, batch 1", "epoch 1, batch 2"]
     with pytest.raises(RuntimeError, match="a broken batch"):
         next(ahead)

@@ -29,7 +29,7 @@ class PretrainingBatch(Batch):
     draws: Tensor  # (batch, predictions), from 0 to 1: by which a generator's replacements are sampled
     next_sentence_label: Tensor | None  # (batch,), 0 is next or in order, 1 is random or swapped
     label_count: int  # labels that are not -100
-    pair_count: int  # examples with a label of their pair; 0 without pairs
+    pair_count: int  # examples with a label of their pair
     token_count: int  # tokens that are not padding
     causal: bool = False  # nothing is masked: every position is predicted, `labels` are the tokens that follow
 
@@ -53,6 +53,7 @@ class PretrainingData:
     causal: bool = False  # most batches ask for every next token instead of masked ones
     repeat_after: int | None = None
     balanced: bool = False  # as many true as random next sentences, see `plan_epoch`
+    single_share: float = 0.0  # of the examples, which are one text without a second
 
     def random(self, epoch: int, stream: int) -> np.random.Generator:
         """Random numbers of a pass: stream 0 plans it, stream n + 1 masks its batch n."""
@@ -62,9 +63,8 @@ class PretrainingData:
     def epoch(self, number: int) -> Iterator[Examples]:
         """The examples of each batch of one pass, (batch, 5), in order."""
         rng = self.random(number, 0)
-        for table in plan_epoch(
-            self.documents, rng, self.seq_len, self.short_seq_probability, self.pairs, self.balanced
-        ):
+        how = (self.seq_len, self.short_seq_probability, self.pairs, self.balanced, self.single_share)
+        for table in plan_epoch(self.documents, rng, *how):
             lengths = table[:, A_END] - table[:, A_START] + table[:, B_END] - table[:, B_START]
             for rows in batches_by_length(lengths, self.batch_size, rng):
                 yield table[rows]
@@ -99,7 +99,7 @@ class PretrainingData:
             next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.pairs else None,
             real_tokens=int(lengths.sum()),
             label_count=int((masked.labels != IGNORE_INDEX).sum()),
-            pair_count=len(rows) if self.pairs else 0,
+            pair_count=int((rows[:, LABEL] != IGNORE_INDEX).sum()),
             token_count=int(lengths.sum()),
         )
 

@@ -31,12 +31,14 @@ def plan_epoch(
     short_seq_probability: float = 0.1,
     pairs: str = "nsp",
     balanced: bool = False,
+    single_share: float = 0.0,
 ) -> Iterator[Examples]:
     """Yield one pass over the shuffled documents, as tables of examples, each table shuffled.
 
     Google's code draws more random next sentences than true ones, because a sentence without a successor can only
     get a random one. With `balanced` each table has as many true as random next sentences; sentences without a
-    successor are dropped where they outnumber the true pairs.
+    successor are dropped where they outnumber the true pairs. Of the "nsp" examples `single_share` are one text without
+    a second, and have no label.
 
     Raises `ValueError` if next-sentence pairs are requested and there is no second document to draw from.
     """
@@ -50,7 +52,8 @@ def plan_epoch(
         coin = _Coin(rng, balanced)
         for index in order[start : start + _SHARD]:
             if pairs == "nsp":
-                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability, coin))
+                longest = seq_len - 3
+                rows.extend(_pairs(documents, int(index), rng, longest, short_seq_probability, coin, single_share))
             elif pairs == "sop":
                 rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
             else:
@@ -85,7 +88,13 @@ def _balanced(table: Examples) -> Examples:
 
 
 def _pairs(
-    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float, coin: _Coin
+    documents: CorpusView,
+    index: int,
+    rng: np.random.Generator,
+    longest: int,
+    short_probability: float,
+    coin: _Coin,
+    single_share: float,
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
     bounds = documents.sentence_bounds(index).tolist()
@@ -97,6 +106,12 @@ def _pairs(
         gathered = last - first + 1
         if last < sentences - 1 and (gathered < coin.shortest or bounds[last + 1] - bounds[first] < target):
             last += 1
+            continue
+        if single_share and rng.random() < single_share:
+            last = first + int(rng.integers(gathered))  # the sentences after it are put back
+            a, b = _truncate((bounds[first], bounds[last + 1]), (0, 0), longest + 1, rng)  # one [SEP] less
+            yield (*a, *b, NO_LABEL)
+            first = last = last + 1
             continue
         a_sentences = 1 if gathered == 1 else int(rng.integers(1, gathered))
         a = (bounds[first], bounds[first + a_sentences])

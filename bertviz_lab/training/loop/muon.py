@@ -18,33 +18,52 @@ class Muon(torch.optim.Muon):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Update the matrices that have a gradient."""
+        """Update the matrices that have a gradient; on a GPU those of one shape together, in a few large kernels."""
         for group in self.param_groups:
-            for matrix in group["params"]:
-                if matrix.grad is None:
-                    continue
-                state = self.state[matrix]
-                if not state:
-                    state["momentum_buffer"] = torch.zeros_like(matrix.grad)
-                momentum = state["momentum_buffer"].lerp_(matrix.grad, 1 - group["momentum"])
-                update = matrix.grad.lerp(momentum, group["momentum"])  # Nesterov's
-                update = orthogonalized(update, group["ns_steps"], group["ns_coefficients"], group["eps"])
-                matrix.mul_(1 - group["lr"] * group["weight_decay"])
-                matrix.add_(update, alpha=-0.2 * group["lr"] * math.sqrt(max(matrix.shape)))
+            trained = [matrix for matrix in group["params"] if matrix.grad is not None]
+            updates = [self._update(matrix, group["momentum"]) for matrix in trained]
+            settings = (group["ns_steps"], group["ns_coefficients"], group["eps"])
+            stacked = bool(trained) and trained[0].is_cuda and not hasattr(trained[0], "full_tensor")  # of a DTensor
+            for places in _by_shape(updates) if stacked else [[place] for place in range(len(updates))]:
+                if len(places) == 1:
+                    found = [orthogonalized(updates[places[0]], *settings)]
+                else:
+                    found = list(orthogonalized(torch.stack([updates[place] for place in places]), *settings))
+                for place, update in zip(places, found, strict=True):
+                    matrix = trained[place]
+                    matrix.mul_(1 - group["lr"] * group["weight_decay"])
+                    matrix.add_(update, alpha=-0.2 * group["lr"] * math.sqrt(max(matrix.shape)))
+
+    def _update(self, matrix: Tensor, momentum: float) -> Tensor:
+        """Return the direction of a matrix before it is made orthogonal, by Nesterov's momentum."""
+        gradient, state = matrix.grad, self.state[matrix]
+        assert gradient is not None
+        if not state:
+            state["momentum_buffer"] = torch.zeros_like(gradient)
+        return gradient.lerp(state["momentum_buffer"].lerp_(gradient, 1 - momentum), momentum)
+
+
+def _by_shape(tensors: list[Tensor]) -> list[list[int]]:
+    """The places of the tensors of each shape."""
+    places: dict[torch.Size, list[int]] = {}
+    for place, tensor in enumerate(tensors):
+        places.setdefault(tensor.shape, []).append(place)
+    return [*places.values()]
 
 
 def orthogonalized(update: Tensor, iterations: int, coefficients: tuple[float, float, float], eps: float) -> Tensor:
-    """Return a matrix (rows, columns) with its singular values moved toward 1, by Newton-Schulz iterations.
+    """Return a matrix (..., rows, columns) with its singular values moved toward 1, by Newton-Schulz iterations.
 
     Each iteration maps a singular value s to a s + b s^3 + c s^5 with the `coefficients` a, b, c.
     """
     slow = update.device.type == "cpu" and not cpu_multiplies_bf16()
     a, b, c = coefficients
     x = update.to(torch.float32 if slow else torch.bfloat16)
-    is_tall = x.shape[0] > x.shape[1]
-    x = x.T if is_tall else x
-    x = x / x.norm().clamp(min=eps)  # no singular value is above 1
+    is_tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if is_tall else x
+    x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=eps)  # no singular value is above 1
+    add_product = torch.addmm if x.dim() == 2 else torch.baddbmm
     for _ in range(iterations):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if is_tall else x
+        gram = x @ x.mT
+        x = add_product(x, add_product(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if is_tall else x

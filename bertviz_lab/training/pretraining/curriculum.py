@@ -62,7 +62,7 @@ class Curriculum(Iterator[PretrainingBatch]):
     The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
     dropped. Whoever iterates calls `close` in the end. With a `reader` the text is streamed: a stage takes up the chunk
     that the one before it was at. `on_longer` is called with the lengths before and after, when a stage has longer
-    examples than the one before, and by `look_ahead`.
+    examples than the one before, and by `look_ahead`. `in_process` is for a GPU, see `ProcessStream`.
     """
 
     def __init__(
@@ -72,15 +72,19 @@ class Curriculum(Iterator[PretrainingBatch]):
         position: DataPosition | None = None,
         reader: ChunkReader | None = None,
         on_longer: Callable[[int, int], object] = lambda before, after: None,
+        *,
+        in_process: bool = False,
     ):
         self._stages, self._fraction_done, self._reader, self._on_longer = stages, fraction_done, reader, on_longer
+        self._in_process = in_process and reader is None  # which is asked here where it is
         position = position or DataPosition()
         self._stage = position.stage
         self._stream = self._open(position.epoch, position.number)
 
     def _open(self, epoch: int, number: int) -> Prefetcher[PretrainingBatch]:
         data = self._stages[self._stage].data
-        return Prefetcher(BatchStream(StreamedData(data, self._reader) if self._reader else data, epoch, number))
+        stream = BatchStream(StreamedData(data, self._reader) if self._reader else data, epoch, number)
+        return Prefetcher(stream, in_process=self._in_process)
 
     @property
     def position(self) -> DataPosition:

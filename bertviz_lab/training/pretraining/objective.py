@@ -98,10 +98,11 @@ class PretrainingTask:
         if measure:
             metrics[f"{kind}_accuracy"] = count_correct(token_logits, batch.labels) / max(1, batch.label_count)
         if pair_logits is not None and batch.next_sentence_label is not None:
-            pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, batch.pair_count)
+            pairs = max(1, batch.pair_count)
+            pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, pairs)
             loss, metrics["nsp_loss"] = loss + pair_loss, pair_loss
             if measure:
-                metrics["nsp_accuracy"] = count_correct(pair_logits, batch.next_sentence_label) / batch.pair_count
+                metrics["nsp_accuracy"] = count_correct(pair_logits, batch.next_sentence_label) / pairs
         elif pair_logits is not None:  # every parameter has a gradient, which several processes count on
             loss = loss + 0.0 * pair_logits.sum()
         return StepOutput(loss, metrics)

@@ -87,6 +87,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         pairs=pairs,
         seed=config.seed,
         repeat_after=_DUPE_FACTOR if config.masking == "static" else None,
+        single_share=config.single_share,
     )
     # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
     held_out = replace(
@@ -97,6 +98,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         pairs=held_out_pairs,
         seed=config.seed + 1,
         repeat_after=None,
+        single_share=0.0,
     )
     return RunData(objective, training, held_out, tuple(notes))
 

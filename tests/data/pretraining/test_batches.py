@@ -199,6 +199,9 @@ def test_a_part_knows_the_counts_of_the_whole(data):
         assert part.input_ids.shape[1] == batch.input_ids.shape[1]
     assert len(batch.micro_batch(8, 9).input_ids) == batch.micro_batch(8, 9).real_tokens == 0
     assert next(BatchStream(replace(data, pairs=""))).pair_count == 0
+    some = next(BatchStream(replace(data, single_share=0.5)))
+    assert some.next_sentence_label is not None
+    assert some.pair_count == int((some.next_sentence_label != -100).sum()) < 8
 
 
 def test_a_batch_moves_to_a_device_whole(data):

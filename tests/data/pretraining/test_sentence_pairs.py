@@ -147,6 +147,26 @@ def test_truncation_takes_from_front_and_back_by_a_coin_a_token():
     assert fronts.var() == pytest.approx(5, abs=0.6)
 
 
+@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
+def test_single_texts_are_runs_of_whole_sentences_and_none_is_lost_or_used_twice(shape, seed, seq_len):
+    view = corpus_of(shape)
+    rows = sorted(examples(view, seed, seq_len=seq_len, single_share=1.0))
+    assert all(b_start == b_end and label == NO_LABEL for _, _, b_start, b_end, label in rows)
+    assert max(a_end - a_start for a_start, a_end, *_ in rows) <= seq_len - 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence_pairs, "_truncate", lambda a, b, longest, rng: (a, b))
+        whole = sorted(examples(view, seed, seq_len=seq_len, single_share=1.0))
+    assert [token for a_start, a_end, *_ in whole for token in range(a_start, a_end)] == list(range(view.corpus.tokens))
+
+
+def test_a_share_of_the_examples_is_single_texts_of_one_sentence_or_more():
+    rows = examples(corpus_of([[5] * 200] * 100), seq_len=40, single_share=0.3)
+    lengths = [a_end - a_start for a_start, a_end, _, _, label in rows if label == NO_LABEL]
+    assert len(lengths) / len(rows) == pytest.approx(0.3, abs=0.03)
+    assert set(lengths) == {5, 10, 15, 20, 25, 30, 35, 38}
+    assert {label for *_, label in rows} == {IS_NEXT, IS_RANDOM, NO_LABEL}
+
+
 @pytest.mark.parametrize(
     ("shape", "pairs", "message"), [([[3, 4, 5]], "nsp", "at least two documents"), ([[3, 4], [5]], "sos", "sos")]
 )

@@ -9,7 +9,7 @@ from torch import nn
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
-from bertviz_lab.training.loop.muon import Muon
+from bertviz_lab.training.loop.muon import Muon, orthogonalized
 from bertviz_lab.training.loop.optim import (
     MUON_FACTOR,
     build_finetuning_optimizer,
@@ -149,6 +149,15 @@ def test_muon_is_that_of_pytorch_in_the_precision_of_the_machine(shape, dtype, m
             optimizer.step()
     torch.testing.assert_close(ours, theirs, rtol=0, atol=0 if dtype == torch.bfloat16 else 2e-3)
     optimizers[0].load_state_dict(optimizers[1].state_dict())  # a run of an earlier version goes on
+
+
+def test_muon_s_updates_of_matrices_of_one_shape_may_be_computed_together():
+    matrices = torch.randn(3, 48, 16, generator=torch.Generator().manual_seed(0))
+    together = orthogonalized(matrices, 3, (3.4445, -4.775, 2.0315), 1e-7)
+    for matrix, update in zip(matrices, together, strict=True):
+        torch.testing.assert_close(
+            orthogonalized(matrix, 3, (3.4445, -4.775, 2.0315), 1e-7), update, rtol=0.02, atol=0.01
+        )
 
 
 def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
