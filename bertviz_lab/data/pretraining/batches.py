@@ -112,7 +112,7 @@ class PretrainingData:
             input_ids=torch.from_numpy(ids),
             token_type_ids=torch.from_numpy(segments),
             attention_mask=torch.from_numpy(real) if not real.all() else None,
-            masked_positions=torch.arange(ids.shape[1] - 1).expand(len(ids), -1),
+            masked_positions=torch.arange(ids.shape[1] - 1).repeat(len(ids), 1),  # rows of their own, to be pinned
             labels=torch.from_numpy(labels),
             draws=torch.empty(len(ids), 0),
             next_sentence_label=None,

@@ -204,6 +204,14 @@ def test_a_part_knows_the_counts_of_the_whole(data):
     assert some.pair_count == int((some.next_sentence_label != -100).sum()) < 8
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_no_two_rows_of_a_batch_share_memory_which_cannot_be_pinned(data, causal):
+    source = replace(data, causal=causal)
+    batch = source.batch_at(next(source.epoch(0)), 0, 1)
+    assert batch.causal is causal
+    assert all(tensor.is_contiguous() for tensor in batch._tensors().values())
+
+
 def test_a_batch_moves_to_a_device_whole(data):
     batch = next(BatchStream(data))
     moved = batch.to(torch.device("meta"))
