@@ -84,9 +84,11 @@ def attribute(
     - occlusion: the loss in score when one token alone is replaced by [MASK] (Zeiler and Fergus 2014).
 
     `on_progress` is called with the share that is done, and may raise an exception to end. Where a question may take
-    few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for more than a
-    question may take, for a target of another text or model, and as `choose_target` does.
+    few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for an unknown
+    method, for more than a question may take, for a target of another text or model, and as `choose_target` does.
     """
+    if method not in METHODS:
+        raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)

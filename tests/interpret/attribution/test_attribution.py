@@ -134,6 +134,8 @@ def test_a_target_of_another_kind_of_model_text_or_name_is_refused() -> None:
         attribute(checkpoint, TEXT, target=pair)
     with pytest.raises(InputError, match="another text or model"):
         class_scores(checkpoint, encode_inputs(checkpoint, TEXT), later)
+    with pytest.raises(InputError, match="Unknown method bogus: choose one of integrated gradients"):
+        attribute(checkpoint, TEXT, method="bogus")
 
 
 CLASSES = {"num_labels": 3, "id2label": ("bad", "good", "so so")}
