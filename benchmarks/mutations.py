@@ -262,7 +262,7 @@ MUTATIONS = (
         "np.digitize(confidence, edges, right=False) - 2",
         "metrics",
     ),
-    _m("threshold from below", "w if r > threshold else e for", "w if r < threshold else e for", "metrics"),
+    _m("threshold from below", "if refusal > threshold:", "if refusal < threshold:", "metrics"),
     _m(
         "subset accuracy of any",
         "(truth == predicted).all(axis=1).mean()",

@@ -18,8 +18,8 @@ from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
 from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
-from bertviz_lab.training.finetuning.scoring import majority_baselines
 from bertviz_lab.training.finetuning.task_data import read_task_splits
+from bertviz_lab.training.finetuning.tasks import task_for
 
 SEEDS = 3
 
@@ -45,7 +45,7 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
                     pass
                 body = json.loads((run / "report.json").read_text(encoding="utf-8"))
                 data = read_task_splits(run)
-                guess = majority_baselines(data.train, data.test, data.task, data.labels)
+                guess = task_for(data.task, data.labels).baselines(data.train, data.test)
             for metric, values in scores.items():
                 values.append(body["test"]["scores"][metric])
         scored["examples"] = body["examples"]

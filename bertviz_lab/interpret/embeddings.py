@@ -22,7 +22,7 @@ from bertviz_lab.interpret.inputs import (
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS, Pooling
-from bertviz_lab.training.finetuning.embeddings import pool
+from bertviz_lab.training.finetuning.tasks.embeddings import pool
 
 
 @dataclass(frozen=True, eq=False)

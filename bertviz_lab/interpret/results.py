@@ -29,12 +29,13 @@ from bertviz_lab.metrics import (
     answer_f1,
     calibration,
     classification_report,
-    entity_report,
     marks_entities,
 )
+from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.finetuning.predictions import Prediction, class_numbers, class_scores, multi_label_scores
-from bertviz_lab.training.finetuning.scoring import metric_of, score
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks import task_for
+from bertviz_lab.training.finetuning.tasks.classification import Classification
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
 
@@ -86,16 +87,11 @@ class Results:
     @cached_property
     def report(self) -> ClassificationReport | MultiLabelReport | EntityReport | None:
         """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
-        if self.task == "multilabel":
-            return multi_label_scores(self.examples, self.predictions, self.labels)
-        if self.task == "classification":
-            return class_scores(self.examples, self.predictions, self.labels)
-        if self.task != "tokens":
-            return None
-        words = cast(Sequence[LabelledWords], self.examples)
-        if marks_entities(self.labels):
-            return entity_report([e.labels for e in words], [p.labels for p in self.predictions])
-        return self.words_report
+        if self.task == "tokens" and not marks_entities(self.labels):
+            return self.words_report
+        report: ClassificationReport | MultiLabelReport | EntityReport | None
+        report = task_for(self.task, self.labels).report(self.examples, self.predictions)
+        return report
 
     @cached_property
     def words_report(self) -> ClassificationReport:
@@ -123,7 +119,7 @@ class Results:
         """Return accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
             raise InputError("Calibration is defined for classification only, where a prediction has one probability.")
-        truth, _ = class_numbers(self.examples, self.predictions, self.labels)
+        truth = Classification(self.labels).truth(cast(Sequence[LabelledText], self.examples))
         return calibration(np.array([p.probabilities for p in self.predictions]), truth)
 
     def slices(self) -> tuple[Slice, ...]:
@@ -148,16 +144,16 @@ class Results:
         if self.task == "classification":  # accuracy needs no report on all labels, of which there may be a thousand
             return float(self.example_scores[indices].mean())
         subset = [self.examples[index] for index in indices], [self.predictions[index] for index in indices]
-        return score(*subset, self.task, self.labels)[self.measure]
+        return task_for(self.task, self.labels).scores(*subset)[self.measure]
 
     @property
     def measure(self) -> str:
         """The metric of the slices."""
         if self.task in ("classification", "regression"):
             return "accuracy" if self.task == "classification" else "pearson"
-        if self.task == "embeddings" and self.metric == "loss":
-            return next(name for name in ("spearman", "mrr") if name in self.scores)
-        return metric_of(self.task, self.labels) if self.metric == "loss" else self.metric
+        if self.metric != "loss":
+            return self.metric
+        return next(name for name in METRICS[self.task] if name in self.scores)
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
         """Return indices of examples, the most confident errors first, optionally of one cell of the confusion matrix.

@@ -19,22 +19,19 @@ from bertviz_lab.metrics.classification import (
     multi_label_report,
 )
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans, marks_entities
-from bertviz_lab.metrics.regression import RegressionReport, regression_report
-from bertviz_lab.metrics.retrieval import RetrievalReport, cosine_ranks, retrieval_report
-from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
+from bertviz_lab.metrics.regression import regression_scores
+from bertviz_lab.metrics.retrieval import cosine_ranks, retrieval_scores
+from bertviz_lab.metrics.squad import answer_f1, answer_scores, exact_match, normalize_answer
 
 __all__ = [
-    "AnswerReport",
     "Calibration",
     "CalibrationBin",
     "ClassScores",
     "ClassificationReport",
     "EntityReport",
     "MultiLabelReport",
-    "RegressionReport",
-    "RetrievalReport",
     "answer_f1",
-    "answer_report",
+    "answer_scores",
     "calibration",
     "choose_thresholds",
     "classification_report",
@@ -45,6 +42,6 @@ __all__ = [
     "marks_entities",
     "multi_label_report",
     "normalize_answer",
-    "regression_report",
-    "retrieval_report",
+    "regression_scores",
+    "retrieval_scores",
 ]

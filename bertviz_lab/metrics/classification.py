@@ -1,4 +1,4 @@
-"""Scores of a classifier: accuracy, F1 by class, MCC, and the majority-class baseline."""
+"""Scores of a classifier: accuracy, F1 by class, MCC; of one with several labels; calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,14 +62,8 @@ def classification_report(
     """
     from sklearn.metrics import matthews_corrcoef
 
-    count = len(labels)
-    known = count if known is None else known
+    count, no_examples = len(labels), not len(truth)
     truth, predicted = whole_numbers(truth, count - 1), whole_numbers(predicted, count - 1)
-    if not len(truth):
-        none = tuple(ClassScores(label, 0.0, 0.0, 0.0, 0) for label in labels)
-        empty = np.zeros((count, count), dtype=np.int64)
-        return ClassificationReport(tuple(labels), known, 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty)
-
     confusion = np.bincount(count * truth + predicted, minlength=count**2).reshape(count, count)
     counts = np.stack([confusion.diagonal(), confusion.sum(0), confusion.sum(1)], axis=1)  # right, predicted, true
     per_class = tuple(ClassScores.of_counts(label, *row) for label, row in zip(labels, counts.tolist(), strict=True))
@@ -77,12 +71,12 @@ def classification_report(
     occurs = np.union1d(truth, predicted)
     return ClassificationReport(
         labels=tuple(labels),
-        known=known,
+        known=count if known is None else known,
         count=len(truth),
-        accuracy=float((truth == predicted).mean()),
-        balanced_accuracy=float(recall[support > 0].mean()),
-        macro_f1=float(f1[occurs].mean()),
-        weighted_f1=float(np.average(f1, weights=support)),
+        accuracy=0.0 if no_examples else float((truth == predicted).mean()),
+        balanced_accuracy=0.0 if no_examples else float(recall[support > 0].mean()),
+        macro_f1=0.0 if no_examples else float(f1[occurs].mean()),
+        weighted_f1=0.0 if no_examples else float(np.average(f1, weights=support)),
         # With one class in all there is nothing to tell apart.
         mcc=float(matthews_corrcoef(truth, predicted)) if len(occurs) > 1 else 0.0,
         per_class=per_class,
@@ -129,15 +123,13 @@ def multi_label_report(
     truth, predicted = whole_numbers(truth, 1).astype(bool), whole_numbers(predicted, 1).astype(bool)
     counts = [numbers.sum(0).tolist() for numbers in (truth & predicted, predicted, truth)]
     per_class = tuple(ClassScores.of_counts(*of_label) for of_label in zip(labels, *counts, strict=True))
-    if not truth.size:
-        return MultiLabelReport(tuple(labels), len(truth), 0.0, 0.0, 0.0, per_class)
     overall = ClassScores.of_counts("", *map(sum, counts))
     return MultiLabelReport(
         labels=tuple(labels),
         count=len(truth),
         micro_f1=overall.f1,
-        macro_f1=float(np.mean([scores.f1 for scores in per_class])),
-        subset_accuracy=float((truth == predicted).all(axis=1).mean()),
+        macro_f1=float(np.mean([scores.f1 for scores in per_class])) if per_class else 0.0,
+        subset_accuracy=float((truth == predicted).all(axis=1).mean()) if truth.size else 0.0,
         per_class=per_class,
     )
 

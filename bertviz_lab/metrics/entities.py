@@ -16,20 +16,13 @@ _PREFIXES = frozenset("BIES")
 
 @dataclass(frozen=True)
 class EntityReport:
-    """The scores of a tagger, each between 0 and 1.
-
-    Precision, recall and F1 count all entities alike; `macro_f1` is the mean over the types that occur, in truth or
-    as a prediction, `weighted_f1` that by how often they occur in truth. `count` is the number of true entities.
-    """
+    """The scores of a tagger, each between 0 and 1; precision, recall and F1 count all entities alike."""
 
     precision: float
     recall: float
     f1: float
-    macro_f1: float
-    weighted_f1: float
     token_accuracy: float  # the share of words whose label is right
     per_type: tuple[ClassScores, ...]
-    count: int
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -86,13 +79,4 @@ def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
         for kind in sorted(true_counts | predicted_counts)
     )
     overall = ClassScores.of_counts("", true_positives.total(), predicted_counts.total(), true_counts.total())
-    return EntityReport(
-        precision=overall.precision,
-        recall=overall.recall,
-        f1=overall.f1,
-        macro_f1=sum(scores.f1 for scores in per_type) / max(1, len(per_type)),
-        weighted_f1=sum(scores.f1 * scores.support for scores in per_type) / max(1, overall.support),
-        token_accuracy=correct / max(1, words),
-        per_type=per_type,
-        count=overall.support,
-    )
+    return EntityReport(overall.precision, overall.recall, overall.f1, correct / max(1, words), per_type)

@@ -33,14 +33,14 @@ NAMES = {
     "best_f1_threshold": "Best threshold",
     "loss": "Loss",
 }
-#: Task -> the score by which the best model is kept unless another is chosen.
+#: Task -> the scores by which models and runs are compared unless another is chosen: the first that there is.
 METRICS = {
-    "classification": "accuracy",
-    "multilabel": "micro_f1",
-    "regression": "spearman",
-    "tokens": "f1",
-    "qa": "f1",
-    "embeddings": "mrr",
+    "classification": ("accuracy",),
+    "multilabel": ("micro_f1",),
+    "regression": ("spearman", "pearson"),
+    "tokens": ("f1", "accuracy"),
+    "qa": ("f1",),
+    "embeddings": ("mrr", "spearman"),
 }
 
 _LOSSES = ("loss", "mlm_loss", "nsp_loss", "rtd_loss")

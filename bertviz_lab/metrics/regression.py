@@ -1,50 +1,34 @@
 """Scores of a model that predicts a number."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class RegressionReport:
-    """How near predicted numbers come to the true ones.
+def regression_scores(truth: NDArray[np.floating], predicted: NDArray[np.floating]) -> dict[str, float]:
+    """Return `spearman`, `pearson`, `mse` and `mae` of predicted numbers, (examples,), next to the true ones.
 
     The correlations are between -1 and 1, and 0 where either side is always the same number: it says nothing about
-    the other. All four are NaN where a number is NaN or infinite.
+    the other. All four are 0 without examples, and NaN where a number is NaN or infinite.
     """
-
-    pearson: float  # whether the two lie on a line
-    spearman: float  # whether the two have one order
-    mse: float  # mean squared error, in the labels' unit squared
-    mae: float  # mean absolute error, in the labels' unit
-    count: int = 0
-
-
-def regression_report(truth: NDArray[np.floating], predicted: NDArray[np.floating]) -> RegressionReport:
-    """Score predicted numbers, (examples,), beside the true ones, (examples,)."""
     truth, predicted = np.asarray(truth, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    if not len(truth):
-        return RegressionReport(0.0, 0.0, 0.0, 0.0)
-    if not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
-        return RegressionReport(np.nan, np.nan, np.nan, np.nan, len(truth))
+    names = ("spearman", "pearson", "mse", "mae")
+    if not len(truth) or not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
+        return dict.fromkeys(names, np.nan if len(truth) else 0.0)
+    from scipy.stats import rankdata
+
     with np.errstate(over="ignore"):
         apart = predicted - truth
-        mse, mae = float((apart**2).mean()), float(np.abs(apart).mean())
-    return RegressionReport(_pearson(truth, predicted), _spearman(truth, predicted), mse, mae, len(truth))
+        errors = float((apart**2).mean()), float(np.abs(apart).mean())
+    correlations = _pearson(rankdata(truth), rankdata(predicted)), _pearson(truth, predicted)
+    return dict(zip(names, (*correlations, *errors), strict=True))
 
 
 def _pearson(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
     from scipy.stats import pearsonr
 
     x, y = _comparable(x), _comparable(y)
-    return float(pearsonr(x, y).statistic) if _varies(x) and _varies(y) else 0.0
-
-
-def _spearman(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
-    from scipy.stats import rankdata
-
-    return _pearson(rankdata(x), rankdata(y))
+    varies = len(x) > 1 and (x != x[0]).any() and (y != y[0]).any()
+    return float(pearsonr(x, y).statistic) if varies else 0.0
 
 
 def _comparable(x: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -52,7 +36,3 @@ def _comparable(x: NDArray[np.floating]) -> NDArray[np.floating]:
     x = x / (np.abs(x).max() or 1.0)
     x = x - x.mean()
     return x / (np.abs(x).max() or 1.0)
-
-
-def _varies(x: NDArray[np.floating]) -> bool:
-    return len(x) > 1 and bool((x != x[0]).any())

@@ -1,7 +1,6 @@
 """Scores of a search: where the right candidates stand in the ranking of each query."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,32 +8,17 @@ from numpy.typing import NDArray
 _AT_ONCE = 256  # queries whose similarities with all candidates are in memory together
 
 
-@dataclass(frozen=True)
-class RetrievalReport:
-    """Means over queries, each between 0 and 1.
+def retrieval_scores(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
+    """Return means over queries from the ranks, from 1, of the right candidates of each, of which it has at least one.
 
-    `mrr` is the reciprocal rank of the first right candidate (Voorhees 1999), `recall_at_k` the share of the right
-    candidates among the first k.
+    `mrr` is the reciprocal rank of the first right candidate (Voorhees 1999), `recall_at_1`, 5 and 10 the share of
+    the right candidates among the first; 0 without queries.
     """
-
-    count: int
-    mrr: float
-    recall_at_1: float
-    recall_at_5: float
-    recall_at_10: float
-
-
-def retrieval_report(ranks: Sequence[Sequence[int]]) -> RetrievalReport:
-    """From the ranks, from 1, of the right candidates of each query, of which each has at least one."""
-    if len(ranks) == 0:
-        return RetrievalReport(0, 0.0, 0.0, 0.0, 0.0)
-
-    def recall(k: int) -> float:
-        return float(np.mean([np.mean(np.asarray(row) <= k) for row in ranks]))
-
-    return RetrievalReport(
-        len(ranks), float(np.mean([1 / min(row) for row in ranks])), recall(1), recall(5), recall(10)
-    )
+    scores = {"mrr": float(np.mean([1 / min(row) for row in ranks])) if len(ranks) else 0.0}
+    for k in (1, 5, 10):
+        shares = [np.mean(np.asarray(row) <= k) for row in ranks]
+        scores[f"recall_at_{k}"] = float(np.mean(shares)) if shares else 0.0
+    return scores
 
 
 def cosine_ranks(

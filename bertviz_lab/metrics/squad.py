@@ -4,8 +4,7 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -47,84 +46,48 @@ def _overlap(predicted: list[str], gold: list[str]) -> float:
     return 2 * shared / (len(predicted) + len(gold))
 
 
-@dataclass(frozen=True)
-class AnswerReport:
-    """Exact match and F1 in the mean over questions, between 0 and 1: of all, and of those with and without answer.
-
-    `best_exact` and `best_f1` are what could be scored if answers were withheld above `..._threshold` (that is a
-    figure for the very questions it was chosen on). Without no-answer scores they are those of the predictions as
-    they are, and the thresholds None.
-    """
-
-    exact_match: float
-    f1: float
-    total: int
-    has_answer_exact: float
-    has_answer_f1: float
-    has_answer_total: int
-    no_answer_exact: float  # F1 is the same here
-    no_answer_total: int
-    best_exact: float
-    best_exact_threshold: float | None
-    best_f1: float
-    best_f1_threshold: float | None
-
-
-def answer_report(
-    predictions: Mapping[str, str],
-    golds: Mapping[str, str | Sequence[str]],
-    no_answer: Mapping[str, float] | None = None,
+def answer_scores(
+    predictions: Sequence[str],
+    golds: Sequence[str | Sequence[str]],
+    no_answer: Sequence[float] | None = None,
     *,
     threshold: float = math.inf,
-) -> AnswerReport:
-    """Score one prediction for each question; both mappings are by the question's id, no true answers: unanswerable.
+) -> dict[str, float]:
+    """Return `exact_match` and `f1` in the mean over questions, between 0 and 1; no true answers: unanswerable.
 
     `no_answer` says how much the model would rather not answer: where it is above `threshold` the prediction is taken
-    for empty. It is ignored where every question has an answer, as in SQuAD 1.1, whose script knows no threshold. For
-    the best thresholds to mean anything, predictions are the best spans even of questions that the model would not
-    answer.
+    for empty. It is ignored where every question has an answer, as in SQuAD 1.1, whose script knows no threshold.
+    Otherwise there are also `has_answer_f1`, `no_answer_accuracy`, and with `no_answer` `best_f1`, what could be scored
+    if answers were withheld above `best_f1_threshold` (a figure for the very questions it was chosen on). For these
+    predictions are the best spans even of questions that the model would not answer.
     """
-    keys = list(golds)
-    answerable = [bool(golds[key]) for key in keys]
-    exact = [exact_match(predictions[key], golds[key]) for key in keys]
-    f1 = [answer_f1(predictions[key], golds[key]) for key in keys]
-    # What a question is worth when its answer is withheld.
-    withheld = [float(not yes) for yes in answerable]
-    refusals = None if no_answer is None or all(answerable) else [no_answer[key] for key in keys]
-    best_exact, exact_threshold = _best_threshold(exact, withheld, refusals)
-    best_f1, f1_threshold = _best_threshold(f1, withheld, refusals)
-    if refusals is not None:
-        exact = [w if r > threshold else e for e, w, r in zip(exact, withheld, refusals, strict=True)]
-        f1 = [w if r > threshold else f for f, w, r in zip(f1, withheld, refusals, strict=True)]
-    has = [i for i, yes in enumerate(answerable) if yes]
-    has_not = [i for i, yes in enumerate(answerable) if not yes]
-    return AnswerReport(
-        exact_match=_mean(exact),
-        f1=_mean(f1),
-        total=len(keys),
-        has_answer_exact=_mean([exact[i] for i in has]),
-        has_answer_f1=_mean([f1[i] for i in has]),
-        has_answer_total=len(has),
-        no_answer_exact=_mean([exact[i] for i in has_not]),
-        no_answer_total=len(has_not),
-        best_exact=best_exact,
-        best_exact_threshold=exact_threshold,
-        best_f1=best_f1,
-        best_f1_threshold=f1_threshold,
-    )
+    exact = [exact_match(prediction, gold) for prediction, gold in zip(predictions, golds, strict=True)]
+    f1 = [answer_f1(prediction, gold) for prediction, gold in zip(predictions, golds, strict=True)]
+    withheld = [float(not gold) for gold in golds]  # what a question is worth when its answer is withheld
+    if not any(withheld):
+        return {"exact_match": _mean(exact), "f1": _mean(f1)}
+    best = _best_threshold(f1, withheld, no_answer) if no_answer else {}
+    for index, refusal in enumerate(no_answer or ()):
+        if refusal > threshold:
+            exact[index] = f1[index] = withheld[index]
+    return {
+        "exact_match": _mean(exact),
+        "f1": _mean(f1),
+        "has_answer_f1": _mean([score for score, none in zip(f1, withheld, strict=True) if not none]),
+        "no_answer_accuracy": _mean([score for score, none in zip(exact, withheld, strict=True) if none]),
+        **best,
+    }
 
 
 def _best_threshold(
-    answered: Sequence[float], withheld: Sequence[float], refusals: Sequence[float] | None
-) -> tuple[float, float | None]:
-    """The best mean score when questions with a no-answer score above a threshold are not answered, and the threshold.
+    answered: Sequence[float], withheld: Sequence[float], refusals: Sequence[float]
+) -> dict[str, float]:
+    """Return the best mean F1 when questions with a no-answer score above a threshold are not answered, and which.
 
     As the official script's `find_best_thresh`, which raises the threshold past one question after another, but for
     two corners where its threshold does not give its score: equal no-answer scores pass together, and where it is
     best to answer nothing the threshold is just below all of them, not 0.
     """
-    if refusals is None or not answered:
-        return _mean(answered), None
     # A NaN is above no threshold, so such a question is always answered, and counts from the start.
     order = sorted(range(len(answered)), key=lambda i: (not math.isnan(refusals[i]), refusals[i]))
     numbers = [refusals[i] for i in order if not math.isnan(refusals[i])]
@@ -137,7 +100,7 @@ def _best_threshold(
             continue
         if score > best + 1e-9:  # not for a rounding error
             best, threshold = score, refusals[i]
-    return best / len(answered), float(threshold)
+    return {"best_f1": best / len(answered), "best_f1_threshold": float(threshold)}
 
 
 def _mean(scores: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Quest
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
 from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.scoring import score
+from bertviz_lab.training.finetuning.tasks import task_for
 from tests.little import little_folder
 from tests.training.finetuning.support import TASKS, Files, finish
 
@@ -50,7 +50,7 @@ def test_a_run_is_read_back(task, run) -> None:
     assert read.task == task
     assert len(read.examples) == len(read.predictions) == 11
     assert (read.train_count, read.planned, len(read.trials), read.start) == (16, 2, 2, "little")
-    told = score(read.examples, read.predictions, task, read.labels)
+    told = task_for(task, read.labels).scores(read.examples, read.predictions)
     assert told == {name: read.scores[name] for name in told}
     assert read.metric in read.baselines
     assert sum(part.count for part in read.slices() if part.kind == "length") == 11

@@ -5,18 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import answer_f1, answer_report, exact_match, normalize_answer
+from bertviz_lab.metrics import answer_f1, answer_scores, exact_match, normalize_answer
 
 words = st.sampled_from(["the", "a", "An", "cat", "Cat,", "dog", "dogs", "U.S.", "-", "…", "café", "  ", "is", "this"])
 texts = st.lists(words, max_size=6).map(" ".join)
 golds = st.lists(texts, max_size=3)
 scores = st.floats(-5, 5).map(lambda x: round(x, 1))  # often equal
 quizzes = st.lists(st.tuples(texts, golds, scores), min_size=1, max_size=12)
-
-
-def as_mappings(quiz):
-    keyed = {f"q{i}": one for i, one in enumerate(quiz)}
-    return tuple({key: one[part] for key, one in keyed.items()} for part in range(3))
 
 
 @pytest.mark.parametrize(
@@ -73,69 +68,43 @@ def test_f1_is_at_least_exact_match_and_whole_where_that_is(prediction, some) ->
 
 
 @given(quizzes)
-def test_the_report_is_the_mean_of_its_parts(quiz) -> None:
-    predictions, truths, _ = as_mappings(quiz)
-    report = answer_report(predictions, truths)
-    f1 = [answer_f1(p, g) for p, g, _ in quiz]
-    assert report.f1 == pytest.approx(sum(f1) / len(f1))
-    assert report.total == len(quiz) == report.has_answer_total + report.no_answer_total
-    parts = report.has_answer_exact * report.has_answer_total + report.no_answer_exact * report.no_answer_total
-    assert report.exact_match * report.total == pytest.approx(parts)
-    assert (report.best_exact, report.best_f1) == (report.exact_match, report.f1)
-    assert report.best_exact_threshold is report.best_f1_threshold is None
-
-
-@given(quizzes)
-def test_no_threshold_scores_better_than_the_best_and_the_best_is_scored_at_its_own(quiz) -> None:
-    mappings = as_mappings(quiz)
-    report = answer_report(*mappings)
-    tried = [-math.inf, *mappings[2].values(), math.inf]
-    reports = [answer_report(*mappings, threshold=threshold) for threshold in tried]
-    assert report.best_exact == pytest.approx(max(r.exact_match for r in reports))
-    assert report.best_f1 == pytest.approx(max(r.f1 for r in reports))
-    at_exact = answer_report(*mappings, threshold=report.best_exact_threshold)
-    at_f1 = answer_report(*mappings, threshold=report.best_f1_threshold)
-    assert at_exact.exact_match == pytest.approx(report.best_exact)
-    assert at_f1.f1 == pytest.approx(report.best_f1)
+def test_scores_are_means_and_no_threshold_is_better_than_the_best(quiz) -> None:
+    said, truths, refusals = zip(*quiz, strict=True)
+    plain = answer_scores(said, truths)
+    assert plain["f1"] == pytest.approx(sum(answer_f1(p, g) for p, g, _ in quiz) / len(quiz))
+    assert plain["exact_match"] == pytest.approx(sum(exact_match(p, g) for p, g, _ in quiz) / len(quiz))
+    unanswerable = [not g for g in truths]
+    if not any(unanswerable):  # none is withheld, as in SQuAD 1
+        assert answer_scores(said, truths, refusals, threshold=0.0) == plain
+        return
+    right = [exact_match(p, g) for p, g, none in zip(said, truths, unanswerable, strict=True) if none]
+    assert plain["no_answer_accuracy"] == pytest.approx(sum(right) / len(right))
+    found = [answer_scores(said, truths, refusals, threshold=t)["f1"] for t in (-math.inf, *refusals, math.inf)]
+    best = answer_scores(said, truths, refusals)
+    assert best["best_f1"] == pytest.approx(max(found))
+    assert answer_scores(said, truths, refusals, threshold=best["best_f1_threshold"])["f1"] == pytest.approx(max(found))
 
 
 def test_above_the_threshold_an_answer_is_withheld() -> None:
-    predictions, truths = {"1": "cat", "2": "dog"}, {"1": ["cat"], "2": []}
-    refusals = {"1": -1.0, "2": 0.5}
-    always = answer_report(predictions, truths, refusals)
-    assert (always.exact_match, always.best_exact, always.best_exact_threshold) == (0.5, 1, -1)
-    assert answer_report(predictions, truths, refusals, threshold=0.0).exact_match == 1
-    assert answer_report(predictions, truths, refusals, threshold=0.5).exact_match == 0.5
+    said, truths, refusals = ("cat", "dog"), (["cat"], []), (-1.0, 0.5)
+    always = answer_scores(said, truths, refusals)
+    assert (always["exact_match"], always["best_f1"], always["best_f1_threshold"]) == (0.5, 1, -1)
+    assert answer_scores(said, truths, refusals, threshold=0.0)["exact_match"] == 1
+    assert answer_scores(said, truths, refusals, threshold=0.5)["exact_match"] == 0.5
 
 
 def test_a_refusal_that_is_not_a_number_withholds_nothing() -> None:
-    predictions, truths = {"1": "cat", "2": "dog"}, {"1": ["cat"], "2": []}
-    report = answer_report(predictions, truths, {"1": math.nan, "2": 3.0})
-    assert report.best_exact == 1
-    assert report.best_exact_threshold < 3
-    assert answer_report(predictions, truths, dict.fromkeys(truths, math.nan)).best_exact == 0.5
+    said, truths = ("cat", "dog"), (["cat"], [])
+    scores = answer_scores(said, truths, (math.nan, 3.0))
+    assert scores["best_f1"] == 1
+    assert scores["best_f1_threshold"] < 3
+    assert answer_scores(said, truths, (math.nan, math.nan))["best_f1"] == 0.5
 
 
 def test_no_questions_score_nothing() -> None:
-    for refusals in (None, {}):
-        report = answer_report({}, {}, refusals)
-        assert (report.total, report.exact_match, report.f1, report.best_f1, report.best_f1_threshold) == (
-            0,
-            0,
-            0,
-            0,
-            None,
-        )
-
-
-def test_where_every_question_has_an_answer_none_is_withheld_as_in_squad_1() -> None:
-    predictions, truths = {"1": "cat", "2": "dog"}, {"1": ["cat"], "2": ["dog"]}
-    report = answer_report(predictions, truths, {"1": 9.0, "2": -9.0}, threshold=0.0)
-    assert (report.exact_match, report.f1, report.best_f1_threshold) == (1, 1, None)
+    assert answer_scores([], []) == answer_scores([], [], []) == {"exact_match": 0, "f1": 0}
 
 
 def test_a_single_true_answer_may_be_a_string() -> None:
     assert (exact_match("the Cat!", "cat"), exact_match("c", "cat"), exact_match("", "")) == (1, 0, 1)
     assert answer_f1("the big black cat", "black cat") == pytest.approx(0.8)
-    report = answer_report({"1": "Paris", "2": ""}, {"1": "Paris", "2": ""})
-    assert (report.exact_match, report.f1, report.has_answer_total, report.no_answer_total) == (1, 1, 1, 1)

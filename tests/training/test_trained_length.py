@@ -91,7 +91,7 @@ def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, ask
     config = files.config(task, model=model, max_length=asked, max_question_length=8, stride=4, epochs=1)
     events = finish(config, tmp_path / "run")
     start = load_checkpoint(model)
-    run = setup.Setup.prepared(config, read_task_splits(tmp_path / "run"), start, tmp_path / "run")
+    run = setup.Setup(config, read_task_splits(tmp_path / "run"), start, tmp_path / "run")
     rows = [len(ids) for features in (run.train, run.held_out) for ids in features.ids]
     assert max(rows) <= length
     assert (max(rows) > 24) == (asked is not None)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
-from bertviz_lab.data.examples import Task
 from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.checkpoints.model_card import (
@@ -17,24 +16,9 @@ from bertviz_lab.training.checkpoints.model_card import (
     source_name,
 )
 from bertviz_lab.training.finetuning.task_data import TaskSplits
+from bertviz_lab.training.finetuning.tasks import TASKS
 from bertviz_lab.training.finetuning.trials import Trial
 
-_PIPELINES: dict[Task, str] = {
-    "classification": "text-classification",
-    "multilabel": "text-classification",
-    "regression": "text-classification",
-    "tokens": "token-classification",
-    "qa": "question-answering",
-    "embeddings": "sentence-similarity",
-}
-_TASK_NAMES: dict[Task, str] = {
-    "classification": "classification",
-    "multilabel": "multi-label classification",
-    "regression": "rating",
-    "tokens": "labeling words",
-    "qa": "finding answers",
-    "embeddings": "sentence embeddings",
-}
 _TEST_SCORES = "## Test scores"
 
 
@@ -47,15 +31,16 @@ def finetuning_card(
     metric: str,
 ) -> str:
     """Return a Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
+    task = TASKS[data.task]
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
     validation = file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(plain_text(label) for label in data.labels)
-    output = f"Labels: {labels}" if labels else f"Answers: {_PIPELINES[data.task]}"
+    output = f"Labels: {labels}" if labels else f"Answers: {task.pipeline}"
     if thresholds := checkpoint.config.decision_thresholds:
         output += f"\n- A label applies from a probability of {', '.join(map('{:.2f}'.format, thresholds))} on"
     return CARD.format(
-        pipeline=_PIPELINES[data.task],
-        title=f"A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
+        pipeline=task.pipeline,
+        title=f"A small BERT fine-tuned for {task.title} (from {origin})",
         about=size_of(checkpoint, "tokens"),
         training=f"- Text: {file_names(config.train)} ({len(data.train):,} examples)\n"
         f"- {output}\n"

@@ -13,8 +13,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, paramet
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.finetuning.card import with_test_scores
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.scoring import score
-from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
+from bertviz_lab.training.finetuning.setup import Setup, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.finetuning.trials import is_better, progress_of, seed_statistics, shifted, trials_of
@@ -99,7 +98,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         self.choose_hardware()
         data = read_task_splits(self.folder)
         start = start_of(self.config, data, self.folder, self.hardware.is_main)
-        self.setup = Setup.prepared(self.config, data, start, self.folder)
+        self.setup = Setup(self.config, data, start, self.folder)
         self.trials = trials_of(self.config, default_learning_rate(self.setup.model_config, finetuning=True))
         self.setup.require_memory(self.trials, self.hardware)
         self.planned = [self.setup.steps(trial) for trial in self.trials]
@@ -113,11 +112,11 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
             step=self.past.step + self.state.get("progress", {}).get("step", 0),
             total_steps=self.past.step + sum(self.planned[len(self.done) :]),
             time_budget=None,
-            parameters=parameter_count(build_model(setup, self.trials[0])),
+            parameters=parameter_count(setup.build_model(self.trials[0])),
             vocab_size=setup.start.tokenizer.vocab_size,
             objective=setup.data.task,
             baselines=setup.baselines,
-            notes=setup.notes,
+            notes=tuple(setup.notes),
         )
 
     def _run_trial(self, number: int) -> Iterator[Event]:
@@ -160,7 +159,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         """Score the run's model on the test set, for its report and card: after every choice is made."""
         data, checkpoint = self.setup.data, load_checkpoint(self.folder / "model")
         predictions, loss = predict_with(checkpoint, data.test, threads=self.config.threads)
-        scores = {"loss": loss, **score(data.test, predictions, data.task, data.labels)}
+        scores = {"loss": loss, **self.setup.task.scores(data.test, predictions)}
         self._write_report(scores)
         card = with_test_scores(checkpoint.card, self.config.test, scores)
         with atomic_file(self.folder / "model" / "README.md") as fresh:

@@ -23,7 +23,7 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder, load_checkpoint
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.scoring import majority_baselines, score
+from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.runs.events import Event, RunFinished
 from bertviz_lab.training.runs.run_folder import read_config, record
 
@@ -76,9 +76,9 @@ class GlueRun:
         for split, files in self.files.published.items():
             train, published = read_pair(self.files.train, files, task)
             predictions, _ = predict_with(checkpoint, published.examples, threads=self.config.threads)
-            scores = score(published.examples, predictions, task, checkpoint.config.labels)
+            scores = task_for(task, checkpoint.config.labels).scores(published.examples, predictions)
             trained_on = min(len(train.examples), self.config.max_train_examples or len(train.examples))
-            baselines = majority_baselines(train.examples, published.examples, task, train.labels)
+            baselines = task_for(task, train.labels).baselines(train.examples, published.examples)
             body[split] = {
                 "examples": {"train": trained_on, split: len(published.examples)},
                 "scores": {metric: scores[metric] for metric in metrics},

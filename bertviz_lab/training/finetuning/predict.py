@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from bertviz_lab.data.examples import (
     Example,
     Label,
     LabelledText,
-    LabelledWords,
-    Question,
-    RelatedTexts,
     Task,
     holds_examples,
     labels_of_example,
@@ -29,22 +26,15 @@ from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import ClassificationReport
-from bertviz_lab.model import (
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertModel,
-)
+from bertviz_lab.model import BertForSequenceClassification, BertModel
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from bertviz_lab.training.finetuning.embeddings import read_retrieval_set, search_scores
-from bertviz_lab.training.finetuning.predictions import Prediction, class_scores
-from bertviz_lab.training.finetuning.scoring import predict_examples, score
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.retrieval import read_retrieval_set, search_scores
 from bertviz_lab.training.finetuning.task_data import resolve_file
+from bertviz_lab.training.finetuning.tasks import TASKS, task_for
+from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, FinetuningTask
 from bertviz_lab.training.loop.hardware import choose_hardware
 
-#: Between several labels in a cell, as they are read.
-LABELS_JOINT = "|"
-_AT_ONCE = 64
 #: Where a spreadsheet would read a formula: at the start of a cell, and after a semicolon, at which some split again.
 _FORMULA = re.compile(r"^(?=[=+\-@\t\r＝＋－＠](?![\d.]*$))|(?<=[;\r\n])(?=[=＝])")
 
@@ -56,13 +46,24 @@ def task_of(checkpoint: Checkpoint) -> Task:
         if config.problem_type == "multi_label_classification":
             return "multilabel"
         return "regression" if config.num_labels == 1 else "classification"
-    if isinstance(model, BertForTokenClassification):
-        return "tokens"
-    if isinstance(model, BertForQuestionAnswering):
-        return "qa"
+    for name in ("tokens", "qa"):
+        if isinstance(model, TASKS[name].model_class):
+            return name
     if isinstance(model, BertModel) and checkpoint.pooling:
         return "embeddings"
     raise InputError(f"{checkpoint.name} is a {checkpoint.architecture}, which has not been fine-tuned for a task.")
+
+
+def task_with(checkpoint: Checkpoint) -> FinetuningTask[Any]:
+    """Return the task of a fine-tuned model, with its labels and thresholds. Raises as `task_of`."""
+    config = checkpoint.config
+    return task_for(
+        task_of(checkpoint),
+        config.labels,
+        thresholds=config.decision_thresholds,
+        allow_no_answer=config.handle_impossible_answer is not False,
+        pooling=checkpoint.pooling,
+    )
 
 
 def prediction_task(checkpoint: Checkpoint) -> Task:
@@ -81,24 +82,12 @@ def predict_with(
     The loss is NaN where no label is one that the model knows. Raises `InputError` where the model has not been
     fine-tuned, or `max_length` leaves no room.
     """
-    task, labels = task_of(checkpoint), checkpoint.config.labels
+    task, tokenizer = task_with(checkpoint), checkpoint.tokenizer
     limits = Limits.fitting(_row_length(checkpoint, max_length))
-    features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
-    batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
+    features = encode_examples(examples, task.name, tokenizer, task.labels, limits)
     hardware = choose_hardware("fp32", threads)
-    allow_no_answer = checkpoint.config.handle_impossible_answer is not False
-    thresholds = checkpoint.config.decision_thresholds
-    return predict_examples(
-        hardware.borrow(checkpoint.model),
-        examples,
-        batches,
-        task,
-        labels,
-        hardware,
-        allow_no_answer=allow_no_answer,
-        thresholds=thresholds,
-        pooling=checkpoint.pooling or "mean",
-    )
+    batches = TaskBatches(features, SCORED_AT_ONCE, tokenizer.pad_id, seed=0)
+    return task.predict(hardware.borrow(checkpoint.model), examples, batches, hardware)
 
 
 def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
@@ -139,30 +128,30 @@ def evaluate_task(
     is given, with the reading of the files before anything is computed. Raises `InputError`
     where the model or the files are of another task, or most of their labels are none of the model's.
     """
-    model_task = task_of(checkpoint)
-    if task != model_task and not (task == "classification" and model_task == "regression"):
-        raise InputError(f"{checkpoint.name} was fine-tuned for {model_task}, not for {task}.")
+    known = task_with(checkpoint)
+    if task != known.name and (task, known.name) != ("classification", "regression"):
+        raise InputError(f"{checkpoint.name} was fine-tuned for {known.name}, not for {task}.")
     files = [resolve_file(str(path)) for path in paths]
-    if model_task == "embeddings" and (search := read_retrieval_set(files)) is not None:
+    if known.name == "embeddings" and (search := read_retrieval_set(files)) is not None:
         return search_scores(checkpoint, search, max_length=_row_length(checkpoint, max_length), threads=threads)
     labels = checkpoint.config.labels
     examples: Sequence[Example]
     notes: tuple[str, ...] = ()
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]
-        if not all(_is_for(example, model_task) for example in examples):
-            raise InputError(f"{files[0]} holds examples of another task than {model_task}.")
+        if not all(map(known.is_for, examples)):
+            raise InputError(f"{files[0]} holds examples of another task than {known.name}.")
     else:
-        data = read_for_model(files, model_task, labels, **reading)
+        data = read_for_model(files, known.name, labels, **reading)
         examples, notes = _named(data.examples, labels), data.remarks
         if on_reading:
             on_reading(Reading.of(data))
             notes = ()  # which the reading has
-    for note in (*notes, *check_known(model_task, examples, labels)):
+    for note in (*notes, *check_known(known.name, examples, labels)):
         if on_note:
             on_note(note)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
-    return {"loss": loss, **score(examples, predictions, model_task, labels)}
+    return {"loss": loss, **known.scores(examples, predictions)}
 
 
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
@@ -178,43 +167,12 @@ def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Examp
     return [replace(e, label=rename(e.label)) if isinstance(e, LabelledText) else e for e in examples]
 
 
-def _is_for(example: Example, task: Task) -> bool:
-    if isinstance(example, RelatedTexts):
-        return task == "embeddings"
-    if isinstance(example, LabelledText):
-        kinds: dict[type, Task] = {str: "classification", tuple: "multilabel"}
-        return task == kinds.get(type(example.label), "regression")
-    return task == ("tokens" if isinstance(example, LabelledWords) else "qa")
-
-
 def prediction_table(
     checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
 ) -> Iterator[list[Any]]:
     """Predictions as rows of a table, the first of which names the columns. Raises `InputError` for embeddings."""
-    task, labels = prediction_task(checkpoint), checkpoint.config.labels
-    if task == "tokens":
-        yield ["row", "word", "label", "probability"]
-        for example, prediction in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
-            for word, label, probability in zip(example.words, prediction.labels, prediction.certainty, strict=True):
-                yield [example.row, word, label, round(probability, 4)]
-        return
-    if task == "qa":
-        yield ["row", "question", "answer", "start", "end", "passage"]
-        for question, prediction in zip(cast(Sequence[Question], examples), predictions, strict=True):
-            span = [prediction.label, prediction.start, prediction.end]
-            yield [question.row, question.question, *span, question.passage]
-        return
-    texts = cast(Sequence[LabelledText], examples)
-    pair = any(example.text_b for example in texts)
-    names = [] if task == "regression" else [f"p({label})" for label in labels]
-    answers = {"regression": "number", "multilabel": "labels"}.get(task, "label")
-    yield ["row", "text", *(["second text"] if pair else []), answers, *names]
-    for text, prediction in zip(texts, predictions, strict=True):
-        shares = [round(share, 4) for share in prediction.probabilities]
-        answer: Any = float(prediction.label) if task == "regression" else prediction.label
-        if task == "multilabel":
-            answer = LABELS_JOINT.join(prediction.labels)
-        yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]
+    prediction_task(checkpoint)
+    return task_with(checkpoint).table(examples, predictions)
 
 
 def write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
@@ -257,4 +215,5 @@ def evaluate(
     pairs = [(text, None) if isinstance(text, str) else tuple(text) for text in texts]
     examples = [LabelledText(a, b, name, row) for row, ((a, b), name) in enumerate(zip(pairs, names, strict=True), 1)]
     predictions, _ = predict_with(checkpoint, examples, max_length=max_length)
-    return class_scores(examples, predictions, known)
+    report: ClassificationReport = task_with(checkpoint).report(examples, predictions)
+    return report

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.data.batches import BatchStream, Prefetcher
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
+from bertviz_lab.model import BertModel
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
@@ -19,16 +20,10 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.predictions import (
-    Prediction,
-    head_state,
-    load_head_state,
-    tuned_thresholds,
-    with_thresholds,
-    write_predictions,
-)
-from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
-from bertviz_lab.training.finetuning.setup import SCORED_AT_ONCE, Setup, build_model
+from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
+from bertviz_lab.training.finetuning.setup import Setup
+from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE
+from bertviz_lab.training.finetuning.tasks.regression import head_state, load_head_state
 from bertviz_lab.training.finetuning.trials import EarlyStopping, Trial
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
@@ -71,22 +66,22 @@ class TrialRun:
         self.progress = Progress(**state.get("progress", {}))
         self.early_stopping = EarlyStopping(setup.metric, config.patience)
         self.snapshots = SnapshotWriter(setup.folder / "snapshots", config.snapshot_room * 1_000_000)
-        self.model = build_model(setup, trial)  # not wrapped for several processes
+        self.model = setup.build_model(trial)  # not wrapped for several processes
         if config.lora and not trial.random:
             add_adapters(self.model, config.lora)
         if saved:
             self._load_weights(saved.path)
         self.optimizer = build_finetuning_optimizer(self.model, config, trial.learning_rate)
         set_gradient_checkpointing(self.model, config.gradient_checkpointing)
-        if setup.data.task == "embeddings":  # which are pooled otherwise: DDP would wait for the pooler's gradients
+        if isinstance(self.model, BertModel):  # its vectors are pooled otherwise: DDP would wait for these gradients
             for name, parameter in self.model.named_parameters():
                 parameter.requires_grad_(parameter.requires_grad and not name.startswith("pooler"))
         self._wrapped = hardware.prepare(self.model)
         weighted = config.class_weights == "balanced" and bool(setup.data.labels)
-        weights = class_weights(setup.train, len(setup.data.labels)) if weighted else None
+        weights = setup.task.class_weights(setup.train) if weighted else None
         self.class_weights = None if weights is None else torch.from_numpy(weights).to(hardware.device)
         # The loss of several labels is a mean over texts and labels, whatever the weights.
-        self.batches = setup.batches(trial, None if setup.data.task == "multilabel" else weights)
+        self.batches = setup.batches(trial, weights if setup.task.one_label else None)
         self.held_out = TaskBatches(setup.held_out, SCORED_AT_ONCE, setup.start.tokenizer.pad_id, 0)
         if hardware.rank:  # dropout differs between processes
             torch.manual_seed(trial.seed + hardware.rank)
@@ -119,20 +114,20 @@ class TrialRun:
 
     def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
         """Return the mean loss over the step's labels: here, this part's share of it."""
-        task, batch = self.setup.data.task, batch.to(self.hardware.device)
-        logits = task_logits(model, batch, task)
-        loss = task_loss(logits, batch, task, self.class_weights, huber=True)
+        task, batch = self.setup.task, batch.to(self.hardware.device)
+        logits = task.logits(model, batch)
+        loss = task.loss(logits, batch, self.class_weights, training=True)
         metrics: dict[str, Tensor] = {}
-        if measure and task in ("classification", "tokens"):
+        if measure and task.one_label:
             metrics["accuracy"] = count_correct(logits[0], batch.targets) / max(1, batch.count)
         return StepOutput(loss, metrics)
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Return scores on all held-out examples, `final` or not; the best model so far is kept."""
-        data, stream = self.setup.data, self.stream
+        stream = self.stream
         with self._original_unit():
-            predictions, loss = self._predict(model)
-            scores = {"loss": loss, **score(data.held_out, predictions, data.task, data.labels)}
+            predictions, loss, _ = self._predict(model)
+            scores = {"loss": loss, **self.setup.task.scores(self.setup.data.held_out, predictions)}
             step = stream.epoch * self.batches.in_an_epoch + stream.number
             self.early_stopping.update(scores, step, merged(self.model))
         return scores
@@ -196,32 +191,23 @@ class TrialRun:
         setup, best = self.setup, self.early_stopping
         model = merged(self.model)
         load_state(model, best.weights)
-        predictions, _ = self._predict(model)
+        predictions, _, thresholds = self._predict(model)
         write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
         checkpoint = self._checkpoint(model.eval())
-        if setup.data.task == "multilabel":
-            thresholds = self._thresholds(predictions)
-            checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
+        checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
         card = finetuning_card(setup.config, checkpoint, setup.data, self.trial, best.scores, setup.metric)
         remove_partial_writes(setup.folder / "model")
         save_checkpoint(replace(checkpoint, card=card), setup.folder / "model")
 
-    def _predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
-        """The held-out examples' predictions and their mean loss; several labels with the thresholds that suit them."""
-        data, allow_no_answer = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
+    def _predict(self, model: nn.Module) -> tuple[list[Prediction], float, tuple[float, ...]]:
+        """Return the held-out examples' predictions, their mean loss, and the decision thresholds that suit them."""
+        setup, examples = self.setup, self.setup.data.held_out
         if self._has_adapters and model is self._wrapped:  # scored as it is saved
             model = merged(self.model)
-        predictions, loss = predict_examples(
-            model, data.held_out, self.held_out, data.task, data.labels, self.hardware, allow_no_answer=allow_no_answer
-        )
-        if data.task == "multilabel":
-            predictions = with_thresholds(predictions, data.labels, self._thresholds(predictions))
-        return predictions, loss
-
-    def _thresholds(self, predictions: list[Prediction]) -> tuple[float, ...]:
-        """Return the decision thresholds of several labels, chosen on the validation set."""
-        data = self.setup.data
-        return tuned_thresholds(data.held_out, predictions, data.labels, self.setup.config.thresholds)
+        task = replace(setup.task, allow_no_answer=setup.model_config.handle_impossible_answer is not False)
+        predictions, loss = task.predict(model, examples, self.held_out, self.hardware)
+        predictions, thresholds = task.tune(examples, predictions, setup.config.thresholds)
+        return predictions, loss, thresholds
 
     @property
     def _has_adapters(self) -> bool:
@@ -234,7 +220,7 @@ class TrialRun:
             setup.start.tokenizer,
             setup.model_config,
             trained_length=setup.trained_length,
-            pooling="mean" if setup.data.task == "embeddings" else None,
+            pooling=setup.task.pooling,
         )
 
     @property

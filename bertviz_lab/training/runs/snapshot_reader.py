@@ -107,7 +107,9 @@ def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Mod
 def _shipped_step(folder: Path) -> int | None:
     """Return the step of a shipped model, by its log; None for a run, or without a log."""
     rows = read_shipped_log(folder)
-    score = next((METRICS.get(row["objective"], "") for row in rows if row.get("event") == "RunStarted"), "")
+    (score, *_) = next(
+        (METRICS.get(row["objective"], ("",)) for row in rows if row.get("event") == "RunStarted"), ("",)
+    )
     trials = [row for row in rows if row.get("event") == "TrialDone"]
     if trials:  # the best trial ships
         return int(max(trials, key=lambda row: row.get(score, 0.0))["best_step"])

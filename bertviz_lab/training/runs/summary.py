@@ -8,19 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 
-#: For each objective what a run is judged by, the first that it has; other objectives are those of pretraining.
-_MEASURES = {
-    "classification": ("accuracy",),
-    "multilabel": ("micro_f1",),
-    "regression": ("spearman", "pearson"),
-    "tokens": ("f1", "accuracy"),
-    "qa": ("f1",),
-    "embeddings": ("spearman", "mrr"),
-    "rtd": ("rtd_f1",),
-}
-_PRETRAINING = ("mlm_accuracy",)
 _RANDOM = "random weights"  # the trial that a run is compared with
 
 
@@ -59,7 +49,8 @@ class RunSummary:
         return summary
 
     def _scored(self, row: Mapping[str, Any]) -> "RunSummary":
-        for measure in _MEASURES.get(self.objective, _PRETRAINING):
+        pretraining = ("rtd_f1",) if self.objective == "rtd" else ("mlm_accuracy",)
+        for measure in METRICS.get(self.objective, pretraining):
             if isinstance(row.get(measure), (int, float)):
                 return dataclasses.replace(self, measure=measure, score=float(row[measure]))
         return self

@@ -16,6 +16,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.finetuning import trial
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import evaluate_task
+from bertviz_lab.training.finetuning.tasks.classification import Classification
 from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.training.loop.loop import LoopConfig
 from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
@@ -98,8 +99,12 @@ def test_a_run_tells_its_story_in_order(files, tmp_path, report_always):
 def test_a_diverged_run_is_advised_to_start_anew_since_its_learning_rate_cannot_change_on_resume(
     files, tmp_path, report_always, save_always, monkeypatch
 ):
-    good, steps = trial.task_loss, iter(range(1, 4))
-    monkeypatch.setattr(trial, "task_loss", lambda *a, **k: good(*a, **k) * (1.0 if next(steps, None) else math.nan))
+    good, steps = Classification.loss, iter(range(1, 4))
+
+    def diverging(*logits_and_batch, training=False):
+        return good(*logits_and_batch) * (1.0 if not training or next(steps, None) else math.nan)
+
+    monkeypatch.setattr(Classification, "loss", diverging)
     config = files.config()
     with pytest.raises(
         InputError,

@@ -14,7 +14,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.finetuning.setup import Setup, build_model
+from bertviz_lab.training.finetuning.setup import Setup
 from bertviz_lab.training.finetuning.task_data import load_task_splits
 from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.training.loop.growth import ProgressiveStacking, continued, extend_positions, layers_at, widened
@@ -345,8 +345,8 @@ def test_fine_tuning_on_longer_texts_begins_with_them(text, tmp_path):
             train=(str(tmp_path / "long.tsv"),), model=str(start.path), max_length=length, eval_share=0.3
         )
         _, data = load_task_splits(config)
-        setup = Setup.prepared(config, data, start, tmp_path)
+        setup = Setup(config, data, start, tmp_path)
         (trial,) = trials_of(config, 1e-3)
-        tables[length] = build_model(setup, trial).bert.embeddings.position.weight
+        tables[length] = setup.build_model(trial).bert.embeddings.position.weight
     changed = (tables[24] != tables[40]).any(1).nonzero().flatten()
     assert changed.tolist() == list(range(24, 40))

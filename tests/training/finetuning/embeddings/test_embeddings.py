@@ -14,8 +14,8 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import encode, read_results
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
-from bertviz_lab.training.finetuning.embeddings import cosine_loss, ranking_loss
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of
+from bertviz_lab.training.finetuning.tasks.embeddings import cosine_loss, ranking_loss
 from tests.training.finetuning.embeddings.support import config_for, pairs, write_related
 from tests.training.finetuning.support import finish
 from tests.training.support import after, identical, weights

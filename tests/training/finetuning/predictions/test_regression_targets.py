@@ -12,7 +12,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.predictions import TargetScaler, head_state
+from bertviz_lab.training.finetuning.tasks.regression import TargetScaler, head_state
 from bertviz_lab.training.runs.events import RunFinished
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.training.finetuning.support import examples, finish, write

@@ -1,0 +1,167 @@
+"""What every task answers, and what the tasks have in common."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.examples import Example, LabelledText, Task
+from bertviz_lab.data.tasks.batches import Features, TaskBatch, TaskBatches
+from bertviz_lab.model import BertForSequenceClassification
+from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.loop.evaluation import evaluating
+from bertviz_lab.training.loop.hardware import Hardware
+
+#: The label, in scores, of what has one that the model does not know.
+UNKNOWN = "(unknown to the model)"
+
+#: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
+SCORED_AT_ONCE = 64
+
+ExampleT = TypeVar("ExampleT", bound=Example)
+#: (logits,), or for questions (start, end), or for embeddings the vectors of each example's texts.
+Logits = tuple[Tensor, ...]
+#: The same of one row, or of one example of several texts.
+Outputs = tuple[NDArray[np.float32], ...]
+Texts = Sequence[LabelledText]
+
+
+@dataclass(frozen=True)
+class FinetuningTask(ABC, Generic[ExampleT]):
+    """A task with the labels of a model: its head, loss, predictions, scores and baselines.
+
+    Attributes:
+        labels: in the order of the model's outputs.
+        thresholds: where any number of labels applies, from which probability on; one for all, or one each.
+        allow_no_answer: whether questions that not all have an answer may be left without one.
+        pooling: how a text's vector is made of its tokens'; None where the model returns no vectors.
+    """
+
+    name: ClassVar[Task]
+    title: ClassVar[str]  # in a model card
+    pipeline: ClassVar[str] = "text-classification"  # by the hub's name
+    model_class: ClassVar[type[nn.Module]] = BertForSequenceClassification
+    example_type: ClassVar[type] = LabelledText
+    label_type: ClassVar[type] = object  # of a text's label
+    reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
+    one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
+
+    labels: tuple[str, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    allow_no_answer: bool = True
+    pooling: Pooling | None = None
+
+    @classmethod
+    def is_for(cls, example: Example) -> bool:
+        """Return whether an example is one of this task."""
+        return isinstance(example, cls.example_type) and isinstance(getattr(example, "label", None), cls.label_type)
+
+    def model_settings(self, train: Sequence[ExampleT]) -> dict[str, Any]:
+        """Return the fields of `BertConfig` that a model for the task has."""
+        return {"num_labels": len(self.labels), "id2label": self.labels}
+
+    def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
+        """Return what the head makes of a batch."""
+        # Only [CLS] is read: the last layer computes no other token.
+        no_others = batch.rows.new_empty(len(batch.rows), 0)
+        inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+        return (model(*inputs, masked_positions=no_others).logits,)
+
+    def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
+        """Return this part's share of the mean loss over the whole step; `weights` are those of the classes."""
+        if weights is None:
+            return cross_entropy(logits[0], batch.targets, max(1, batch.count))
+        classes = logits[0].flatten(0, -2).float()
+        summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE_INDEX, reduction="sum")
+        return summed / max(batch.total, 1e-9)
+
+    @abstractmethod
+    def predictions(self, examples: Sequence[ExampleT], features: Features, outputs: list[Outputs]) -> list[Prediction]:
+        """Return a prediction for each example from the outputs of its rows."""
+
+    @abstractmethod
+    def scores(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction]) -> dict[str, float]:
+        """Return the scores by their names: accuracy, f1, mcc ...; spearman, pearson; exact_match, f1 (0 to 1)."""
+
+    @abstractmethod
+    def baselines(self, train: Sequence[ExampleT], held_out: Sequence[ExampleT]) -> dict[str, float]:
+        """Return scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
+
+    def report(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction]) -> Any:
+        """Return scores by class or type of entity; None for a task without classes."""
+
+    def table(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
+        """Yield predictions as rows of a table, the first of which names the columns."""
+        raise NotImplementedError
+
+    def class_weights(self, features: Features) -> NDArray[np.float32]:
+        """Return weights by which every class counts as much: n / (classes x n of the class), as scikit-learn does."""
+        targets = np.concatenate(features.targets) if isinstance(features.targets, list) else features.targets
+        counts = np.bincount(targets[targets != IGNORE_INDEX].astype(np.int64), minlength=len(self.labels))
+        return (counts.sum() / (len(self.labels) * np.maximum(1, counts))).astype(np.float32)
+
+    def start_head(self, model: nn.Module, train: Features) -> None:
+        """Set what a new head should not begin with at random."""
+
+    def tune(
+        self, examples: Sequence[ExampleT], predictions: list[Prediction], how: str
+    ) -> tuple[list[Prediction], tuple[float, ...]]:
+        """Return the predictions with the decision thresholds that suit them best, "one" or "per-label", and these."""
+        return predictions, ()
+
+    @torch.inference_mode()
+    def predict(
+        self, model: nn.Module, examples: Sequence[ExampleT], batches: TaskBatches, on: Hardware
+    ) -> tuple[list[Prediction], float]:
+        """Return a prediction for each example, and the mean loss in nats (for regression the mean squared error).
+
+        The loss is over the labels that the model knows, NaN where there are none.
+        In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
+        """
+        features = batches.features
+        outputs: list[Outputs] = [()] * len(features)
+        loss, count = 0.0, 0
+        with evaluating(model):
+            for batch in batches.in_order():
+                batch = batch.to(on.device)
+                logits = self.logits(model, batch)
+                loss += float(self.loss(logits, batch)) * batch.count
+                count += batch.count
+                arrays = [part.float().cpu().numpy() for part in logits]
+                for index, row in enumerate(batch.rows.tolist()):
+                    shown = slice(len(features.ids[row])) if self.reads_tokens else ...
+                    outputs[row] = tuple(array[index, shown] for array in arrays)
+        return self.predictions(examples, features, outputs), loss / count if count else math.nan
+
+
+class TextTask(FinetuningTask[LabelledText]):
+    """A task about whole texts, or pairs of texts."""
+
+    column: ClassVar[str] = "label"  # of a table of predictions
+
+    def answer(self, prediction: Prediction) -> Any:
+        """Return the cell of a table."""
+        return prediction.label
+
+    def table(self, examples: Sequence[LabelledText], predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
+        second = ["second text"] if any(example.text_b for example in examples) else []
+        names = [] if self.label_type is float else [f"p({label})" for label in self.labels]
+        yield ["row", "text", *second, self.column, *names]
+        for text, prediction in zip(examples, predictions, strict=True):
+            shares = [round(share, 4) for share in prediction.probabilities]
+            yield [text.row, text.text_a, *([text.text_b or ""] if second else []), self.answer(prediction), *shares]
+
+
+def fields(report: object, *names: str) -> dict[str, float]:
+    """Return some numbers of a report by their names."""
+    return {name: float(getattr(report, name)) for name in names}

@@ -1,0 +1,76 @@
+"""Question answering: a span of the passage, or no answer where not every question has one."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.data.examples import Question
+from bertviz_lab.data.tasks.batches import Features, TaskBatch
+from bertviz_lab.data.tasks.question_answering import extract_answers
+from bertviz_lab.metrics import answer_scores
+from bertviz_lab.model import BertForQuestionAnswering
+from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs
+
+_CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
+
+
+class QuestionAnswering(FinetuningTask[Question]):
+    """Two logits for each token: that the answer begins there, and that it ends there."""
+
+    name, title, pipeline = "qa", "finding answers", "question-answering"
+    model_class, example_type, reads_tokens = BertForQuestionAnswering, Question, True
+
+    def model_settings(self, train: Sequence[Question]) -> dict[str, Any]:
+        unanswerable = any(not question.answers for question in train)
+        return {"num_labels": 2, "id2label": (), "handle_impossible_answer": unanswerable}
+
+    def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
+        """Return (start, end), each (batch, tokens); no answer begins or ends in the padding."""
+        out = model(batch.input_ids, batch.attention_mask, batch.token_type_ids)
+        if batch.attention_mask is None:
+            return out.start_logits, out.end_logits
+        padding = ~batch.attention_mask
+        return out.start_logits.masked_fill(padding, -torch.inf), out.end_logits.masked_fill(padding, -torch.inf)
+
+    def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
+        starts, ends = batch.targets.unbind(1)
+        count = max(1, batch.count)
+        return (cross_entropy(logits[0], starts, count) + cross_entropy(logits[1], ends, count)) / 2
+
+    def predictions(self, examples: Sequence[Question], features: Features, outputs: list[Outputs]) -> list[Prediction]:
+        # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
+        may_refuse = self.allow_no_answer and any(not question.answers for question in examples)
+        predictions = []
+        for answer in extract_answers(examples, features.windows, *([out[n] for out in outputs] for n in (0, 1))):
+            text = answer.text(0.0 if may_refuse else math.inf)
+            first = answer.best[0] if text else None
+            prediction = Prediction(
+                label=text,
+                start=first.start if first else 0,
+                end=first.end if first else 0,
+                no_answer=min(float(answer.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
+                best=tuple((span.text, span.start, span.end, float(span.probability)) for span in answer.best[:5]),
+            )
+            predictions.append(prediction)
+        return predictions
+
+    def scores(self, examples: Sequence[Question], predictions: Sequence[Prediction]) -> dict[str, float]:
+        # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
+        spans = [prediction.best[0][0] if prediction.best else "" for prediction in predictions]
+        golds = [tuple(answer.text for answer in question.answers) for question in examples]
+        return answer_scores(spans, golds, [prediction.no_answer for prediction in predictions], threshold=0.0)
+
+    def baselines(self, train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, float]:
+        scores = self.scores(held_out, [Prediction()] * len(held_out))
+        return {name: scores[name] for name in ("exact_match", "f1")}
+
+    def table(self, examples: Sequence[Question], predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
+        yield ["row", "question", "answer", "start", "end", "passage"]
+        for question, prediction in zip(examples, predictions, strict=True):
+            span = [prediction.label, prediction.start, prediction.end]
+            yield [question.row, question.question, *span, question.passage]

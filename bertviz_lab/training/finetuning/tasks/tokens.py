@@ -1,0 +1,64 @@
+"""Token classification: a label for each word, such as BIO labels of entities or parts of speech."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from bertviz_lab.data.examples import LabelledWords
+from bertviz_lab.data.tasks.batches import Features, TaskBatch
+from bertviz_lab.metrics import EntityReport, entity_report, marks_entities
+from bertviz_lab.model import BertForTokenClassification
+from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, fields
+
+
+class Tokens(FinetuningTask[LabelledWords]):
+    """The label of a word is predicted at its first piece."""
+
+    name, title, pipeline = "tokens", "labeling words", "token-classification"
+    model_class, example_type = BertForTokenClassification, LabelledWords
+    reads_tokens = one_label = True
+
+    def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
+        return (model(batch.input_ids, batch.attention_mask, batch.token_type_ids).logits,)
+
+    def predictions(
+        self, examples: Sequence[LabelledWords], features: Features, outputs: list[Outputs]
+    ) -> list[Prediction]:
+        from scipy.special import softmax
+
+        read: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
+        for owner, word_starts, out in zip(features.examples, features.word_starts, outputs, strict=True):
+            shares = softmax(out[0][word_starts].astype(np.float64), axis=-1)
+            read[owner][0].extend(self.labels[index] for index in shares.argmax(-1))
+            read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
+        return [Prediction(labels=tuple(tags), certainty=tuple(certainty)) for tags, certainty in read]
+
+    def report(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> EntityReport:
+        """Return scores by type of entity."""
+        return entity_report([example.labels for example in examples], [p.labels for p in predictions])
+
+    def scores(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> dict[str, float]:
+        spans = self.report(examples, predictions)
+        accuracy = {"accuracy": spans.token_accuracy}
+        if marks_entities(self.labels):
+            return accuracy | fields(spans, "precision", "recall", "f1")
+        from sklearn.metrics import f1_score
+
+        truth, tags = (list(chain.from_iterable(each.labels for each in part)) for part in (examples, predictions))
+        return accuracy | {"macro_f1": float(f1_score(truth, tags, average="macro")) if truth else 0.0}
+
+    def baselines(self, train: Sequence[LabelledWords], held_out: Sequence[LabelledWords]) -> dict[str, float]:
+        tags = Counter(tag for example in train for tag in example.labels)
+        commonest = max(self.labels, key=tags.__getitem__)
+        return self.scores(held_out, [Prediction(labels=(commonest,) * len(e.words)) for e in held_out])
+
+    def table(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
+        yield ["row", "word", "label", "probability"]
+        for example, prediction in zip(examples, predictions, strict=True):
+            for word, label, probability in zip(example.words, prediction.labels, prediction.certainty, strict=True):
+                yield [example.row, word, label, round(probability, 4)]

@@ -1,0 +1,258 @@
+"""Predictions, losses and scores of each task, next to scikit-learn, seqeval, scipy and plain arithmetic."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
+from sklearn.utils.class_weight import compute_class_weight
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
+
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
+from bertviz_lab.data.tasks.batches import TaskBatches
+from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
+from bertviz_lab.training.finetuning.tasks import task_for
+from bertviz_lab.training.finetuning.trials import is_better
+from tests.little import little_checkpoint
+from tests.training.finetuning.support import TASKS, batch_of, examples, features_of, labels_of, little_tokenizer
+from tests.training.support import CPU
+
+TOKENIZER = little_tokenizer()
+SEVERAL = task_for("multilabel", ("bad", "good"))
+
+
+def known(name):
+    return task_for(name, labels_of(examples(name)))
+
+
+def model_of(task, **changes):
+    settings = known(task).model_settings(examples(task))
+    return little_checkpoint(3, known(task).model_class, num_labels=settings["num_labels"], **changes).model
+
+
+def predicted(task, model=None, size=64, features=None):
+    rows = examples(task, 24)
+    batches = TaskBatches(features or features_of(task, TOKENIZER, 24), size, TOKENIZER.pad_id, 0)
+    return known(task).predict(model or model_of(task), rows, batches, CPU)
+
+
+def numbers(prediction: Prediction) -> list[float]:
+    found = [*prediction.probabilities, *prediction.certainty, prediction.no_answer, *(b[3] for b in prediction.best)]
+    return [*found, float(prediction.label)] if prediction.label.replace(".", "").strip("-").isdigit() else found
+
+
+# The loss and the predictions
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_loss_is_the_mean_over_what_is_asked(task):
+    features, model = features_of(task, TOKENIZER, 24), model_of(task)
+    losses = []
+    with torch.inference_mode():
+        for n, ids in enumerate(features.ids):
+            segments = (np.arange(len(ids)) >= features.segment_b[n]).astype(int)
+            out = model(torch.tensor(ids[None]).long(), None, torch.tensor(segments[None]))
+            target = torch.as_tensor(features.targets[n])
+            if task == "qa":
+                both = zip((out.start_logits, out.end_logits), target, strict=True)
+                losses.append(sum(cross_entropy(logits, one[None]) for logits, one in both) / 2)
+            elif task == "regression":
+                losses.append(mse_loss(out.logits[0, 0], target))
+            elif task == "multilabel":
+                losses.append(binary_cross_entropy_with_logits(out.logits[0], target))
+            elif task == "tokens":
+                losses += cross_entropy(out.logits[0], target, reduction="none")[target != -100]
+            else:
+                losses.append(cross_entropy(out.logits, target[None]))
+    assert predicted(task, model)[1] == pytest.approx(float(torch.stack(losses).mean()), rel=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_padding_and_the_size_of_batches_change_no_prediction(task):
+    model = model_of(task, hidden_dropout_prob=0.5).train()
+    predictions, loss = predicted(task, model)
+    assert predicted(task, model) == (predictions, loss)
+    assert model.training
+    for size in (1, 7):
+        others, other = predicted(task, model, size)
+        assert other == pytest.approx(loss, rel=1e-5)
+        for one, two in zip(predictions, others, strict=True):
+            if task != "regression":
+                assert (one.label, one.labels, one.start, one.end) == (two.label, two.labels, two.start, two.end)
+            assert numbers(two) == pytest.approx(numbers(one), abs=1e-5)
+
+
+def test_a_label_that_the_model_does_not_know_counts_for_no_loss_and_is_wrong():
+    features = features_of("classification", TOKENIZER, 24)
+    predictions, loss = predicted("classification", features=features)
+    features.targets[:12] = -100
+    others, part = predicted("classification", features=features)
+    assert others == predictions
+    assert part != loss
+    odd = [replace(row, label="odd") for row in examples("classification", 24)]
+    scores = known("classification").scores(odd, predictions)
+    assert scores["accuracy"] == scores["mcc"] == 0.0
+    rows = [LabelledText("x", None, ("a", "odd"), 1), LabelledText("y", None, ("b",), 2)]
+    scores = task_for("multilabel", ("a", "b")).scores(rows, [Prediction(labels=("a",)), Prediction(labels=("b",))])
+    assert scores == {"micro_f1": 4 / 5, "macro_f1": pytest.approx(2 / 3), "subset_accuracy": 0.5}
+
+
+@pytest.mark.parametrize("task", [*TASKS, "weighted"])
+@pytest.mark.parametrize("parts", [2, 40])
+def test_the_losses_and_gradients_of_parts_add_up(task, parts):
+    weights = torch.tensor([0.5, 1.0, 4.0]) if task == "weighted" else None
+    task = "classification" if task == "weighted" else task
+    model, asked = model_of(task), known(task)
+    batch = batch_of(features_of(task, TOKENIZER), TOKENIZER, None if weights is None else weights.numpy())
+
+    def gradients() -> list[torch.Tensor]:
+        found = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        return found
+
+    whole = asked.loss(asked.logits(model, batch), batch, weights)
+    whole.backward()
+    wanted, total = gradients(), 0.0
+    for index in range(parts):
+        part = batch.micro_batch(index, parts)
+        loss = asked.loss(asked.logits(model, part), part, weights)
+        loss.backward()
+        total += float(loss.detach())
+    assert total == pytest.approx(float(whole.detach()), rel=1e-5)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(wanted, gradients(), strict=True))
+
+
+def test_weighted_losses_are_those_of_torch():
+    weights, task = torch.tensor([0.5, 1.0, 4.0]), known("classification")
+    batch = batch_of(features_of("classification", TOKENIZER), TOKENIZER, weights.numpy())
+    logits = task.logits(model_of("classification"), batch)
+    torch.testing.assert_close(task.loss(logits, batch, weights), cross_entropy(logits[0], batch.targets, weights))
+    batch, weights = batch_of(features_of("multilabel", TOKENIZER), TOKENIZER), torch.tensor([0.5, 4.0])
+    (logits,) = SEVERAL.logits(model_of("multilabel"), batch)
+    expected = binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=weights)
+    torch.testing.assert_close(SEVERAL.loss((logits,), batch, weights), expected)
+
+
+@pytest.mark.parametrize("task", ["classification", "tokens"])
+def test_balanced_weights_are_those_of_scikit_learn(task):
+    features = features_of(task, TOKENIZER)
+    every = np.concatenate(features.targets) if task == "tokens" else features.targets
+    asked = every[every != -100]
+    expected = compute_class_weight("balanced", classes=np.unique(asked), y=asked)
+    np.testing.assert_allclose(known(task).class_weights(features), expected, rtol=1e-6)
+    assert np.isfinite(task_for(task, (*known(task).labels, "odd")).class_weights(features)).all()
+
+
+def test_several_labels_are_weighted_and_begin_by_their_frequencies():
+    features = features_of("multilabel", TOKENIZER)
+    positives = features.targets.sum(0)
+    np.testing.assert_allclose(SEVERAL.class_weights(features), (16 - positives) / positives, rtol=1e-6)
+    model = model_of("multilabel")
+    SEVERAL.start_head(model, features)
+    np.testing.assert_allclose(model.classifier.bias.detach().sigmoid(), features.targets.mean(0), rtol=1e-5)
+
+
+def test_probabilities_of_several_labels_are_torch_s_and_do_not_overflow():
+    logits = np.array([[0.3, -2.0], [900.0, -900.0]], dtype=np.float32)
+    sigmoids = [p.probabilities for p in SEVERAL.predictions((), None, [(row,) for row in logits])]
+    np.testing.assert_allclose(sigmoids, torch.tensor(logits).sigmoid().numpy(), atol=1e-7)
+
+
+# The scores
+
+
+def test_classes_are_scored_as_scikit_learn_does():
+    rows, task = examples("classification", 24), known("classification")
+    predictions, loss = predicted("classification")
+    truth, said = [row.label for row in rows], [p.label for p in predictions]
+    macro = f1_score(truth, said, average="macro")
+    expected = {"accuracy": accuracy_score(truth, said), "f1": macro, "macro_f1": macro}
+    assert task.scores(rows, predictions) == pytest.approx({**expected, "mcc": matthews_corrcoef(truth, said)})
+    shares = np.array([p.probabilities for p in predictions])
+    assert loss == pytest.approx(log_loss(truth, shares, labels=task.labels), rel=1e-5)
+    assert [task.labels[int(n)] for n in shares.argmax(1)] == said
+
+
+def test_numbers_are_scored_as_scipy_does():
+    rows = examples("regression", 24)
+    predictions, loss = predicted("regression")
+    truth, said = np.array([row.label for row in rows]), np.array([float(p.label) for p in predictions])
+    scores = known("regression").scores(rows, predictions)
+    expected = {"pearson": pearsonr(truth, said).statistic, "spearman": spearmanr(truth, said).statistic}
+    assert scores == pytest.approx({**expected, "mse": ((truth - said) ** 2).mean(), "mae": abs(truth - said).mean()})
+    assert loss == pytest.approx(scores["mse"], rel=1e-4)
+
+
+def test_labels_that_mark_no_entities_are_scored_word_by_word():
+    rows = [LabelledWords(("a", "b", "c"), ("DET", "NOUN", "VERB"), 1), LabelledWords(("d",), ("NOUN",), 2)]
+    said = [Prediction(labels=("DET", "VERB", "VERB")), Prediction(labels=("NOUN",))]
+    truth, other = ["DET", "NOUN", "VERB", "NOUN"], ["DET", "VERB", "VERB", "NOUN"]
+    expected = {"accuracy": 0.75, "macro_f1": f1_score(truth, other, average="macro")}
+    assert task_for("tokens", ("DET", "NOUN", "VERB")).scores(rows, said) == pytest.approx(expected)
+
+
+def test_answers_are_scored_by_their_texts():
+    rows, task = examples("qa", 8), task_for("qa")
+    right = [Prediction(q.answers[0].text, best=((q.answers[0].text, 0, 1, 1.0),), no_answer=-1.0) for q in rows[:7]]
+    scores = task.scores(rows, [*right, Prediction(no_answer=5.0, best=(("cat", 0, 3, 0.1),))])
+    assert (scores["exact_match"], scores["f1"], scores["no_answer_accuracy"]) == (1.0, 1.0, 1.0)
+    wrong = task.scores(rows, [*right, Prediction("cat", no_answer=-5.0, best=(("cat", 0, 3, 0.1),))])
+    assert (wrong["exact_match"], wrong["no_answer_accuracy"]) == (7 / 8, 0.0)
+    same_id = [Question("1", "who", f"the {animal}", (Answer(animal, 4),), 1) for animal in ("cat", "dog")]
+    said = [Prediction("dog", best=(("dog", 4, 7, 1.0),), no_answer=-1.0)] * 2
+    assert task.scores(same_id, said)["exact_match"] == 0.5
+
+
+# Scores without a model
+
+
+def test_the_baselines_are_the_commonest_labels_the_mean_and_no_answer():
+    train, held, task = examples("classification", 16), examples("classification", 9), known("classification")
+    truth, found = [row.label for row in held], task.baselines(train, held)
+    assert (found["accuracy"], found["mcc"]) == (truth.count("good") / len(truth), 0.0)
+    assert found["macro_f1"] == pytest.approx(f1_score(truth, ["good"] * 9, average="macro", zero_division=0))
+    shares = [[row.label for row in train].count(name) / 16 for name in task.labels]
+    assert found["loss"] == pytest.approx(log_loss(truth, [shares] * 9, labels=task.labels))
+
+    train, held = examples("multilabel", 15), examples("multilabel", 9)
+    found, truth = SEVERAL.baselines(train, held), np.array([[n in e.label for n in SEVERAL.labels] for e in held])
+    assert found["micro_f1"] == pytest.approx(f1_score(truth, [[0, 1]] * 9, average="micro", zero_division=0))
+    shares = np.tile(np.mean([[name in row.label for name in SEVERAL.labels] for row in train], axis=0), (9, 1))
+    assert found["loss"] == pytest.approx(np.mean([log_loss(truth[:, n], shares[:, n]) for n in (0, 1)]))
+
+    train, held = examples("regression", 16), examples("regression", 7)
+    mean = np.mean([row.label for row in train])
+    loss = pytest.approx(np.mean([(r.label - mean) ** 2 for r in held]))
+    assert task_for("regression").baselines(train, held) == {"spearman": 0.0, "pearson": 0.0, "loss": loss}
+
+    rows = examples("tokens")
+    every, found = [label for row in rows for label in row.labels], known("tokens").baselines(rows, rows)
+    assert (found["accuracy"], found["f1"]) == (pytest.approx(every.count("O") / len(every)), 0.0)
+    assert task_for("qa").baselines(examples("qa"), examples("qa")) == {"exact_match": 2 / 16, "f1": 2 / 16}
+
+
+# What is kept
+
+
+@pytest.mark.parametrize(("metric", "better", "worse"), [("loss", 1.0, 2.0), ("f1", 2.0, 1.0)])
+def test_a_lower_loss_and_a_higher_score_are_better(metric, better, worse):
+    assert is_better(better, worse, metric)
+    assert not is_better(worse, worse, metric)
+    assert not is_better(worse, better, metric)
+    assert not is_better(math.nan, worse, metric)
+    assert is_better(worse, math.nan, metric)
+
+
+def test_predictions_are_written_a_line_each_whatever_the_text_holds(tmp_path):
+    texts = ["a\u2028b", "a\x85b\x0bc", "\ud800", "日本", "a\nb"]
+    rows = [LabelledText(text, None, text, n) for n, text in enumerate(texts)]
+    path = tmp_path / "predictions.jsonl"
+    write_predictions(path, rows, [Prediction(label=text) for text in texts])
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["prediction"]["label"] for line in lines] == texts
+    assert [json.loads(line)["example"]["text_a"] for line in lines] == texts
+    assert [file.name for file in tmp_path.iterdir()] == ["predictions.jsonl"]
