@@ -16,7 +16,7 @@ from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
 from benchmarks.task_datasets import folder
 from bertviz_lab.cli.evaluation import suite_rows
 from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
-from bertviz_lab.training.runs.console import format_event
+from bertviz_lab.training.runs.events import format_event
 
 BERT_MINI = {
     "cola": {"mcc": 0.0},

@@ -15,7 +15,7 @@ from bertviz_lab import (
 )
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.interpret import Results
-from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import Prediction
 from bertviz_lab.training.runs.events import EvalDone, Preparing, StepDone, to_json
 from bertviz_lab.ui.components.standalone import PLOTLY, source
 from tests.little import little_checkpoint

@@ -127,7 +127,7 @@ def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, no
 def _evaluate_suite(options: argparse.Namespace) -> Result:
     """Evaluate on GLUE: a table with the official metrics of each task that the folder has."""
     from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
-    from bertviz_lab.training.runs.console import format_event
+    from bertviz_lab.training.runs.events import format_event
 
     if len(options.data) != 1 or not options.out:
         raise InputError("--suite needs --data, the folder with a folder for each task, and --out for the results.")

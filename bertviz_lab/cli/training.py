@@ -42,8 +42,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     from bertviz_lab.training import run_training
     from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
-    from bertviz_lab.training.runs.console import final_scores, format_event
-    from bertviz_lab.training.runs.events import Event, RunFinished
+    from bertviz_lab.training.runs.events import Event, RunFinished, final_scores, format_event
     from bertviz_lab.training.runs.run_folder import (
         discard_failed_run,
         read_config,

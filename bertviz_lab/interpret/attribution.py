@@ -35,7 +35,7 @@ from bertviz_lab.interpret.token_labels import answer_question
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import Prediction
 
 Method = Literal["integrated gradients", "gradient x input", "occlusion"]
 METHODS: tuple[Method, ...] = ("integrated gradients", "gradient x input", "occlusion")

@@ -21,20 +21,19 @@ from bertviz_lab.data.examples import (
     read_examples,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.metrics import (
+from bertviz_lab.metrics.classification import (
     Calibration,
     ClassificationReport,
-    EntityReport,
     MultiLabelReport,
-    answer_f1,
     calibration,
     classification_report,
-    marks_entities,
 )
+from bertviz_lab.metrics.entities import EntityReport, marks_entities
 from bertviz_lab.metrics.names import METRICS
+from bertviz_lab.metrics.squad import answer_f1
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.finetuning.predictions import Prediction
 from bertviz_lab.training.finetuning.tasks import task_for
+from bertviz_lab.training.finetuning.tasks.base import Prediction
 from bertviz_lab.training.finetuning.tasks.classification import Classification
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length

@@ -16,7 +16,7 @@ from bertviz_lab.data.tasks.question_answering import SpanAnswer, extract_answer
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
-from bertviz_lab.metrics import entity_spans, marks_entities
+from bertviz_lab.metrics.entities import entity_spans, marks_entities
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 

@@ -22,9 +22,8 @@ from typing import Any
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
-from bertviz_lab.jobs.run_process import death_of, is_alive, start_process
 from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_starts
-from bertviz_lab.jobs.worker import STOP_FILE
+from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive, start_process
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes

@@ -20,7 +20,7 @@ from bertviz_lab import interpret, load_checkpoint, show
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.exercise import check
-from bertviz_lab.metrics import calibration, classification_report
+from bertviz_lab.metrics.classification import calibration, classification_report
 from bertviz_lab.training.finetuning.predict import predict_with
 
 # %% [markdown]
@@ -183,7 +183,7 @@ for kind, share in probes.right.items():
 answer_score = ...
 
 # %% tags=["check"]
-from bertviz_lab.metrics import answer_f1
+from bertviz_lab.metrics.squad import answer_f1
 
 check(
     answer_score,

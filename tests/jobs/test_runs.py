@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.jobs import Runs, new_run, run_process
+from bertviz_lab.jobs import Runs, new_run, worker
 from bertviz_lab.jobs.new_run import new_run_id, short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -122,15 +122,6 @@ def test_a_finished_run_leaves_a_model_and_is_not_resumed(runs: Runs, text: Path
         runs.resume(run)
 
 
-def test_a_text_that_cannot_be_used_ends_the_run_with_one_sentence(runs: Runs, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.write_bytes(b"")
-    run = runs.start(settings(), (empty,))
-    wait_for(lambda: runs.state(run).status == "failed")
-    assert "empty" in runs.state(run).message
-    assert "Traceback" not in runs.state(run).message
-
-
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "nothing-here", "x" * 5000, "a\x00b"])
 def test_a_name_that_is_no_run_is_refused(runs: Runs, name: str) -> None:
     with pytest.raises(InputError, match="no run"):
@@ -154,11 +145,11 @@ def test_a_run_of_a_shared_page_inherits_no_secrets(tmp_path: Path, monkeypatch:
         started.append(env)
         return SimpleNamespace(wait=lambda: 0)
 
-    monkeypatch.setattr("bertviz_lab.jobs.run_process.subprocess.Popen", popen)
+    monkeypatch.setattr("bertviz_lab.jobs.worker.subprocess.Popen", popen)
     for name in ("HF_TOKEN", "BERTVIZ_LAB_AUTH", "BERTVIZ_LAB_LEADER_KEY", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "secret")
     for cached in (False, True):
-        run_process.start_process(tmp_path, 5, 0, 0.0, cached=cached)
+        worker.start_process(tmp_path, 5, 0, 0.0, cached=cached)
     shared, local = started
     assert "secret" not in shared.values()
     assert shared["BERTVIZ_LAB_CACHE"] == "none" != local["BERTVIZ_LAB_CACHE"], "nor is its text kept for the next run"

@@ -10,7 +10,6 @@ from bertviz_lab import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
 from bertviz_lab.training.runs.run_folder import read_state
-from bertviz_lab.training.runs.summary import RunNotes
 from tests.jobs.support import settings, wait_for
 
 
@@ -111,11 +110,6 @@ def test_a_run_that_cannot_be_launched_now_is_launched_later(runs: Runs, launche
     wait_for(lambda: launched == [first, second], 30)
 
 
-def test_an_unknown_run_cannot_be_removed_from_the_queue(runs: Runs) -> None:
-    with pytest.raises(InputError, match="no run"):
-        runs.stop("nobody")
-
-
 def test_a_run_that_trains_or_waits_is_not_deleted_and_one_that_has_ended_is(
     runs: Runs, text: Path, launched: list[str]
 ) -> None:
@@ -130,15 +124,6 @@ def test_a_run_that_trains_or_waits_is_not_deleted_and_one_that_has_ended_is(
     assert not [path for path in runs.root.iterdir() if first in path.name]
     with pytest.raises(InputError, match="There is no run"):
         limited.delete(first)
-
-
-def test_a_run_has_the_name_that_it_is_given(runs: Runs, text: Path, launched: list[str]) -> None:
-    run_id = runs.start(settings(), (text,))
-    assert runs.name(run_id) == run_id.rsplit("-", 1)[0]
-    runs.annotate(run_id, RunNotes("my baseline"))
-    assert runs.name(run_id) == "my baseline"
-    with pytest.raises(InputError, match="There is no run"):
-        runs.annotate("../elsewhere", RunNotes("x"))
 
 
 def test_a_start_is_told_from_the_time_budgets_of_those_before(runs: Runs, launched: list[str]) -> None:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import calibration
+from bertviz_lab.metrics.classification import calibration
 
 
 def drawn(seed: int, count: int = 200, classes: int = 3):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from bertviz_lab.metrics import classification_report
+from bertviz_lab.metrics.classification import classification_report
 
 LABELS = ("bad", "fair", "good")
 pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40)

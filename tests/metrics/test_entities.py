@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import entity_report, entity_spans, marks_entities
+from bertviz_lab.metrics.entities import entity_report, entity_spans, marks_entities
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn import metrics as sklearn_metrics
 
-from bertviz_lab.metrics import choose_thresholds, multi_label_report
+from bertviz_lab.metrics.classification import choose_thresholds, multi_label_report
 
 LABELS = ("sad", "angry", "glad")
 several = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.just(6)))

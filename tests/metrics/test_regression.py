@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import cosine_ranks, regression_scores, retrieval_scores
+from bertviz_lab.metrics.regression import cosine_ranks, regression_scores, retrieval_scores
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 

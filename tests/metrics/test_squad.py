@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.metrics import answer_f1, answer_scores, exact_match, normalize_answer
+from bertviz_lab.metrics.squad import answer_f1, answer_scores, exact_match, normalize_answer
 
 words = st.sampled_from(["the", "a", "An", "cat", "Cat,", "dog", "dogs", "U.S.", "-", "…", "café", "  ", "is", "this"])
 texts = st.lists(words, max_size=6).map(" ".join)

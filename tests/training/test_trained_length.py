@@ -16,7 +16,6 @@ from bertviz_lab.training.checkpoints.checkpoint import (
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
-from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning
 from bertviz_lab.training.finetuning.task_data import read_task_splits
@@ -51,13 +50,6 @@ def test_a_pretrained_model_is_saved_with_the_sequence_length_of_its_run(text, t
     assert transformers.AutoTokenizer.from_pretrained(tmp_path / "exported").model_max_length == 24
     assert open_snapshots(tmp_path).open(0).trained_length == 24
     assert "trained on up to 24 tokens" in load_checkpoint(tmp_path / "model").card
-
-
-def test_short_sequences_first_count_until_the_long_ones_had_a_twentieth_of_the_run(text, tmp_path):
-    config = support.short_run(text, short_seq_len=12, short_share=0.5, steps=20)
-    support.finish(config, tmp_path)
-    assert [trained_length_at(tmp_path / "snapshots", step) for step in (0, 10, 20)] == [12, 12, 24]
-    assert load_checkpoint(tmp_path / "model").trained_length == 24
 
 
 @pytest.mark.parametrize(("done", "stage", "length"), [(0.0, 0, 12), (0.5, 0, 12), (0.52, 1, 12), (0.53, 1, 24)])

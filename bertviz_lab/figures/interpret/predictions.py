@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.strips import Span, marked_payload, token_columns
-from bertviz_lab.metrics import marks_entities
+from bertviz_lab.metrics.entities import marks_entities
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Classification, FillComparison, FillMask, JointFill, PassageAnswer, WordLabels

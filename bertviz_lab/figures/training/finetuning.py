@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
+from bertviz_lab.metrics.classification import Calibration, ClassificationReport, MultiLabelReport
+from bertviz_lab.metrics.entities import EntityReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it

@@ -15,9 +15,9 @@ from bertviz_lab.training.checkpoints.model_card import (
     size_of,
     source_name,
 )
+from bertviz_lab.training.finetuning.setup import Trial
 from bertviz_lab.training.finetuning.task_data import TaskSplits
 from bertviz_lab.training.finetuning.tasks import TASKS
-from bertviz_lab.training.finetuning.trials import Trial
 
 _TEST_SCORES = "## Test scores"
 

@@ -13,10 +13,17 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, paramet
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.finetuning.card import with_test_scores
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.setup import Setup, start_of
+from bertviz_lab.training.finetuning.setup import (
+    Setup,
+    is_better,
+    progress_of,
+    seed_statistics,
+    shifted,
+    start_of,
+    trials_of,
+)
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
-from bertviz_lab.training.finetuning.trials import is_better, progress_of, seed_statistics, shifted, trials_of
 from bertviz_lab.training.loop.hardware import broadcast_object
 from bertviz_lab.training.loop.optim import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded

@@ -25,14 +25,13 @@ from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
-from bertviz_lab.metrics import ClassificationReport
+from bertviz_lab.metrics.classification import ClassificationReport
 from bertviz_lab.model import BertForSequenceClassification, BertModel
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.retrieval import read_retrieval_set, search_scores
 from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.finetuning.tasks import TASKS, task_for
-from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, FinetuningTask
+from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, FinetuningTask, Prediction
+from bertviz_lab.training.finetuning.tasks.embeddings import read_retrieval_set, search_scores
 from bertviz_lab.training.loop.hardware import choose_hardware
 
 #: Where a spreadsheet would read a formula: at the start of a cell, and after a semicolon, at which some split again.

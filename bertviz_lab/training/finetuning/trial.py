@@ -20,20 +20,14 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
-from bertviz_lab.training.finetuning.setup import Setup
-from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE
+from bertviz_lab.training.finetuning.setup import EarlyStopping, Setup, Trial
+from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Prediction, write_predictions
 from bertviz_lab.training.finetuning.tasks.regression import head_state, load_head_state
-from bertviz_lab.training.finetuning.trials import EarlyStopping, Trial
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
-from bertviz_lab.training.loop.training_state import (
-    load_training_state,
-    optimizer_tensors,
-    save_training_state,
-)
+from bertviz_lab.training.loop.training_run import load_training_state, optimizer_tensors, save_training_state
 from bertviz_lab.training.runs.events import Event
 
 _STANDARDIZED_HEAD = "standardized_head.safetensors"
@@ -162,7 +156,7 @@ class TrialRun:
         # Before its first step a trial has nothing to save: the run resumes from the end of the trial before it.
         if self.hardware.is_main and (progress.step or not self.past.step):
             path = self.checkpoints.save(step, write)
-        self.hardware.barrier()
+        self.hardware.accelerator.wait_for_everyone()
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:

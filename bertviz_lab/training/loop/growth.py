@@ -9,6 +9,7 @@ layers below, a layer that joins begins there, so that the model goes on as it w
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -38,11 +39,10 @@ def joining_note(joined: Sequence[bool]) -> str:
     idle = [str(place) for place, has_joined in enumerate(joined, 1) if not has_joined]
     if not idle:
         return ""
-    if len(idle) > 1:
-        layers, heads = f"Layers {', '.join(idle[:-1])} and {idle[-1]} have", "their heads"
-    else:
-        layers, heads = f"Layer {idle[0]} has", "its heads"
-    return f"{layers} not joined the training (progressive stacking): {heads} are as they began, and add nothing."
+    *others, last = idle
+    layers = f"Layers {', '.join(others)} and {last} have" if others else f"Layer {last} has"
+    heads = f"{'their' if others else 'its'} heads are as they began, and add nothing."
+    return f"{layers} not joined the training (progressive stacking): {heads}"
 
 
 class ProgressiveStacking:
@@ -54,8 +54,9 @@ class ProgressiveStacking:
     def __init__(self, model: nn.Module, share: float, fraction_done: Callable[[], float], *, is_new: bool):
         self._layers, self._share, self._fraction_done = _layers(model), share, fraction_done
         if is_new:
-            for layer in self._layers[self._due() :]:
-                _zero(layer)
+            with torch.no_grad():
+                for projection in chain.from_iterable(map(_projections, self._layers[self._due() :])):
+                    projection.zero_()
         self._joined = max((place for place, joined in enumerate(joined_layers(model), 1) if joined), default=0)
         self.update()
 
@@ -77,12 +78,6 @@ class ProgressiveStacking:
 
     def _due(self) -> int:
         return layers_at(self._share, len(self._layers), self._fraction_done())
-
-
-@torch.no_grad()
-def _zero(layer: EncoderLayer) -> None:
-    for parameter in _projections(layer):
-        parameter.zero_()
 
 
 def _layers(model: nn.Module) -> list[EncoderLayer]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.encoder import EncoderLayer
-from bertviz_lab.training.loop.sharding import is_sharded, shard_model, whole_model
+from bertviz_lab.training.loop.sharding import is_sharded, shard_model
 
 if TYPE_CHECKING:
     from torch.distributed.fsdp import FSDPModule
@@ -104,10 +104,6 @@ class Hardware:
             return contextlib.nullcontext()
         return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
 
-    def whole_model(self, model: nn.Module) -> nn.Module:
-        """The model to save or to ask: of a sharded one a copy, in the main process. Every process calls this."""
-        return whole_model(model, self.is_main)
-
     def backward(self, loss: Tensor) -> None:
         """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
         self.scaler.scale(loss * self.processes if self.processes > 1 else loss).backward()
@@ -121,10 +117,6 @@ class Hardware:
     def all_reduce_sum(self, values: Tensor) -> Tensor:
         """Return the sum over all processes."""
         return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
-
-    def barrier(self) -> None:
-        """Wait until every process is here."""
-        self.accelerator.wait_for_everyone()
 
 
 def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator | None = None) -> Hardware:
@@ -204,7 +196,7 @@ def compile_layers(model: nn.Module, device: torch.device) -> None:
     Raises `InputError` where nothing can be compiled, for lack of a compiler or of Triton.
     """
     try:
-        torch.compile(_probe, backend=_BACKEND)(torch.ones(8, device=device))
+        torch.compile(lambda x: x.sin() + 1, backend=_BACKEND)(torch.ones(8, device=device))
     except Exception as error:  # of many types, by the backend
         cause = getattr(error, "inner_exception", error)
         reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".")
@@ -213,7 +205,3 @@ def compile_layers(model: nn.Module, device: torch.device) -> None:
     for module in model.modules():
         if isinstance(module, EncoderLayer):
             module.compile(backend=_BACKEND)
-
-
-def _probe(x: torch.Tensor) -> torch.Tensor:
-    return x.sin() + 1

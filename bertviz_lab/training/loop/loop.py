@@ -6,11 +6,12 @@ A generator of events: the caller decides what to do with each, and training pau
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab.data.batches import Batch
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop.clock import ProbeBudget, Stopwatch
@@ -38,24 +39,6 @@ class StepOutput:
     metrics: dict[str, Tensor]
 
 
-class Batch(Protocol):
-    """What the loop needs of a batch."""
-
-    @property
-    def real_tokens(self) -> int:
-        """Tokens that are not padding."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Where it comes from, for error messages."""
-        ...
-
-    def micro_batch(self, index: int, parts: int) -> Self:
-        """Return the rows `index`, `index + parts` and so on."""
-        ...
-
-
 BatchT = TypeVar("BatchT", bound=Batch)
 TaskBatchT = TypeVar("TaskBatchT", bound=Batch, contravariant=True)
 
@@ -65,27 +48,21 @@ class Task(Protocol[TaskBatchT]):
 
     def training_step(self, model: nn.Module, batch: TaskBatchT, measure: bool) -> StepOutput:
         """Forward pass; `measure` asks for the metrics that cost extra work, such as accuracies."""
-        ...
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Return scores on held-out data; `final` asks for as much of it as a decision needs."""
-        ...
 
     def save(self, progress: "Progress", scores: Mapping[str, float]) -> str:
         """Write a checkpoint to resume from and return its path; `scores` are those of these very weights, if any."""
-        ...
 
     def snapshot(self, progress: "Progress") -> str:
         """Save the weights for later inspection; returns the path, "" where no snapshots are kept."""
-        ...
 
     def probe(self, progress: "Progress") -> ProbesDone | None:
         """Run the probes, with the same result in all processes; None where there are none."""
-        ...
 
     def should_stop_early(self) -> bool:
-        """Return whether the scores no longer improve (`training/finetuning/trials.py`); asked after an evaluation."""
-        ...
+        """Return whether the scores no longer improve (`training/finetuning/setup.py`); asked after an evaluation."""
 
 
 @dataclass
@@ -121,11 +98,6 @@ class LoopConfig:
             return progress.step / self.steps
         assert self.seconds is not None
         return min(1.0, progress.seconds / self.seconds)
-
-    def work_done_at(self, progress: Progress) -> float:
-        """Return how much of the time of the run is over, 0 to 1."""
-        done = self.fraction_done(progress)
-        return done if self.steps is None else self.work_done(done)
 
 
 def train(
@@ -310,8 +282,7 @@ def raise_on_divergence(
 
 def _report_due(window: MetricWindow, progress: Progress) -> bool:
     """The first three steps each, then twice a second, then more rarely: some hundred points however long the run."""
-    interval = max(0.5, progress.seconds / 400)
-    return progress.step < 3 or progress.seconds - window.started >= interval
+    return progress.step < 3 or progress.seconds - window.started >= max(0.5, progress.seconds / 400)
 
 
 def _step_done(
@@ -323,7 +294,10 @@ def _step_done(
     rate: float,
 ) -> StepDone:
     means = {name: float(values.mean()) for name, values in metrics.items()}
-    elapsed = max(progress.seconds - window.started, 1e-9)
+    # The speed is that since `start`: before a run was resumed, the machine may have been busy.
+    before, done = map(config.fraction_done, (start, progress))
+    if config.steps is not None:
+        before, done = config.work_done(before), config.work_done(done)
     return StepDone(
         step=progress.step,
         seconds=progress.seconds,
@@ -331,13 +305,7 @@ def _step_done(
         loss=means.pop("loss"),
         grad_norm=means.pop("grad_norm"),
         learning_rate=rate,
-        tokens_per_second=window.tokens / elapsed,
-        eta_seconds=_eta(start, progress, config),
+        tokens_per_second=window.tokens / max(progress.seconds - window.started, 1e-9),
+        eta_seconds=(progress.seconds - start.seconds) * (1 - done) / (done - before) if done > before else 0.0,
         metrics=means,
     )
-
-
-def _eta(start: Progress, progress: Progress, config: LoopConfig) -> float:
-    """Seconds that are left at the speed since `start`: before a run was resumed, the machine may have been busy."""
-    before, done = config.work_done_at(start), config.work_done_at(progress)
-    return (progress.seconds - start.seconds) * (1 - done) / (done - before) if done > before else 0.0

@@ -55,12 +55,8 @@ class MemoryEstimate:
 
     def plus(self, other: "MemoryEstimate") -> "MemoryEstimate":
         """Add what another model needs at the same time, in the same process."""
-        return MemoryEstimate(
-            self.process,
-            self.weights + other.weights,
-            self.step + other.step,
-            self.predictions + other.predictions,
-        )
+        sums = (getattr(self, name) + getattr(other, name) for name in ("weights", "step", "predictions"))
+        return MemoryEstimate(self.process, *sums)
 
 
 @dataclass(frozen=True)
@@ -117,11 +113,8 @@ def training_memory(
     forward = 4 * evaluation.rows * evaluation.length * (6 * model.hidden_size + 2 * model.intermediate_size)
     eval_bytes = 16 if half else 12  # bytes per logit
     train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
-    peaks = (
-        *((moment, train_bytes) for moment in backward),
-        (update, 0),
-        ((forward, evaluation.logits), eval_bytes),
-    )
+    peaks = [(moment, train_bytes) for moment in backward]
+    peaks += [(update, 0), ((forward, evaluation.logits), eval_bytes)]
     step_bytes, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
     process = _PROCESS if device == "cpu" else 0
     return MemoryEstimate(process, persistent, int(_SLACK * step_bytes), int(_SLACK * predictions))
@@ -130,9 +123,8 @@ def training_memory(
 def forward_memory(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
     """Return the memory of a model that is not trained: its weights, a layer at a time, and twice its logits."""
     layer = tokens * (6 * model.hidden_size + 2 * model.intermediate_size)
-    return MemoryEstimate(
-        0, 4 * sum(p.numel() for p in _parameters(model).values()), 4 * layer, 8 * predicted * model.vocab_size
-    )
+    weights = sum(p.numel() for p in _parameters(model).values())
+    return MemoryEstimate(0, 4 * weights, 4 * layer, 8 * predicted * model.vocab_size)
 
 
 def _parameters(model: BertConfig) -> dict[str, Tensor]:
@@ -183,11 +175,10 @@ def require_memory(
     while least > free and more < batch_size:
         more = min(2 * more, batch_size)
         least = here * needed(more).total
-    advice = smaller
-    if least <= free:
-        flag = f"--gradient-accumulation-steps {more}"
-        advice = f"with {flag} the same model is trained in {_gigabytes(least)}"
-    raise InputError(f"This run needs about {_gigabytes(total)} of memory, and {_gigabytes(free)} are free: {advice}.")
+    most, room, less = (f"{count / 1e9:,.1f} GB" for count in (total, free, least))
+    flag = f"--gradient-accumulation-steps {more}"
+    advice = f"with {flag} the same model is trained in {less}" if least <= free else smaller
+    raise InputError(f"This run needs about {most} of memory, and {room} are free: {advice}.")
 
 
 def available_memory(device: torch.device | None = None, processes: int = 1) -> int:
@@ -229,7 +220,3 @@ def _left_in_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path(
                 continue
             if maximum != "max":
                 yield int(maximum) - usage + int(stat.get("inactive_file", 0))  # the page cache can be reclaimed
-
-
-def _gigabytes(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB"

@@ -44,9 +44,10 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
         yield from events
         return
     accelerator = _accelerator(config.tracker, folder)
-    tracked = _read(folder) or _TrackedRun(config.tracker, "")
-    if tracked.tracker != config.tracker:
-        tracked = _TrackedRun(config.tracker, "")
+    tracked = _TrackedRun(config.tracker, "")
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        earlier = _TrackedRun(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
+        tracked = earlier if earlier.tracker == config.tracker else tracked
     try:
         for event in events:
             if isinstance(event, RunStarted):
@@ -106,10 +107,3 @@ def _start(accelerator: Accelerator, tracked: _TrackedRun, config: RunConfig, fo
     started = _TrackedRun(tracked.tracker, run, tracked.last_steps)
     write_json(folder / _STATE, asdict(started))
     return started
-
-
-def _read(folder: Path) -> _TrackedRun | None:
-    try:
-        return _TrackedRun(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None

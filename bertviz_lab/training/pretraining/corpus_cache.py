@@ -7,6 +7,7 @@ fail a run: a cache that cannot be read or written is one that has nothing.
 BERTVIZ_LAB_CACHE names the folder, or is "none" to do without.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -41,12 +42,11 @@ def cache_folder() -> Path | None:
         home = Path.home()
     except RuntimeError:  # a user without a home
         return None
-    if sys.platform == "darwin":
-        base = home / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    bases = {
+        "darwin": home / "Library" / "Caches",
+        "win32": Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"),
+    }
+    base = bases.get(sys.platform, Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache"))
     return base / "bertviz_lab" / "texts"
 
 
@@ -122,11 +122,9 @@ def _put(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     if source.suffix == ".bin":
-        try:
+        with contextlib.suppress(OSError):  # another file system, or one without links
             os.link(source, target)
             return
-        except OSError:  # another file system, or one without links
-            pass
     shutil.copyfile(source, target)
 
 

@@ -169,9 +169,9 @@ def stacking_note(config: PretrainConfig, layers: int) -> str:
     (first, _), *later = starts.items()
     if not later:
         return ""
-    joins = [f"{'all' if count == layers else count} from {start:.0%} of the run on" for count, start in later]
-    few = f"{first} of {layers} layers {'is' if first == 1 else 'are'} trained at first"
-    return f"Progressive stacking: {', '.join([few, *joins])}."
+    joins = [f", {'all' if count == layers else count} from {start:.0%} of the run on" for count, start in later]
+    verb = "is" if first == 1 else "are"
+    return f"Progressive stacking: {first} of {layers} layers {verb} trained at first{''.join(joins)}."
 
 
 def work_per_token(model: BertConfig, predicted: float, layers: int | None = None) -> float:

@@ -27,6 +27,9 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 SOFT_TARGETS = {"soft_target_loss": 5.0, "mlm_loss": 2.0, "cosine_loss": 1.0}
 RELATIONS = {"attention_relation_loss": 1.0, "value_relation_loss": 1.0, "mlm_loss": 1.0}
 
+#: Logits of tokens, logits of pairs, and the losses.
+DistilledStep = tuple[Tensor, Tensor | None, dict[str, Tensor]]
+
 
 @dataclass(frozen=True)
 class Distillation:
@@ -41,13 +44,15 @@ class Distillation:
         """Of each loss in the sum."""
         return SOFT_TARGETS if self.method == "soft-targets" else RELATIONS
 
-    def losses(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
-        """Run student and teacher on a batch. Each loss is this micro-batch's share of the step's mean."""
-        if self.method == "relations":
-            return self._relations(model, batch)
-        return self._soft_targets(model, batch)
+    def step(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
+        """Run student and teacher on a batch: what the student predicts, and its distance from the teacher.
 
-    def _soft_targets(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
+        Logits are (batch, masked positions, vocabulary), and (batch, 2) of pairs. Each loss is this micro-batch's
+        share of the step's mean.
+        """
+        return self._relations(model, batch) if self.method == "relations" else self._soft_targets(model, batch)
+
+    def _soft_targets(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
         """The teacher's distribution at the masked positions and, where the widths are equal, its hidden states."""
         own, theirs = self._run(model, batch, masked_positions=batch.masked_positions)
         logits, asked = token_logits(own), batch.labels != IGNORE_INDEX
@@ -56,9 +61,9 @@ class Distillation:
         if own.last_hidden_state.shape == theirs.last_hidden_state.shape:
             distance = cosine_loss(own.last_hidden_state[asked], theirs.last_hidden_state[asked])
             losses["cosine_loss"] = distance / max(1, batch.label_count)
-        return DistilledStep(logits, getattr(own, "seq_relationship_logits", None), losses)
+        return logits, getattr(own, "seq_relationship_logits", None), losses
 
-    def _relations(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
+    def _relations(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
         """Return the relations of the teacher's last layer, between all tokens."""
         own, theirs = self._run(model, batch, output_trace=True)
         layers = own.trace[-1], theirs.trace[-1]
@@ -74,7 +79,7 @@ class Distillation:
         }
         logits_BLV = token_logits(own)
         places_BPV = batch.masked_positions[..., None].expand(-1, -1, logits_BLV.shape[-1])
-        return DistilledStep(logits_BLV.gather(1, places_BPV), getattr(own, "seq_relationship_logits", None), losses)
+        return logits_BLV.gather(1, places_BPV), getattr(own, "seq_relationship_logits", None), losses
 
     def _run(self, model: nn.Module, batch: PretrainingBatch, **options: Any) -> tuple[Any, Any]:
         """Return what student and teacher make of a batch; the teacher is not trained."""
@@ -82,15 +87,6 @@ class Distillation:
         with torch.no_grad():
             theirs = self.teacher(*inputs, **options)
         return model(*inputs, **options), theirs
-
-
-@dataclass(frozen=True)
-class DistilledStep:
-    """What the student predicts, and its distance from the teacher."""
-
-    token_logits: Tensor  # (batch, masked positions, vocabulary)
-    pair_logits: Tensor | None  # (batch, 2)
-    losses: dict[str, Tensor]
 
 
 def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:
@@ -109,8 +105,7 @@ def cosine_loss(student_ND: Tensor, teacher_ND: Tensor) -> Tensor:
 
 
 def relation_loss(left: list[Tensor], right: list[Tensor], attention_mask: Tensor | None) -> Tensor:
-    """KL divergence of student from teacher relations softmax(a b^T / sqrt(K)), a mean over heads, summed over
-    tokens.
+    """KL divergence of relations softmax(a b^T / sqrt(K)), a mean over heads, summed over tokens.
 
     `left` and `right` are the (student, teacher) states, (batch, relation heads, tokens, size) each.
     """
@@ -159,10 +154,9 @@ def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoi
     state = {}
     for name, tensor in state_for_huggingface(teacher.model).items():
         before, separator, after = name.partition("encoder.layer.")
+        number, _, rest = after.partition(".")
         if not separator:
             state[name] = tensor
-            continue
-        number, _, rest = after.partition(".")
-        if int(number) in taken:
+        elif int(number) in taken:
             state[f"{before}{separator}{taken[int(number)]}.{rest}"] = tensor
     load_state(student, state)

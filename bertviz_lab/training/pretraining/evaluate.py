@@ -104,7 +104,7 @@ def evaluate_text(
     """
     if seq_len is not None and seq_len < SHORTEST_SEQUENCE:
         raise InputError(f"A length of {seq_len} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
-    model = checkpoint.model
+    model, positions = checkpoint.model, checkpoint.config.max_position_embeddings
     needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):
         raise InputError(
@@ -125,15 +125,13 @@ def evaluate_text(
             documents=corpus.select(np.arange(corpus.documents)),
             tokenizer=checkpoint.tokenizer,
             rule=masking_rule(checkpoint.tokenizer),
-            seq_len=min(
-                seq_len or min(128, checkpoint.trained_length or 128), checkpoint.config.max_position_embeddings
-            ),
+            seq_len=min(seq_len or min(128, checkpoint.trained_length or 128), positions),
             batch_size=EVAL_BATCH_SIZE,
             short_seq_probability=0.1,
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,
         )
         hardware = choose_hardware("fp32")
-        model = hardware.borrow(model)
-        scores = evaluate_pretraining(model, eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000)), hardware)
+        batches = eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000))
+        scores = evaluate_pretraining(hardware.borrow(model), batches, hardware)
     return {name: value for name, value in scores.items() if name.startswith(tuple(task.split("+")))}

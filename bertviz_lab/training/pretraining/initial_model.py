@@ -47,18 +47,12 @@ def initial_model(
     """
     notes = []
     if start and config.init_from:
-        notes.append(
-            f"Continues pretraining {source_name(config.init_from)}, with its tokenizer; the first evaluation is its "
-            f"starting point."
-        )
-        if config.width_factor > 1:
-            notes.append(
-                f"The model is {config.width_factor} times as wide as that one, with the same predictions at first."
-            )
-        if (known := start.trained_length) and config.seq_len > known:
-            notes.append(
-                f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
-            )
+        name = source_name(config.init_from)
+        notes.append(f"Continues pretraining {name}, with its tokenizer; the first evaluation is its starting point.")
+        if (times := config.width_factor) > 1:
+            notes.append(f"The model is {times} times as wide as that one, with the same predictions at first.")
+        if (known := start.trained_length) and (length := config.seq_len) > known:
+            notes.append(f"{start.name} was trained on up to {known} tokens: this run extends that to {length}.")
     if start and not is_resumed and config.width_factor > 1:
         start = replace(start, model=widened(start.model, config.width_factor, config.seed))
     model = build_model(config, objective, model_config, start)

@@ -19,7 +19,8 @@ from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
-from bertviz_lab.training.loop.training_state import optimizer_tensors, save_training_state
+from bertviz_lab.training.loop.sharding import whole_model
+from bertviz_lab.training.loop.training_run import optimizer_tensors, save_training_state
 from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, QUICK_EVAL, eval_batches, evaluate_pretraining, predict
@@ -62,7 +63,7 @@ class PretrainingTask:
 
     def checkpoint(self) -> Checkpoint:
         """Return the model as it stands, as the main process saves it. Every process calls this."""
-        model = self.hardware.whole_model(self.kept_model)
+        model = whole_model(self.kept_model, self.hardware.is_main)
         return Checkpoint(model, self.tokenizer, self.model_config, trained_length=self.trained_length)
 
     def generator_checkpoint(self) -> Checkpoint | None:
@@ -83,8 +84,7 @@ class PretrainingTask:
         if self.distillation is None:
             token_logits, pair_logits = predict(model, batch)
         else:
-            step = self.distillation.losses(model, batch)
-            token_logits, pair_logits, taught = step.token_logits, step.pair_logits, step.losses
+            token_logits, pair_logits, taught = self.distillation.step(model, batch)
         assert token_logits is not None
         token_loss = cross_entropy(token_logits, batch.labels, max(1, batch.label_count))
         kind = "causal" if batch.causal else "mlm"
@@ -136,22 +136,21 @@ class PretrainingTask:
         path = self.checkpoints.folder / f"step-{progress.step:08d}"
         if self.hardware.is_main:
             path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
-        self.hardware.barrier()
+        self.hardware.accelerator.wait_for_everyone()
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
         self.curriculum.look_ahead()
-        model = self.hardware.whole_model(self.kept_model)
-        return self.snapshots.save(
-            model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
-        )
+        is_main = self.hardware.is_main
+        model, length = whole_model(self.kept_model, is_main), self.trained_length
+        return self.snapshots.save(model, progress.step, trained_length=length, write=is_main)
 
     def probe(self, progress: Progress) -> ProbesDone | None:
         if self.probe_scorer is None:
             return None
         self.curriculum.look_ahead()
         # One process asks; the others would find the same.
-        model = self.hardware.whole_model(self.model)
+        model = whole_model(self.model, self.hardware.is_main)
         right = probe_accuracy(self.probe_scorer.score(model)) if self.hardware.is_main else {}
         right = broadcast_object(self.hardware.accelerator, right)
         return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)

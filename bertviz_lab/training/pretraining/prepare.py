@@ -70,14 +70,8 @@ def prepare(
     spool, notes = folder / "corpus.txt", ReadingNotes()
 
     def read(progress: _Progress) -> int:
-        documents = read_documents(
-            config.corpus,
-            documents=config.documents,
-            text_field=config.text_field,
-            max_bytes=math.inf,
-            on_progress=progress.report,
-            notes=notes,
-        )
+        options = {"documents": config.documents, "text_field": config.text_field, "max_bytes": math.inf}
+        documents = read_documents(config.corpus, on_progress=progress.report, notes=notes, **options)
         count = write_sentence_cache(progress.checked(documents), spool)
         if count == 0:
             raise InputError("The text holds no sentences to train on.")
@@ -185,18 +179,16 @@ class _Progress:
         self.stop = threading.Event()
 
     def report(self, done: int, total: int) -> None:
-        self.check()
+        """Note the progress. Raises `PreparationStoppedError` when it is time to stop."""
         self.latest = (done, total)
+        if self.stop.is_set():
+            raise PreparationStoppedError
 
     def checked(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield the same items until it is time to stop; raises `PreparationStoppedError` then."""
         for item in items:
-            self.check()
+            self.report(*self.latest)
             yield item
-
-    def check(self) -> None:
-        if self.stop.is_set():
-            raise PreparationStoppedError
 
 
 def _in_background(
@@ -221,8 +213,7 @@ def _in_background(
         raise PreparationStoppedError
     thread = threading.Thread(target=run, daemon=True, name=f"prepare-{stage}")
     thread.start()
-    reported = (0, 0)
-    elapsed = 0.0
+    reported, elapsed = (0, 0), 0.0
     try:
         while thread.is_alive():
             thread.join(_POLL_SECONDS)

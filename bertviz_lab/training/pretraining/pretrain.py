@@ -9,25 +9,25 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.pretraining.streaming import ChunkReader
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.errors import InputError
+from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from bertviz_lab.training.checkpoints.model_card import CARD, file_names, run_command, score_table, size_of, source_name
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
-from bertviz_lab.training.loop.hardware import broadcast_object, compile_layers
+from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, compile_layers
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.optim import build_optimizers, default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
-from bertviz_lab.training.loop.training_run import TrainingRun
-from bertviz_lab.training.loop.training_state import load_training_state
-from bertviz_lab.training.pretraining.card import pretraining_card
+from bertviz_lab.training.loop.training_run import TrainingRun, load_training_state
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, shallow_share, stages, work_done
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
 from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
@@ -90,8 +90,11 @@ class _Pretraining(TrainingRun[PretrainConfig]):
     def _prepare_text(self) -> Iterator[Event]:
         """Tokenize the text, or find the checkpoint to resume from; the main process does this."""
         marker = self.folder / "corpus" / "corpus.json"
-        if self.resume and not marker.is_file():
-            _require_no_checkpoint(self.folder)
+        if self.resume and not marker.is_file() and (checkpoint := latest_checkpoint(self.folder)):
+            raise InputError(
+                f"The prepared text of this run, {marker.parent}, is gone, so {checkpoint.name} cannot be resumed: "
+                "put that folder back, or start another run with --init-from and this checkpoint."
+            )
         self.open_folder(marker)
         if not marker.is_file():
             yield from prepare(self.config, self.folder, self.should_stop)
@@ -117,8 +120,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         source = self.saved.path if self.saved else config.init_from
         self.start = load_checkpoint(source) if source else None
         self.teacher = load_checkpoint(config.teacher) if config.teacher else None
-        is_resumed = self.saved is not None
-        self.shape = build_model_config(config, self.objective, self.tokenizer, self.start, is_resumed=is_resumed)
+        self.is_resumed = self.saved is not None
+        self.shape = build_model_config(config, self.objective, self.tokenizer, self.start, is_resumed=self.is_resumed)
         if self.teacher:
             require_teacher(self.teacher, self.tokenizer, config.seq_len)
             self.shape = self.shape.replace(vocab_size=self.teacher.config.vocab_size)
@@ -131,7 +134,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         config, hardware = self.config, self.hardware
         torch.manual_seed(config.seed + hardware.rank)
         models = (self.shape, self.counts, self.start, self.teacher)
-        self.initial = initial_model(config, self.objective, *models, is_resumed=self.saved is not None)
+        self.initial = initial_model(config, self.objective, *models, is_resumed=self.is_resumed)
         self.raw_model = self.initial.model  # not wrapped for several processes
         self.distillation = None
         if self.teacher:
@@ -213,17 +216,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
 
     def _train(self) -> Iterator[Event]:
         scores: Mapping[str, float] = {}
-        steps = train(
-            self.model,
-            self.task,
-            self.curriculum,
-            self.optimizers,
-            self.loop,
-            self.hardware,
-            self.progress,
-            self.should_stop,
-            str(self.saved.path) if self.saved else "",
-        )
+        parts = (self.model, self.task, self.curriculum, self.optimizers, self.loop, self.hardware, self.progress)
+        steps = train(*parts, self.should_stop, str(self.saved.path) if self.saved else "")
         with closing(self.curriculum):
             for event in steps:
                 if isinstance(event, EvalDone):
@@ -247,10 +241,64 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         write_json(self.folder / "report.json", {"scores": scores, **asdict(self.progress), "reason": reason})
 
 
-def _require_no_checkpoint(folder: Path) -> None:
-    """Raise `InputError` for a run that has checkpoints and no prepared text to resume them on."""
-    if checkpoint := latest_checkpoint(folder):
-        raise InputError(
-            f"The prepared text of this run, {folder / 'corpus'}, is gone, so {checkpoint.name} cannot be resumed: "
-            "put that folder back, or start another run with --init-from and this checkpoint."
-        )
+_DISCRIMINATOR = (
+    "it is a discriminator: it tells which tokens of a text were replaced, and fills no masks; the generator that it "
+    "was trained with is in a folder of its own"
+)
+
+
+def pretraining_card(
+    config: PretrainConfig,
+    checkpoint: Checkpoint,
+    corpus: TokenizedCorpus,
+    progress: Progress,
+    scores: Mapping[str, float],
+    hardware: Hardware,
+    objective: str,
+) -> str:
+    """Return a Hugging Face model card in Markdown."""
+    tokenizer = checkpoint.tokenizer
+    case = "lower-cased" if tokenizer.lowercase else "cased"
+    origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+    if config.width_factor > 1:
+        origin += f", made {config.width_factor} times as wide"
+    if config.teacher:
+        origin += f", distilled from {source_name(config.teacher)}"
+    differs = _unlike_bert(config, checkpoint.config)
+    size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
+    if config.streaming:
+        size = f"streamed; held out: {size}"
+    names = NAMES
+    if objective == "rtd":
+        differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])
+        names = NAMES | {name: f"{NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
+    if objective == "mlm+sop":
+        names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
+    return CARD.format(
+        pipeline="feature-extraction" if objective == "rtd" else "fill-mask",
+        title=f"A small BERT ({origin})",
+        about=size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
+        + (f"\n\nUnlike BERT, {differs}." if differs else ""),
+        training=f"- Text: {file_names(config.corpus)} ({size})\n"
+        f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
+        f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
+        command=run_command("pretrain", config),
+        scored="Scores on held-out documents",
+        scores=score_table(scores, names),
+    )
+
+
+def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
+    """Return what the model was built or trained without, in words; "" for a BERT like any other."""
+    differences = []
+    if model.is_decoder:
+        differences.append("it has a causal mask (`is_decoder`): tokens attend only to those before them")
+    if not config.position_embeddings:
+        differences.append("it was trained without position embeddings (that table is zero)")
+    if not config.segment_embeddings:
+        differences.append("it was trained without segment embeddings (that table is zero)")
+    if model.share_layers:
+        differences.append("its layers share their parameters")
+    if config.mask_shares[0] == 1.0:
+        differences.append("every selected token was replaced by [MASK] (100/0/0)")
+    return "; ".join(differences)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
@@ -130,14 +131,9 @@ def probe_accuracy(scores: Iterable[PairScore]) -> dict[str, float]:
 
 def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
     """Rows in batches of one length, so that nothing is padded."""
-    by_length: dict[int, list[_Row]] = defaultdict(list)
-    for row in rows:
-        by_length[len(row.ids)].append(row)
-    batches = []
-    for length, same in sorted(by_length.items()):
-        size = max(1, _TOKENS_AT_ONCE // length)
-        batches += [same[start : start + size] for start in range(0, len(same), size)]
-    return batches
+    by_length = groupby(sorted(rows, key=lambda row: len(row.ids)), key=lambda row: len(row.ids))
+    sizes = ((max(1, _TOKENS_AT_ONCE // length), list(same)) for length, same in by_length)
+    return [same[start : start + size] for size, same in sizes for start in range(0, len(same), size)]
 
 
 def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:

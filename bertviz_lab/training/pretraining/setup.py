@@ -14,13 +14,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.loop.evaluation import EVAL_BATCH_SIZE
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.memory import (
-    MemoryEstimate,
-    StepShape,
-    forward_memory,
-    require_memory,
-    training_memory,
-)
+from bertviz_lab.training.loop.memory import MemoryEstimate, StepShape, forward_memory, require_memory, training_memory
 from bertviz_lab.training.pretraining.curriculum import phases
 from bertviz_lab.training.pretraining.evaluate import FULL_EVAL
 
@@ -53,9 +47,8 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         notes.append(f"{family.title} has no next-sentence prediction: this run trains {objective}.")
     if objective == "mlm+nsp" and corpus.documents < 2:
         objective = "mlm"
-        notes.append(
-            f"The text is a single document, so there is no other to draw a random next sentence from: {_MLM_ONLY}"
-        )
+        why = "The text is a single document, so there is no other to draw a random next sentence from"
+        notes.append(f"{why}: {_MLM_ONLY}")
     if config.streaming:  # the corpus is what was held out of it
         train_view = held_out_view = corpus.select(np.arange(corpus.documents))
         notes.append(f"The text is read as it is trained on; its first {corpus.documents:,} documents are held out.")
@@ -70,17 +63,11 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         notes.append("No held-out document has two sentences: sentence pairs are trained on, but not scored.")
     if not config.streaming and np.array_equal(held_out_view.spans, train_view.spans):
         notes.append("The text is too short to hold some of it out: the scores are on text that is also trained on.")
+    rule = (config.mask_probability, config.whole_word, config.span_masking)
     training = PretrainingData(
         documents=train_view,
         tokenizer=tokenizer,
-        rule=masking_rule(
-            tokenizer,
-            config.mask_probability,
-            config.whole_word,
-            config.span_masking,
-            mask_share=config.mask_shares[0],
-            random_share=config.mask_shares[1],
-        ),
+        rule=masking_rule(tokenizer, *rule, mask_share=config.mask_shares[0], random_share=config.mask_shares[1]),
         seq_len=config.seq_len,
         batch_size=config.batch_size,
         short_seq_probability=config.short_seq_probability,
@@ -133,9 +120,6 @@ def _entropy(shares: np.ndarray) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-_SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
-
-
 def estimate_memory(
     model: BertConfig,
     settings: PretrainConfig,
@@ -175,9 +159,8 @@ def estimate_memory(
         estimate = estimate.plus(forward_memory(teacher, rows * length, rows * masked))
     if rtd:
         generator, mlm = settings.generator_config(model), replace(settings, family="electra", objective="mlm")
-        estimate = estimate.plus(
-            estimate_memory(generator, replace(mlm, causal_share=0.0), precision, processes, device)
-        )
+        own = estimate_memory(generator, replace(mlm, causal_share=0.0), precision, processes, device)
+        estimate = estimate.plus(own)
     return estimate
 
 
@@ -191,4 +174,5 @@ def require_pretraining_memory(
         changed = replace(settings, gradient_accumulation_steps=parts)
         return estimate_memory(model, changed, *shared, sharded=hardware.is_sharded)
 
-    require_memory(needed, hardware, settings.batch_size, settings.gradient_accumulation_steps, _SMALLER)
+    advice = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
+    require_memory(needed, hardware, settings.batch_size, settings.gradient_accumulation_steps, advice)

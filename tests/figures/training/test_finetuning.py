@@ -8,7 +8,8 @@ import pytest
 
 from bertviz_lab.figures.training import finetuning as figure
 from bertviz_lab.figures.training.data import balance_payload, lengths_payload
-from bertviz_lab.metrics import calibration, classification_report, entity_report
+from bertviz_lab.metrics.classification import calibration, classification_report
+from bertviz_lab.metrics.entities import entity_report
 from tests.charts import shown
 from tests.ui.components.tuned import task_events
 

@@ -20,7 +20,7 @@ from bertviz_lab.training.checkpoints.atomic_io import (
     write_json,
 )
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
+from bertviz_lab.training.finetuning.tasks.base import Prediction, write_predictions
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from tests.little import little_checkpoint
 

@@ -2,14 +2,11 @@
 
 import json
 import os
-import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import save_file
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints import atomic_io, checkpoint_manager
@@ -98,71 +95,41 @@ def test_a_step_can_be_saved_again(two, tmp_path):
 # What is damaged
 
 
-def damage_truncate(folder: Path) -> None:
-    (folder / "model.bin").write_text("b" * 99)
-
-
-def damage_missing(folder: Path) -> None:
-    (folder / "more" / "trainer.json").unlink()
-
-
-def damage_no_checksums(folder: Path) -> None:
-    (folder / "checksums.json").unlink()
-
-
-def damage_flip(folder: Path) -> None:
-    flip(folder / "model.bin")
-
-
-def damage_checksums(folder: Path) -> None:
+def change_a_step(folder: Path) -> None:
     path = folder / "checksums.json"
     path.write_text(path.read_text().replace('"step": 20', '"step": 21'))
-
-
-def damage_empty_checksums(folder: Path) -> None:
-    (folder / "checksums.json").write_text("[]")
 
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (damage_truncate, "step-00000020: model.bin has 99 bytes, not 100"),
-        (damage_missing, "step-00000020: more/trainer.json is missing"),
-        (damage_no_checksums, "step-00000020: checksums.json is missing"),
-        (damage_flip, "step-00000020: model.bin fails its checksum"),
-        (damage_checksums, "step-00000020: checksums.json is damaged"),
-        (damage_empty_checksums, "step-00000020: checksums.json is damaged"),
+        (lambda folder: (folder / "model.bin").write_text("b" * 99), "model.bin has 99 bytes, not 100"),
+        (lambda folder: (folder / "more" / "trainer.json").unlink(), "more/trainer.json is missing"),
+        (lambda folder: (folder / "checksums.json").unlink(), "checksums.json is missing"),
+        (lambda folder: flip(folder / "model.bin"), "model.bin fails its checksum"),
+        (change_a_step, "checksums.json is damaged"),
+        (lambda folder: (folder / "checksums.json").write_text("[]"), "checksums.json is damaged"),
     ],
 )
 def test_a_damaged_checkpoint_is_passed_over_with_the_reason(damage, reason, two, tmp_path):
     damage(tmp_path / "step-00000020")
-    assert two.newest() == SavedCheckpoint(tmp_path / "step-00000010", 10, (reason,))
-
-
-def test_any_flipped_bit_of_any_file_is_seen(two, tmp_path):
-    folder = tmp_path / "step-00000020"
-    for path in [path for path in folder.rglob("*") if path.is_file()]:
-        for byte in range(0, path.stat().st_size, 7):
-            flip(path, byte)
-            assert CheckpointManager(tmp_path).newest().step == 10, (path.name, byte)
-            flip(path, byte)
-    assert CheckpointManager(tmp_path).newest().step == 20
+    assert two.newest() == SavedCheckpoint(tmp_path / "step-00000010", 10, (f"step-00000020: {reason}",))
 
 
 def test_a_damaged_one_takes_no_place_of_the_good_ones(two, tmp_path):
-    damage_flip(tmp_path / "step-00000020")
+    flip(tmp_path / "step-00000020" / "model.bin")
     assert two.newest().step == 10
     two.save(15, writing("c"))
     assert names(tmp_path) == ["step-00000010", "step-00000015"]
-    damage_flip(tmp_path / "step-00000015")
+    flip(tmp_path / "step-00000015" / "model.bin")
     assert two.newest().step == 10
     two.save(25, writing("d"))
     assert names(tmp_path) == ["step-00000010", "step-00000025"]
 
 
 def test_where_all_are_damaged_nothing_is_begun_anew_unasked(two, tmp_path):
-    damage_flip(tmp_path / "step-00000010")
-    damage_missing(tmp_path / "step-00000020")
+    flip(tmp_path / "step-00000010" / "model.bin")
+    (tmp_path / "step-00000020" / "more" / "trainer.json").unlink()
     with pytest.raises(InputError, match=r"is intact \(step-00000020: .* is missing; step-00000010: .*remove that"):
         two.newest()
 
@@ -224,23 +191,6 @@ def test_a_full_disk_names_the_last_good_checkpoint_and_leaves_it(error, two, tm
     )
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
     assert two.newest().step == 20
-
-
-def test_a_disk_that_really_is_full_is_met_the_same_way(two, tmp_path):
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def write(folder: Path) -> None:
-        save_file({"weights": torch.zeros(100_000)}, folder / "model.safetensors")
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-    try:
-        with pytest.raises(InputError, match=r"step 30 could not be written: File too large\. .* of step 20"):
-            two.save(30, write)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert names(tmp_path) == ["step-00000010", "step-00000020"]
-    two.save(30, write)
-    assert two.newest().step == 30
 
 
 def test_a_first_checkpoint_that_cannot_be_written_says_that_there_is_none(tmp_path):

@@ -16,8 +16,8 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.finetuning import trial
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import evaluate_task
+from bertviz_lab.training.finetuning.setup import trials_of
 from bertviz_lab.training.finetuning.tasks.classification import Classification
-from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.training.loop.loop import LoopConfig
 from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
 from bertviz_lab.training.runs.run_folder import read_log, record
@@ -224,31 +224,6 @@ def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
         if name.startswith("bert."):
             still = name.startswith(tuple(frozen))
             assert torch.equal(tensor, now[name]) is still or name.endswith("key.bias"), name
-
-
-# A step in parts
-
-
-@pytest.mark.parametrize(("task", "balance"), [("classification", "balanced"), ("qa", "none")])
-def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, report_always):
-    # The last of an epoch's batches has one row: two of its three parts are empty.
-    told = {}
-    for parts in (1, 3):
-        options = {
-            "batch_size": 5,
-            "gradient_accumulation_steps": parts,
-            "class_weights": balance,
-            "learning_rate": 5e-4,
-        }
-        config = files.config(task, dropout=0.0, **options)
-        told[parts] = finish(config, tmp_path / str(parts))
-    for name in ("loss", "grad_norm"):
-        one, three = ([getattr(event, name) for event in of(StepDone, told[parts])] for parts in (1, 3))
-        assert three == pytest.approx(one, rel=1e-4)
-    for one, three in zip(*(of(StepDone, told[parts]) for parts in (1, 3)), strict=True):
-        assert three.metrics == pytest.approx(one.metrics)
-    a, b = (weights(latest_checkpoint(tmp_path / str(parts))) for parts in (1, 3))
-    assert all(torch.allclose(a[name], b[name], atol=2e-5) for name in a)
 
 
 # Interrupted and resumed

@@ -21,19 +21,3 @@ def test_interrupted_runs_are_to_the_last_bit_those_in_one_go():
     assert done.returncode == 0
     assert found["interruptions"] == 6
     assert list(found["kinds"].values()) == [1] * 6, "one of each kind"
-
-
-_COMPARE = """
-import json, sys
-from pathlib import Path
-from benchmarks import resume
-resume.STEPS = 12
-print(json.dumps(resume.problems(Path(sys.argv[2]), resume.outcome(Path(sys.argv[1])))))
-"""
-
-
-def problems(a: Path, b: Path) -> list[str]:
-    """What the harness finds, in a process of its own: it sets how many threads a process may have."""
-    command = [sys.executable, "-c", _COMPARE, str(a), str(b)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
-    return json.loads(done.stdout)

@@ -16,7 +16,7 @@ from transformers import pipeline
 from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
 from bertviz_lab.data.tasks.question_answering import extract_answers, make_windows
-from bertviz_lab.interpret import answer_question, classify, label_words
+from bertviz_lab.interpret import answer_question, classify
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of, write_csv
 from tests.little import little_checkpoint
@@ -77,17 +77,6 @@ def test_the_pipeline_of_transformers_gives_the_same_label(tuned):
         assert max(theirs, key=theirs.__getitem__) == said.label
         found = {c.label: c.score for c in classify(ours, row.text_a, row.text_b).labels}
         assert found == pytest.approx(theirs, abs=1e-5)
-
-
-def test_the_pipeline_of_transformers_gives_words_the_same_labels(tuned):
-    ours = opened(tuned, "tokens")
-    ask = pipeline("token-classification", model=str(tuned("tokens")), aggregation_strategy="none", ignore_labels=[])
-    for row, said in zip(examples("tokens"), predict_with(ours, examples("tokens"))[0], strict=True):
-        text = " ".join(row.words)
-        starts = np.cumsum([0, *(len(word) + 1 for word in row.words[:-1])]).tolist()
-        theirs = {one["start"]: one["entity"] for one in ask(text)}
-        assert [theirs[start] for start in starts] == list(said.labels)
-        assert [word.label for word in label_words(ours, row.words).words] == list(said.labels)
 
 
 def test_the_answers_are_those_of_the_logits_of_transformers(tuned):

@@ -14,9 +14,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.training.finetuning.predictions import Prediction, write_predictions
+from bertviz_lab.training.finetuning.setup import is_better
 from bertviz_lab.training.finetuning.tasks import task_for
-from bertviz_lab.training.finetuning.trials import is_better
+from bertviz_lab.training.finetuning.tasks.base import Prediction, write_predictions
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import TASKS, batch_of, examples, features_of, labels_of, little_tokenizer
 from tests.training.support import CPU

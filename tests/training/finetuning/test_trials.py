@@ -11,9 +11,17 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.finetuning.predict import evaluate_task
-from bertviz_lab.training.finetuning.trials import Trial, progress_of, seed_statistics, shifted, trials_of
-from bertviz_lab.training.runs.console import final_scores, format_event
-from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, RunFinished, SnapshotSaved, StepDone
+from bertviz_lab.training.finetuning.setup import Trial, progress_of, seed_statistics, shifted, trials_of
+from bertviz_lab.training.runs.events import (
+    CheckpointSaved,
+    EvalDone,
+    Preparing,
+    RunFinished,
+    SnapshotSaved,
+    StepDone,
+    final_scores,
+    format_event,
+)
 from tests.training.finetuning.support import examples, finish, write
 from tests.training.support import after, identical, weights
 

@@ -9,18 +9,14 @@ import pytest
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.finetuning.setup import Setup
-from bertviz_lab.training.finetuning.task_data import load_task_splits
-from bertviz_lab.training.finetuning.trials import trials_of
-from bertviz_lab.training.loop.growth import ProgressiveStacking, continued, extend_positions, layers_at, widened
+from bertviz_lab.training.loop.growth import ProgressiveStacking, continued, extend_positions, widened
 from bertviz_lab.training.loop.optim import ablate_embeddings
-from bertviz_lab.training.runs.console import format_event
-from bertviz_lab.training.runs.events import EvalDone
+from bertviz_lab.training.runs.events import EvalDone, format_event
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.little import little_checkpoint
@@ -84,11 +80,6 @@ def test_layers_that_are_trained_stay_whatever_the_schedule_says():
     assert stacking.is_growing
     ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=False)
     assert [layer.is_idle for layer in layers_of(model)] == [False, False, True]
-
-
-@pytest.mark.parametrize(("done", "layers"), [(0.0, 3), (0.29, 3), (0.3, 6), (0.59, 6), (0.6, 12), (1.0, 12)])
-def test_half_of_the_phase_is_for_a_quarter_of_the_layers(done, layers):
-    assert layers_at(0.6, 12, done) == layers
 
 
 @pytest.fixture
@@ -165,13 +156,6 @@ def test_a_model_that_is_trained_further_keeps_its_layers(text, tmp_path, joined
     after_it = weights(tmp_path / "second" / "model")
     assert joined == [4]
     assert all(torch.allclose(before[name], after_it[name], atol=1e-4) for name in before)
-
-
-def test_a_finished_run_that_is_made_longer_goes_on_with_all_layers(text, tmp_path, joined):
-    finish(growing(text), tmp_path)
-    joined.clear()
-    finish(growing(text, steps=40), tmp_path, resume=True)
-    assert joined == [4]
 
 
 IDS = torch.randint(5, 60, (3, 12), generator=torch.Generator().manual_seed(0))
@@ -253,16 +237,6 @@ def test_waves_go_on() -> None:
     assert math.isclose(*steps, rel_tol=0.1), "neighbours are as far from each other as before"
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-def test_neighbours_are_found_by_what_finds_them_among_trained_positions(noise: float) -> None:
-    clean = waves(128, 32)
-    trained = clean + noise * torch.randn(clean.shape, generator=torch.Generator().manual_seed(1))
-    to_next = torch.linalg.lstsq(trained[:-1], trained[1:]).solution  # a head that looks to the next position
-    further = continued(trained, 200)
-    nearest = torch.cdist(further[:-1] @ to_next, further).argmin(1)
-    assert (nearest == torch.arange(1, 200)).double().mean() > 0.95
-
-
 def test_only_positions_beyond_the_trained_ones_change() -> None:
     model = little_checkpoint().model
     before = model.bert.embeddings.position.weight.clone()
@@ -321,32 +295,3 @@ def test_positions_that_short_sequences_do_not_train_begin_with_them_when_the_se
     finish(config, tmp_path / "halves", should_stop=after(9))
     finish(config, tmp_path / "halves", resume=True)
     assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
-
-
-def test_whoever_looks_at_a_model_while_sequences_are_short_finds_positions_for_the_longer_ones(text, tmp_path):
-    config = short_run(text, short_seq_len=24, short_share=0.9, seq_len=48)
-    saved = load_checkpoint(finish(config, tmp_path, should_stop=after(4))[-1].path)
-    assert saved.trained_length == 24
-    for model in (saved.model, open_snapshots(tmp_path).open(2).model):
-        rows = model.bert.embeddings.position.weight[:48]
-        torch.testing.assert_close(rows[24:], continued(rows[2:22], 26)[2:], rtol=0, atol=1e-3)
-    begin = open_snapshots(tmp_path).open(0).model.bert.embeddings.position.weight[:48]
-    assert (begin[24:] - continued(begin[2:22], 26)[2:]).norm() > 0.1 * begin[24:].norm(), "random weights stay so"
-
-
-def test_fine_tuning_on_longer_texts_begins_with_them(text, tmp_path):
-    finish(short_run(text), tmp_path / "first")
-    start = load_checkpoint(tmp_path / "first" / "model")
-    rows = "".join(f"{n} {'the cat sat on the mat ' * 9}\t{n % 2}\n" for n in range(40))
-    (tmp_path / "long.tsv").write_text(f"text\tlabel\n{rows}")
-    tables = {}
-    for length in (24, 40):
-        config = FinetuneConfig(
-            train=(str(tmp_path / "long.tsv"),), model=str(start.path), max_length=length, eval_share=0.3
-        )
-        _, data = load_task_splits(config)
-        setup = Setup(config, data, start, tmp_path)
-        (trial,) = trials_of(config, 1e-3)
-        tables[length] = setup.build_model(trial).bert.embeddings.position.weight
-    changed = (tables[24] != tables[40]).any(1).nonzero().flatten()
-    assert changed.tolist() == list(range(24, 40))

@@ -42,15 +42,6 @@ def test_automatic_precision_on_a_cpu_is_decided_by_its_instructions_and_by_no_c
     assert choose_hardware("auto", threads=1).precision == expected
 
 
-@pytest.mark.parametrize("precision", ["auto", "fp32"])
-def test_processes_agree_on_a_precision_only_where_one_has_to_be_chosen(monkeypatch, precision):
-    asked = []
-    monkeypatch.setattr(hardware, "cpu_multiplies_bf16", lambda: False)
-    monkeypatch.setattr(hardware, "broadcast_object", lambda accelerator, value: asked.append(value) or value)
-    choose_hardware(precision, threads=1)
-    assert asked == (["fp32"] if precision == "auto" else [])
-
-
 def test_an_unknown_precision_is_refused():
     with pytest.raises(InputError, match="not 'float32'"):
         choose_hardware("float32", threads=1)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 
@@ -56,6 +55,7 @@ def test_parts_and_processes_need_less():
     large = {"batch_size": 128, "causal_share": 0.4}
     assert needed(**large, gradient_accumulation_steps=2) < 0.7 * needed(**large)
     assert needed(**large, processes=2) < 0.7 * needed(**large)
+    assert needed(**large, gradient_checkpointing=True) < 0.8 * needed(**large)
 
 
 def test_every_layer_of_a_deeper_model_counts():
@@ -68,10 +68,6 @@ def test_a_causal_warm_up_of_few_layers_needs_no_more_than_all_layers_do_later()
     warmup = {"batch_size": 64, "causal_share": 0.2}
     assert needed(**warmup, shallow_share=0.6) < needed(**warmup, shallow_share=0.0)
     assert needed(causal_share=0.0, shallow_share=0.6) == needed(causal_share=0.0, shallow_share=0.0)
-
-
-def test_a_run_that_starts_from_a_model_does_not_read_forwards():
-    assert needed(causal_share=0.4, init_from="model") == needed()
 
 
 def test_attention_with_dropout_is_written_out_on_the_cpu_only():
@@ -115,12 +111,6 @@ def test_processes_on_one_machine_share_its_memory(monkeypatch):
 
 
 # What is free
-
-
-def test_what_this_process_holds_is_there_for_it(monkeypatch):
-    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter(()))
-    now = psutil.virtual_memory().available
-    assert available_memory() == pytest.approx(now + psutil.Process().memory_info().rss, rel=0.2)
 
 
 def group(folder: Path, limit: str, used: int, *, version: int, cached: int = 0) -> None:

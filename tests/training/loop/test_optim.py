@@ -9,13 +9,14 @@ from torch import nn
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
-from bertviz_lab.training.loop.muon import Muon, orthogonalized
 from bertviz_lab.training.loop.optim import (
     MUON_FACTOR,
+    Muon,
     build_finetuning_optimizer,
     build_optimizers,
     default_learning_rate,
     lr_schedule,
+    orthogonalized,
     parameter_groups,
     set_learning_rate,
 )
@@ -136,7 +137,7 @@ def test_without_warm_up_the_rate_begins_at_its_peak():
 @pytest.mark.parametrize("shape", [(24, 24), (48, 16), (16, 48)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_muon_is_that_of_pytorch_in_the_precision_of_the_machine(shape, dtype, monkeypatch):
-    monkeypatch.setattr("bertviz_lab.training.loop.muon.cpu_multiplies_bf16", lambda: dtype == torch.bfloat16)
+    monkeypatch.setattr("bertviz_lab.training.loop.optim.cpu_multiplies_bf16", lambda: dtype == torch.bfloat16)
     torch.manual_seed(0)
     ours = nn.Parameter(torch.randn(shape))
     theirs = nn.Parameter(ours.detach().clone())

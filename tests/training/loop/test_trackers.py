@@ -66,12 +66,6 @@ def test_a_resumed_run_adds_to_its_curves_and_repeats_no_point(text, tmp_path):
     assert len(list(tmp_path.rglob("hparams.yml"))) == 1
 
 
-def test_a_run_resumed_with_another_tracker_starts_there_with_all_that_follows(text, tmp_path):
-    list(track(session(0, range(1, 4)), short_run(text), tmp_path))
-    list(track(session(2, range(3, 6)), short_run(text, tracker="tensorboard"), tmp_path))
-    assert {step for _, step in scalars(tmp_path)} == {3, 4, 5}
-
-
 def test_a_run_in_place_of_a_failed_one_has_curves_of_its_own(text, tmp_path):
     config = short_run(text, tracker="tensorboard")
 
@@ -125,11 +119,6 @@ def test_wandb_offline_keeps_the_id_of_the_run(text, tmp_path, monkeypatch, caps
     assert len(files) == 2  # one for each session, which `wandb sync` puts together by the id
     assert len({path.name for path in files}) == 1
     assert capsys.readouterr().out == ""
-
-
-def test_an_unknown_tracker_is_refused_with_those_there_are(text, tmp_path):
-    with pytest.raises(InputError, match=r"no tracker 'tensorbord'; Accelerate knows .*tensorboard"):
-        list(track(EVENTS, short_run(text, tracker="tensorbord"), tmp_path))
 
 
 def test_a_tracker_that_is_not_installed_is_named(text, tmp_path):

@@ -33,13 +33,6 @@ def test_a_table_that_is_left_out_is_zero_after_training_and_nothing_else_is(par
     assert all(tensor.any() for name, tensor in found.items() if name != WITHOUT[part])
 
 
-def test_the_other_weights_begin_as_they_would_with_it(text, tmp_path):
-    for name, options in (("whole", {}), ("without", {"position_embeddings": False, "segment_embeddings": False})):
-        finish(short_run(text, **options), tmp_path / name, should_stop=lambda: True)
-    whole, without = weights(tmp_path / "whole" / "model"), weights(tmp_path / "without" / "model")
-    assert {name for name in whole if not torch.equal(whole[name], without[name])} == {POSITIONS, SEGMENTS}
-
-
 @pytest.mark.parametrize(
     "changes",
     [

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import threading
 import time
 from pathlib import Path
 
@@ -64,21 +63,6 @@ def test_a_text_that_is_not_whole_is_not_taken(tmp_path, cache_folder):
     assert corpus_cache.take("key", tmp_path / "two")
 
 
-def test_half_taken_is_not_marked_as_whole(tmp_path, monkeypatch):
-    """The file that says that a corpus is whole comes last."""
-    corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
-    put = corpus_cache._put
-
-    def failing(source, target):
-        if source.name == "ids.bin":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        put(source, target)
-
-    monkeypatch.setattr(corpus_cache, "_put", failing)
-    assert not corpus_cache.take("key", tmp_path / "two")
-    assert not (tmp_path / "two/corpus/corpus.json").exists()
-
-
 def test_a_full_disk_leaves_nothing_half_kept(tmp_path, cache_folder, monkeypatch):
     def full(source, target):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -106,26 +90,6 @@ def test_what_a_killed_process_left_behind_goes_after_a_day(tmp_path, cache_fold
         os.utime(folder, (time.time() - age,) * 2)
     corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
     assert sorted(path.name for path in (cache_folder / "texts").iterdir()) == [".key-new1", "key"]
-
-
-def test_many_runs_may_keep_and_take_the_same_text_at_once(tmp_path):
-    taken: list[list[str]] = []
-    folders = [run_folder(tmp_path / f"{number}", "a") for number in range(6)]
-
-    def work(number: int) -> None:
-        for turn in range(8):
-            corpus_cache.keep("key", folders[number])
-            if corpus_cache.take("key", tmp_path / f"{number}-{turn}"):
-                taken.append(texts(tmp_path / f"{number}-{turn}"))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert corpus_cache.take("key", tmp_path / "last")
-    assert all(found == texts(tmp_path / "last") for found in taken)
-    assert len(taken) > 10
 
 
 def test_the_cache_is_the_person_s_alone(tmp_path, cache_folder):

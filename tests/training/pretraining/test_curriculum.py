@@ -3,6 +3,7 @@
 import threading
 from contextlib import closing
 
+import pytest
 import torch
 
 from bertviz_lab.config import PretrainConfig
@@ -15,33 +16,24 @@ def settings(**changes) -> PretrainConfig:
     return PretrainConfig(**({"corpus": ("a",), "seq_len": 16, "batch_size": 4} | changes))
 
 
-def parts(tokenizer, **changes) -> list[tuple[float, bool, int, int]]:
+SHORT = {"short_seq_len": 8, "short_share": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"causal_share": 0.3}, [(0.3, True, 16, 4), (1.0, False, 16, 4)]),
+        ({"causal_share": 0.0}, [(1.0, False, 16, 4)]),
+        ({"causal_share": 0.0, **SHORT}, [(0.5, False, 8, 8), (1.0, False, 16, 4)]),
+        ({"causal_share": 0.2, **SHORT}, [(0.2, True, 8, 8), (0.5, False, 8, 8), (1.0, False, 16, 4)]),
+        ({"causal_share": 0.3, **SHORT, "init_from": "wiki-tiny"}, [(1.0, False, 16, 4)]),  # needs no easy start
+    ],
+)
+def test_a_run_is_causal_first_and_short_examples_come_in_larger_batches(changes, parts, tokenizer):
     config = settings(**changes)
     data = small_data(tokenizer, seq_len=config.seq_len, batch_size=config.batch_size)
-    return [(s.until, s.data.causal, s.data.seq_len, s.data.batch_size) for s in stages(config, data)]
-
-
-def test_a_run_is_causal_first_and_then_as_bert(tokenizer):
-    assert parts(tokenizer, causal_share=0.3) == [(0.3, True, 16, 4), (1.0, False, 16, 4)]
-
-
-def test_without_a_first_part_there_is_one(tokenizer):
-    assert parts(tokenizer, causal_share=0.0) == [(1.0, False, 16, 4)]
-
-
-def test_a_model_that_knows_a_language_needs_no_easy_start(tokenizer):
-    found = parts(tokenizer, causal_share=0.3, short_seq_len=8, short_share=0.5, init_from="wiki-tiny")
-    assert found == [(1.0, False, 16, 4)]
-
-
-def test_short_examples_come_in_larger_batches(tokenizer):
-    found = parts(tokenizer, causal_share=0.0, short_seq_len=8, short_share=0.9)
-    assert found == [(0.9, False, 8, 8), (1.0, False, 16, 4)]
-
-
-def test_both_first_parts_overlap(tokenizer):
-    found = parts(tokenizer, causal_share=0.2, short_seq_len=8, short_share=0.5)
-    assert found == [(0.2, True, 8, 8), (0.5, False, 8, 8), (1.0, False, 16, 4)]
+    found = [(s.until, s.data.causal, s.data.seq_len, s.data.batch_size) for s in stages(config, data)]
+    assert found == parts
 
 
 def test_the_part_changes_when_its_share_of_the_run_is_done(tokenizer):
@@ -105,18 +97,3 @@ def test_it_goes_on_at_its_position(tokenizer):
             assert torch.equal(a.input_ids, b.input_ids)
             assert torch.equal(a.labels, b.labels)
             assert a.name == b.name
-
-
-def test_reading_forwards_asks_for_each_next_token_and_never_for_a_special_one(tokenizer):
-    curriculum = Curriculum(stages(settings(causal_share=0.5), small_data(tokenizer)), lambda: 0.0)
-    batch = [next(curriculum) for _ in range(2)][1]
-    assert batch.causal
-    special = torch.tensor(sorted(tokenizer.special_ids))
-    for row in range(len(batch.input_ids)):
-        following = batch.input_ids[row, 1:]
-        asked = batch.labels[row] != -100
-        assert torch.equal(batch.labels[row][asked], following[asked])
-        assert torch.equal(~asked, torch.isin(following, special))
-    assert batch.label_count == int((batch.labels != -100).sum())
-    assert batch.next_sentence_label is None
-    assert not torch.isin(batch.input_ids, torch.tensor(tokenizer.mask_id)).any()

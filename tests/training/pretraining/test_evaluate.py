@@ -11,7 +11,6 @@ from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.loop.evaluation import count_correct, evaluating
 from bertviz_lab.training.pretraining.evaluate import (
     FULL_EVAL,
     QUICK_EVAL,
@@ -38,22 +37,6 @@ def test_evaluating_twice_gives_the_same_scores_and_no_gradients(batches):
     assert model.training
     assert all(module.training for module in model.modules())
     assert torch.equal(torch.get_rng_state(), stream)
-
-
-def test_the_mode_that_was_there_comes_back_even_after_an_error():
-    model = build(MASKED_LM).train()
-
-    def fail_inside() -> None:
-        with evaluating(model):
-            assert not model.training
-            raise RuntimeError("something else")
-
-    with pytest.raises(RuntimeError, match="something else"):
-        fail_inside()
-    assert model.training
-    with evaluating(model.eval()):
-        pass
-    assert not model.training
 
 
 def test_scores_are_means_over_all_labels_and_not_over_batches(batches, tokenizer):
@@ -118,22 +101,10 @@ def test_the_standard_error_of_nsp_accuracy_is_that_of_a_share_of_independent_pa
     assert scores["nsp_accuracy_se"] == pytest.approx((share * (1 - share) / pairs) ** 0.5)
 
 
-def test_nsp_accuracy_comes_with_that_of_the_more_frequent_label(tokenizer):
-    batches = list(eval_batches(small_data(tokenizer), FULL_EVAL))
-    labels = torch.cat([batch.next_sentence_label for batch in batches if batch.next_sentence_label is not None])
-    scores = evaluate_pretraining(build(PRETRAINING), batches, CPU)
-    assert scores["nsp_majority"] == int(torch.bincount(labels).max()) / len(labels) > 0.5
-
-
 def test_held_out_text_without_a_pair_is_refused_and_does_not_hang(tokenizer):
     documents = TokenizedCorpus.from_sentences([[[7] * 9]] * 20).select(np.arange(20))
     with time_limit(5), pytest.raises(InputError, match="no document has two sentences"):
         list(eval_batches(small_data(tokenizer, documents=documents, pairs="sop"), QUICK_EVAL))
-
-
-def test_accuracy_counts_the_labels_that_are_there():
-    logits = torch.eye(4)[None]
-    assert int(count_correct(logits, torch.tensor([[0, 1, 3, -100]]))) == 2
 
 
 @pytest.mark.parametrize(("task", "kind"), [("mlm", MASKED_LM), ("mlm", PRETRAINING), ("nsp", NEXT_SENTENCE)])

@@ -31,10 +31,6 @@ def test_layers_that_are_trained_already_or_are_one_do_not_join_later(changes):
     assert parts(4, **changes) == [(1.0, False, 4)]
 
 
-def test_a_model_that_is_trained_further_has_its_own_number_of_layers():
-    assert parts(12, init_from="a") == [(1.0, False, 12)]
-
-
 @pytest.mark.parametrize(
     ("layers", "note"),
     [

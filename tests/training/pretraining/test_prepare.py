@@ -1,7 +1,6 @@
 """From a text to token ids: what is learnt, what is told meanwhile, and what a second run need not do again."""
 
 import json
-import os
 import threading
 import time
 
@@ -79,28 +78,6 @@ def test_a_long_stage_tells_how_far_it_is():
     assert results == ["result"]
 
 
-def test_the_vocabulary_and_the_ids_tell_how_far_they_are(config, tmp_path, monkeypatch):
-    reports: dict[str, list[tuple[int, int]]] = {}
-
-    class Recorder(module._Progress):
-        def __init__(self, stage: str) -> None:
-            super().__init__()
-            self.stage = stage
-
-        def report(self, done: int, total: int) -> None:
-            reports.setdefault(self.stage, []).append((done, total))
-
-    def at_once(stage, message, should_stop, work):
-        return work(Recorder(stage))
-        yield
-
-    monkeypatch.setattr(module, "_in_background", at_once)
-    prepared(config, tmp_path / "run")
-    done, total = reports["vocabulary"][-1]
-    assert 0 < done <= total <= (tmp_path / "text.txt").stat().st_size + 40
-    assert reports["tokenize"][-1] == (40, 40)
-
-
 # Stopped meanwhile
 
 
@@ -153,18 +130,6 @@ def test_a_stop_does_not_wait_for_a_library_that_cannot_be_interrupted(config, t
     assert seconds_to_stop(config, tmp_path / "run", "vocabulary") < 2
 
 
-def test_a_stop_while_the_text_is_hashed_is_acted_on(config, tmp_path, monkeypatch):
-    def hashing(config, on_progress):
-        for count in endless(1):
-            on_progress(count, 0)
-
-    monkeypatch.setattr(module.corpus_cache, "text_key", hashing)
-    began = time.monotonic()
-    with pytest.raises(PreparationStoppedError):
-        list(prepare(config, tmp_path, lambda: time.monotonic() > began + 0.3))
-    assert time.monotonic() - began < 2.3
-
-
 def test_a_tokenizer_that_is_given_is_used(config, tmp_path):
     prepared(config, tmp_path / "one")
     given = short_run(tmp_path / "text.txt", tokenizer=str(tmp_path / "one" / "tokenizer"), vocab_size=5_000)
@@ -209,14 +174,6 @@ def test_a_second_run_takes_what_the_first_one_prepared(config, tmp_path, monkey
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
-def test_an_upload_of_the_same_text_is_the_same_text(config, tmp_path):
-    prepared(config, tmp_path / "one")
-    again = tmp_path / "upload" / "another name.txt"
-    again.parent.mkdir()
-    again.write_bytes((tmp_path / "text.txt").read_bytes())
-    assert stages(prepared(short_run(again), tmp_path / "two")) == ["read"]
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"vocab_size": 100}, {"lowercase": False}, {"algorithm": "bpe", "vocab_size": 300}, {"documents": "file"}],
@@ -225,25 +182,6 @@ def test_other_settings_prepare_anew(config, changes, tmp_path):
     prepared(config, tmp_path / "one")
     other = short_run(tmp_path / "text.txt", **changes)
     assert stages(prepared(other, tmp_path / "two")) == ["read", "vocabulary", "tokenize"]
-
-
-def test_a_changed_text_is_prepared_anew(config, tmp_path):
-    prepared(config, tmp_path / "one")
-    text = tmp_path / "text.txt"
-    status = text.stat()
-    text.write_text(text.read_text().replace("cat", "cow"))
-    os.utime(text, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert stages(prepared(config, tmp_path / "two")) == ["read", "vocabulary", "tokenize"]
-
-
-def test_a_run_survives_the_cache(config, tmp_path, cache_folder):
-    prepared(config, tmp_path / "one")
-    prepared(config, tmp_path / "two")
-    before = contents(tmp_path / "two")
-    for path in sorted(cache_folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    assert contents(tmp_path / "two") == before
-    assert stages(prepared(config, tmp_path / "three")) == ["read", "vocabulary", "tokenize"]
 
 
 def test_preparing_another_text_in_a_folder_does_not_change_what_is_kept(config, tmp_path):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,23 +17,19 @@ import transformers
 
 from bertviz_lab import interpret
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.pretraining.batches import PretrainingData
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.family_notes import differences
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints import checkpoint as checkpoint_module
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, eval_batches, evaluate_text
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import build_data
 from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
-from bertviz_lab.training.runs.run_folder import read_log, read_state, record
+from bertviz_lab.training.runs.run_folder import read_state
 from tests.training.support import after, finish, identical, short_run, started, time_limit, weights, write_text
 
 #: What every run of two layers says.
@@ -123,12 +118,6 @@ def test_the_folder_holds_what_is_needed_to_repeat_the_run(text, tmp_path):
     assert not hidden
 
 
-def test_what_a_kill_left_of_a_model_is_gone_when_the_run_ends(text, tmp_path):
-    (tmp_path / "run" / ".model-dta0yjmm").mkdir(parents=True)
-    finish(short_run(text), tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").glob(".*")] == []
-
-
 def test_the_card_states_text_command_and_measured_scores(text, tmp_path):
     events = finish(short_run(text), tmp_path)
     card = load_checkpoint(tmp_path / "model").card
@@ -165,24 +154,6 @@ def nan_at(step: int, monkeypatch) -> None:
     monkeypatch.setattr(PretrainingTask, "training_step", spoilt)
 
 
-def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(text, tmp_path, monkeypatch):
-    finish(short_run(text), tmp_path, should_stop=after(3))
-    last = latest_checkpoint(tmp_path)
-    before = {path.name: path.read_bytes() for path in last.iterdir()}
-    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
-    nan_at(2, monkeypatch)
-    where = r"Step 5 \(epoch 1, batch \d+\): the loss is infinite or NaN"
-    with pytest.raises(InputError, match=where + r"\. The last good checkpoint is .*step-00000003: resume from it"):
-        list(record(pretrain(short_run(text), tmp_path, resume=True), tmp_path))
-    assert {path.name: path.read_bytes() for path in last.iterdir()} == before
-    assert all(bool(tensor.isfinite().all()) for tensor in weights(last).values())
-    state = read_state(tmp_path)
-    assert state.status == "failed"
-    assert "Step 5" in state.message
-    assert Path(state.model).is_dir()
-    assert read_log(tmp_path)[0][-1]["reason"] == "failed"
-
-
 @pytest.fixture
 def new_threads():
     before = set(threading.enumerate())
@@ -205,33 +176,6 @@ def test_no_thread_is_left_when_a_run_is_finished_stopped_abandoned_or_broken(te
     assert new_threads() == []
 
 
-def test_an_error_while_a_batch_is_made_ends_the_run(text, tmp_path, monkeypatch, new_threads):
-    def broken(self, rows, epoch, number):
-        raise RuntimeError("a broken batch")
-
-    monkeypatch.setattr(PretrainingData, "batch_at", broken)
-    with time_limit(60), pytest.raises(RuntimeError, match="a broken batch"):
-        finish(short_run(text, causal_share=0.0), tmp_path)
-    assert new_threads() == []
-
-
-def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path, monkeypatch):
-    finish(short_run(text), tmp_path, should_stop=after(3))
-    last = latest_checkpoint(tmp_path)
-    before = {path.name: path.read_bytes() for path in last.iterdir()}
-
-    def disk_full(*_) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint_module, "write_weights", disk_full)
-    with pytest.raises(
-        InputError, match=r"step 12 could not be written: .*The last good one, of step 3, is .*step-00000003"
-    ):
-        finish(short_run(text), tmp_path, resume=True)
-    assert {path.name: path.read_bytes() for path in last.iterdir()} == before
-    assert os.listdir(tmp_path / "checkpoints") == ["step-00000003"]
-
-
 def test_one_document_trains_masked_words_only_and_says_so(tmp_path):
     text = write_text(tmp_path / "one.txt", documents=1, sentences=40)
     events = finish(short_run(text), tmp_path / "run")
@@ -249,14 +193,6 @@ def test_documents_of_one_sentence_train_masked_words_only_and_say_so(tmp_path):
     event = started(finish(short_run(text, steps=2), tmp_path / "run"))
     assert event.objective == "mlm"
     assert "no sentence has a next one" in event.notes[0]
-
-
-@pytest.mark.parametrize("documents", [2, 3])
-def test_the_ends_of_a_few_documents_are_held_out(documents, tmp_path):
-    text = write_text(tmp_path / "few.txt", documents=documents, sentences=12)
-    events = finish(short_run(text, steps=3), tmp_path / "run")
-    assert (started(events).objective, started(events).notes) == ("mlm+nsp", STACKED)
-    assert "nsp_accuracy" in events[-2].metrics
 
 
 def test_a_text_too_short_to_hold_some_of_it_out_is_scored_on_what_it_is_trained_on(tmp_path):
@@ -295,12 +231,6 @@ def test_a_bert_of_sentence_order_says_so_and_is_not_taken_for_one_of_next_sente
     assert "This BERT was pretrained on sentence-order prediction (SOP)" in note
     finish(short_run(text, init_from=str(tmp_path / "sop" / "model"), objective="mlm+nsp", steps=2), tmp_path / "nsp")
     assert load_checkpoint(tmp_path / "nsp" / "model").config.has_nsp
-
-
-def test_masked_words_alone_can_be_asked_for(text, tmp_path):
-    event = started(finish(short_run(text, objective="mlm", steps=2), tmp_path))
-    assert (event.objective, event.notes) == ("mlm", STACKED)
-    assert type(load_checkpoint(tmp_path / "model").model) is BertForMaskedLM
 
 
 def test_a_run_without_its_prepared_text_is_not_resumed_and_keeps_its_checkpoints(text, tmp_path):

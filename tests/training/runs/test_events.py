@@ -75,20 +75,6 @@ def test_every_kind_of_event_is_tested():
     assert {type(event) for event in EVENTS} == set(Event.__args__)
 
 
-def test_the_metrics_of_a_task_stand_beside_the_fields():
-    row = json.loads(to_json(STEP))
-    assert row["event"] == "StepDone"
-    assert row["mlm_loss"] == 5.5
-    assert row["loss"] == 6.25
-    assert "metrics" not in row
-
-
-def test_probe_results_are_a_nested_object():
-    row = json.loads(to_json(ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75})))
-    assert row["right"] == {"agreement": 0.75}
-    assert row["probes"] == "english"
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_nan_and_infinite_metrics_are_written_as_null(value):
     line = to_json(EvalDone(1, 2.0, 3, {"mlm_loss": value, "mlm_accuracy": 0.5}))

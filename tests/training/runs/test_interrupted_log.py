@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints import atomic_io
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, to_json
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
@@ -89,20 +88,6 @@ def test_the_log_of_a_restarted_run_has_nothing_of_the_first_attempt(tmp_path):
     list(record(sitting(0, 9), tmp_path))
     list(record(sitting(0, 3), tmp_path))
     assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in (1, 2, 3)]
-
-
-def test_nothing_is_lost_when_the_log_cannot_be_cut(tmp_path, monkeypatch):
-    list(record(sitting(0, 9), tmp_path))
-    before = (tmp_path / "events.jsonl").read_bytes()
-
-    def dies(*_) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(atomic_io.os, "replace", dies)
-    with pytest.raises(KeyboardInterrupt):
-        list(record([replace(STARTED, step=5)], tmp_path))
-    monkeypatch.undo()
-    assert (tmp_path / "events.jsonl").read_bytes().startswith(before)
 
 
 def test_a_reader_of_a_log_that_was_cut_gets_it_from_the_beginning(tmp_path):

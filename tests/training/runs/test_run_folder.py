@@ -2,15 +2,12 @@
 
 import json
 import os
-import threading
 from dataclasses import replace
 
 import pytest
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints import atomic_io
-from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     EvalDone,
@@ -29,7 +26,6 @@ from bertviz_lab.training.runs.run_folder import (
     read_state,
     record,
     write_config,
-    write_state,
 )
 
 STARTED = RunStarted("r", 4, 10, None, 100, 53, "mlm", "fp32", "cpu", 1, {"mlm_loss": 4.0})
@@ -144,59 +140,6 @@ def test_a_line_that_a_crash_left_half_is_cut(tmp_path):
     list(record(EVENTS[:1], tmp_path))
     lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["event"] for line in lines] == ["A", "Preparing"]
-
-
-def test_a_log_can_be_read_in_any_portions(tmp_path):
-    list(record(EVENTS, tmp_path))
-    whole, end = read_log(tmp_path)
-    found, at = [], 0
-    with (tmp_path / "events.jsonl").open("rb") as file:
-        content = file.read()
-    (tmp_path / "copy").mkdir()
-    copy = tmp_path / "copy" / "events.jsonl"
-    for size in range(0, end + 1, 17):
-        copy.write_bytes(content[:size])
-        rows, at = read_log(tmp_path / "copy", at)
-        found += rows
-    copy.write_bytes(content)
-    assert found + read_log(tmp_path / "copy", at)[0] == whole
-
-
-def test_a_reader_never_meets_half_a_state(tmp_path):
-    write_state(tmp_path, RunState(step=0, message="x" * 20_000))
-    done = threading.Event()
-    problems: list[Exception] = []
-
-    def read_all_the_time() -> None:
-        while not done.is_set():
-            try:
-                assert len(read_state(tmp_path).message) == 20_000
-            except Exception as error:
-                problems.append(error)
-
-    reader = threading.Thread(target=read_all_the_time)
-    reader.start()
-    for step in range(150):
-        write_state(tmp_path, RunState(step=step, message=chr(97 + step % 26) * 20_000))
-    done.set()
-    reader.join()
-    assert not problems
-    assert read_state(tmp_path).step == 149
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
-    write_json(tmp_path / "state.json", {"step": 1})
-
-    def disk_full(*_) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(atomic_io.os, "fsync", disk_full)
-    with pytest.raises(OSError, match="No space"):
-        write_json(tmp_path / "state.json", {"step": 2})
-    with pytest.raises(TypeError):
-        write_json(tmp_path / "state.json", {"step": object()})
-    assert json.loads((tmp_path / "state.json").read_text()) == {"step": 1}
-    assert os.listdir(tmp_path) == ["state.json"]
 
 
 def test_a_folder_without_a_state_is_no_run_and_is_not_named(tmp_path):

@@ -12,7 +12,6 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
-from tests.model.support import MASKED_LM, build, small_config
 from tests.training.support import finish, short_run
 
 
@@ -93,15 +92,6 @@ def test_snapshots_without_a_config_take_that_of_the_model(text, tmp_path):
     finish(short_run(text), tmp_path / "run")
     (tmp_path / "run" / "snapshots" / SHAPE).unlink()
     assert same(open_snapshots(tmp_path / "run").open(12), load_checkpoint(tmp_path / "run" / "model"))
-
-
-def test_the_shape_is_written_once(tmp_path):
-    model, snapshots = build(MASKED_LM, small_config()), SnapshotWriter(tmp_path / "s", 10**9)
-    snapshots.save(model, 0)
-    written = (tmp_path / "s" / SHAPE).stat().st_mtime_ns
-    snapshots.save(model, 1)
-    assert (tmp_path / "s" / SHAPE).stat().st_mtime_ns == written
-    assert json.loads((tmp_path / "s" / SHAPE).read_text())["architectures"] == ["BertForMaskedLM"]
 
 
 def test_a_missing_snapshot_is_one_sentence(tmp_path):

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.training.runs.console import format_event
-from bertviz_lab.training.runs.events import ProbesDone
+from bertviz_lab.training.runs.events import ProbesDone, format_event
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary, read_notes, write_notes
 
 STARTED = {"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1000}

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
-from bertviz_lab.metrics import classification_report
+from bertviz_lab.metrics.classification import classification_report
 from tests.browser import eventually
 from tests.charts import shown
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, Feed, Visit, charts, first_values, saved, token_scores

@@ -17,7 +17,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.interpret import Results, read_results
 from bertviz_lab.jobs.retention import bytes_below
-from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import Prediction
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.guard.passwords import hash_password

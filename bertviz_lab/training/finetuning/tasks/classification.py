@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.data.tasks.batches import Features
-from bertviz_lab.metrics import ClassificationReport, classification_report
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Outputs, Texts, TextTask, fields
+from bertviz_lab.metrics.classification import ClassificationReport, classification_report
+from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Outputs, Prediction, Texts, TextTask, fields
 
 
 class Classification(TextTask):

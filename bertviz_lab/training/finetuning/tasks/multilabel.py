@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, multi_hot
-from bertviz_lab.metrics import MultiLabelReport, choose_thresholds, multi_label_report
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Logits, Outputs, Texts, TextTask, fields
+from bertviz_lab.metrics.classification import MultiLabelReport, choose_thresholds, multi_label_report
+from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Logits, Outputs, Prediction, Texts, TextTask, fields
 
 
 class MultiLabel(TextTask):

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.data.tasks.question_answering import extract_answers
-from bertviz_lab.metrics import answer_scores
+from bertviz_lab.metrics.squad import answer_scores
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.model.losses import cross_entropy
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction
 
 _CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
 

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.errors import InputError
-from bertviz_lab.metrics import regression_scores
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.tasks.base import Logits, Outputs, Texts, TextTask
+from bertviz_lab.metrics.regression import regression_scores
+from bertviz_lab.training.finetuning.tasks.base import Logits, Outputs, Prediction, Texts, TextTask
 
 #: Errors beyond this many standard deviations count linearly, so that no single target decides a step.
 HUBER_DELTA = 3.0

@@ -10,10 +10,9 @@ from torch import nn
 
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
-from bertviz_lab.metrics import EntityReport, entity_report, marks_entities
+from bertviz_lab.metrics.entities import EntityReport, entity_report, marks_entities
 from bertviz_lab.model import BertForTokenClassification
-from bertviz_lab.training.finetuning.predictions import Prediction
-from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, fields
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction, fields
 
 
 class Tokens(FinetuningTask[LabelledWords]):

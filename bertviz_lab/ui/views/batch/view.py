@@ -16,7 +16,7 @@ from bertviz_lab.ui.view import MOST_CHARACTERS, ModelName, Text, Upload, View, 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.examples import Example, Task
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-    from bertviz_lab.training.finetuning.predictions import Prediction
+    from bertviz_lab.training.finetuning.tasks.base import Prediction
 
 _QUESTIONS = 20  # that a file may cost as much as
 CHARACTERS_PER_TOKEN = 3

@@ -92,7 +92,7 @@ def start(
     config = config_from(state, data_set, values)
     state.quota.check(visitor, config, key=key)
     report = _examined(state, config, values).report  # refused here, not by a run that fails
-    from bertviz_lab.training.finetuning.trials import trials_of  # imports torch, which the first page does without
+    from bertviz_lab.training.finetuning.setup import trials_of  # imports torch, which the first page does without
 
     if config.model == RANDOM_START:
         refuse_large(BertConfig.preset(config.preset, vocab_size=config.vocab_size), state.settings.limits)
