@@ -15,7 +15,7 @@ import secrets
 import shutil
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_sta
 from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive, start_process
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
-from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes
+from bertviz_lab.training.runs.summary import NOTES_FILE, RunNotes, read_notes
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _AT_WORK = tuple(status for status in ACTIVE if status != "waiting")
@@ -147,7 +147,7 @@ class Runs:
         """Replace the notes of a run. Raises `InputError` for an unknown id or a full disk."""
         folder = self.folder(run_id)
         try:
-            write_notes(folder, notes)
+            write_json(folder / NOTES_FILE, asdict(notes))
         except OSError as error:
             raise InputError(f"The notes could not be saved: {error.strerror or error}.") from error
 
@@ -158,10 +158,6 @@ class Runs:
                 owner, _, tag = (self.folder(run_id) / _OWNER_FILE).read_text(encoding="utf-8").partition("\n")
                 self._known.visitors[run_id] = tag, owner
         return self._known.visitors.get(run_id, ("", ""))
-
-    def owner(self, run_id: str) -> str:
-        """Return the hash of the cookie of who started a run; "" for nobody, or a run that is not there."""
-        return self.visitor(run_id)[1]
 
     def address_tag(self, address: str) -> str:
         """Return what runs record of a network address: with the key of this folder it can be recognized, not read."""
@@ -273,7 +269,8 @@ class Runs:
         order = fair_order(waiting, active, served)
         left = [self._left(run_id) for run_id in there if self._is_running(run_id)]
         names = [job.name for job in order]
-        starts = plan_starts([self._expected(name) for name in names], left, self.most_running)
+        expected = [None if (budget := self._budget(name)) is None else PREPARING_SECONDS + budget for name in names]
+        starts = plan_starts(expected, left, self.most_running)
         self._known.plan = dict(zip(names, starts, strict=True))
         self._known.planned = time.monotonic()
         return names
@@ -290,10 +287,6 @@ class Runs:
             with contextlib.suppress(InputError):
                 self._known.budgets[run_id] = getattr(self.config(run_id), "time_budget_seconds", None)
         return self._known.budgets.get(run_id)
-
-    def _expected(self, run_id: str) -> float | None:
-        budget = self._budget(run_id)
-        return None if budget is None else PREPARING_SECONDS + budget
 
     def _left(self, run_id: str) -> float | None:
         """Return the seconds that a run at work still trains; None where nobody knows."""
@@ -337,8 +330,7 @@ class Runs:
         """Start the process of a run; "starting" is written first, so that there is never a process without a state."""
         (folder / STOP_FILE).unlink(missing_ok=True)
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
-        limits = (self.nice, self.memory_bytes, self.most_seconds)
-        start_process(folder, *limits, cached=self.cached)
+        start_process(folder, self.nice, self.memory_bytes, self.most_seconds, cached=self.cached)
 
 
 def describe_start(start: Start) -> str:
@@ -347,11 +339,8 @@ def describe_start(start: Start) -> str:
     place = messages.get(start.before, f"{start.before} others are before it in the queue")
     if start.seconds < (60 if start.at_least else 1):  # nothing that helps
         return f"{place}."
-    return f"{place}; it starts in {'at least' if start.at_least else 'about'} {_duration(start.seconds)}."
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 57.5:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    hours, minutes = divmod(round(start.seconds / 60), 60)
+    duration = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    if start.seconds < 57.5:
+        duration = f"{max(5, 5 * round(start.seconds / 5))} s"
+    return f"{place}; it starts in {'at least' if start.at_least else 'about'} {duration}."

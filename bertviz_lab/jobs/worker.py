@@ -38,7 +38,8 @@ def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: floa
     """
     command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
     command += [str(nice), str(memory_bytes), str(most_seconds)]
-    environment = os.environ | {"PYTHONPATH": _package_parent()}
+    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     if not cached:
         environment = {name: value for name, value in environment.items() if not _SECRET.search(name)}
         environment["BERTVIZ_LAB_CACHE"] = "none"
@@ -88,11 +89,6 @@ def _is_process(pid: int, folder: Path) -> bool:
         return bool(process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()))
     except psutil.Error:
         return False
-
-
-def _package_parent() -> str:
-    parts = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-    return os.pathsep.join(part for part in parts if part)
 
 
 #: Its presence in the folder of a run asks the run to stop; unlike SIGTERM this works on Windows too.

@@ -12,19 +12,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab import model as models
 from bertviz_lab.config import SHIPPED, BertConfig
 from bertviz_lab.config.limits import QuestionLimits, words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.model import (
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertForReplacedTokenDetection,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertModel,
-)
 from bertviz_lab.model.weight_names import place_of
 from bertviz_lab.model.weights import (
     LoadReport,
@@ -46,7 +37,11 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import (
 )
 
 #: Models with a head for a task.
-TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
+TASK_MODELS = (
+    models.BertForSequenceClassification,
+    models.BertForTokenClassification,
+    models.BertForQuestionAnswering,
+)
 
 HUB_FILES = [
     *("config.json", "modules.json", "[0-9]_*/config.json", "sentence_bert_config.json", "README.md"),
@@ -54,15 +49,7 @@ HUB_FILES = [
 ]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
 PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
-_MODEL_FILES = [
-    *HUB_FILES,
-    *SAFETENSORS,
-    *PICKLES,
-    "*_config.json",
-    "config_*.json",
-    "[0-9]_*",
-    "onnx",
-]
+_MODEL_FILES = [*HUB_FILES, *SAFETENSORS, *PICKLES, "*_config.json", "config_*.json", "[0-9]_*", "onnx"]
 
 
 @dataclass(frozen=True)
@@ -195,10 +182,8 @@ def write_checkpoint(
     length = min(checkpoint.trained_length or positions, positions)
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
     if checkpoint.pooling:
-        hidden_size = checkpoint.config.hidden_size
-        write_sentence_transformers_files(
-            folder, checkpoint.pooling, hidden_size, length, normalize=checkpoint.normalize
-        )
+        width, normalize = checkpoint.config.hidden_size, checkpoint.normalize
+        write_sentence_transformers_files(folder, checkpoint.pooling, width, length, normalize=normalize)
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
@@ -209,9 +194,7 @@ def _is_model(folder: Path) -> bool:
 
 def shipped_models() -> tuple[str, ...]:
     """Return names of the models that ship with the lab."""
-    if not SHIPPED.is_dir():
-        return ()
-    return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
+    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
 
 
 def checkpoint_folder(
@@ -293,7 +276,8 @@ def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, m
         outline = kind(config)
     report = load_state(outline, shapes)
     if report.missing_backbone:
-        raise InputError(f"The weights in {name} lack {_first_names(report.missing)}.")
+        first, more = ", ".join(report.missing[:3]), len(report.missing) - 3
+        raise InputError(f"The weights in {name} lack {first}{f' and {more} more' if more > 0 else ''}.")
     size = 4 * parameter_count(outline)
     if size > most_bytes:
         raise InputError(
@@ -303,10 +287,6 @@ def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, m
     return report
 
 
-def _first_names(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
 def parameter_count(model: nn.Module) -> int:
     """Return the number of parameters; tied ones count once."""
     return sum(p.numel() for p in model.parameters())
@@ -314,17 +294,7 @@ def parameter_count(model: nn.Module) -> int:
 
 #: The lab's classes by name; `Family.class_name` has that of transformers.
 ARCHITECTURES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        BertModel,
-        BertForPreTraining,
-        BertForMaskedLM,
-        BertForNextSentencePrediction,
-        BertForReplacedTokenDetection,
-        BertForSequenceClassification,
-        BertForTokenClassification,
-        BertForQuestionAnswering,
-    )
+    name: getattr(models, name) for name in models.__all__ if name.startswith("BertFor") or name == "BertModel"
 }
 
 
@@ -337,9 +307,10 @@ def architecture_of(body: dict, state: dict[str, Tensor], config: BertConfig) ->
 
     mlm, pairs = has("mlm.bias"), family.pretraining in ("nsp", "sop") and has("nsp.weight")
     if mlm or (pairs and config.has_nsp):
-        return BertForPreTraining if mlm and pairs else BertForMaskedLM if mlm else BertForNextSentencePrediction
+        named = "PreTraining" if mlm and pairs else "MaskedLM" if mlm else "NextSentencePrediction"
+        return ARCHITECTURES[f"BertFor{named}"]
     if family.pretraining == "rtd" and has("detector.output.weight"):
-        return BertForReplacedTokenDetection
+        return ARCHITECTURES["BertForReplacedTokenDetection"]
     named = (body.get("architectures") or [family.class_name("BertModel")])[0]
     kind = family.kind_name(str(named))
     if kind is None:

@@ -59,8 +59,12 @@ class CheckpointManager:
             reason = disk_error(error) or (isinstance(error, OSError) and error.strerror)
             if not reason:
                 raise
+            last = None
+            with contextlib.suppress(InputError):
+                last = self.newest()
+            good = f"The last good one, of step {last.step}, is {last.path}." if last else "There is none before it."
             raise InputError(
-                f"The checkpoint of step {step} could not be written: {reason}. {self._describe_last_good()} "
+                f"The checkpoint of step {step} could not be written: {reason}. {good} "
                 f"Free some space for {self.folder}, then resume with --resume."
             ) from error
         self._damaged.discard(path)
@@ -91,7 +95,7 @@ class CheckpointManager:
         """Remove checkpoints beyond the policy, damaged ones, and those of a later step (from an abandoned run)."""
         checkpoints = _list_checkpoints(self.folder)
         intact = [(s, path) for s, path in checkpoints if s <= step and path not in self._damaged]
-        kept = {path for _, path in (*intact[-self.keep :], *_sort_by_score(intact)[:1])}
+        kept = {path for _, path in intact[-self.keep :]} | _best(intact)
         for _, path in checkpoints:
             if path not in kept:
                 hidden = path.with_name(f".{path.name}-gone")  # a kill halfway leaves no half checkpoint by this name
@@ -107,13 +111,6 @@ class CheckpointManager:
             if hidden.is_dir() and re.fullmatch(r"\.step-\d+-\w+", hidden.name):
                 shutil.rmtree(hidden, ignore_errors=True)
 
-    def _describe_last_good(self) -> str:
-        try:
-            saved = self.newest()
-        except InputError:
-            saved = None
-        return f"The last good one, of step {saved.step}, is {saved.path}." if saved else "There is none before it."
-
 
 def latest_checkpoint(run_folder: Path) -> Path | None:
     """Return the checkpoint of a run with the highest step, not verified; None before the first one."""
@@ -128,14 +125,14 @@ def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
 
 
-def _sort_by_score(checkpoints: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-    """Return the checkpoints with a score, the lowest first; among equals the newest first."""
+def _best(checkpoints: list[tuple[int, Path]]) -> set[Path]:
+    """Return the checkpoint with the lowest score, among equals the newest; none where none has a score."""
     scored = []
     for step, path in checkpoints:
         with contextlib.suppress(InputError, ValueError, OSError):
             if (score := _read_checksums(path)["score"]) is not None:
                 scored.append((score, -step, path))
-    return [(-step, path) for _, step, path in sorted(scored)]
+    return {min(scored)[-1]} if scored else set()
 
 
 def _write_checksums(folder: Path, step: int, score: float | None) -> None:

@@ -52,9 +52,14 @@ class SnapshotWriter:
         if not write:
             return str(path)
         self.folder.mkdir(exist_ok=True)
-        self._write_shape(model)
-        if trained_length is not None:
-            self._write_length(step, trained_length)
+        if isinstance(config := getattr(model, "config", None), BertConfig):
+            body = {"architectures": [config.family.class_name(type(model).__name__)], **config.to_dict()}
+            text, shape = json.dumps(body, indent=2), self.folder / SHAPE
+            if not shape.is_file() or shape.read_text(encoding="utf-8") != text:
+                write_bytes(shape, text.encode())
+        earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
+        if trained_length is not None and (not earlier or earlier[max(earlier)] != trained_length):
+            write_json(self.folder / LENGTHS, earlier | {step: trained_length})
         for partial in self.folder.glob(".step-*"):  # left by a killed writer
             partial.unlink(missing_ok=True)
         with atomic_file(path) as fresh:
@@ -66,22 +71,6 @@ class SnapshotWriter:
             file.unlink(missing_ok=True)
         return str(path)
 
-    def _write_shape(self, model: nn.Module) -> None:
-        config, path = getattr(model, "config", None), self.folder / SHAPE
-        if not isinstance(config, BertConfig):
-            return
-        architecture = config.family.class_name(type(model).__name__)
-        text = json.dumps({"architectures": [architecture], **config.to_dict()}, indent=2)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            write_bytes(path, text.encode())
-
-    def _write_length(self, step: int, trained_length: int) -> None:
-        earlier = {
-            earlier_step: length for earlier_step, length in _read_lengths(self.folder).items() if earlier_step < step
-        }
-        if not earlier or earlier[max(earlier)] != trained_length:
-            write_json(self.folder / LENGTHS, earlier | {step: trained_length})
-
 
 def _in_16_bits(tensor: Tensor) -> Tensor:
     """Return a tensor as fp16, or as it is where that overflows, as the head of a regression on large numbers does."""
@@ -91,7 +80,7 @@ def _in_16_bits(tensor: Tensor) -> Tensor:
 
 def trained_length_at(folder: Path, step: int) -> int | None:
     """Tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
-    earlier = {earlier_step: length for earlier_step, length in _read_lengths(folder).items() if earlier_step <= step}
+    earlier = {at: length for at, length in _read_lengths(folder).items() if at <= step}
     return earlier[max(earlier)] if earlier else None
 
 

@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.heads import BertHead
@@ -55,7 +55,8 @@ def merged(model: nn.Module) -> nn.Module:
 
 def save_adapters(model: nn.Module, folder: Path) -> None:
     """Write what is trained, exactly as it is, into a checkpoint."""
-    write_tensors(_trained(model), folder / _FILE)
+    trained = {name: p.detach().cpu().clone().contiguous() for name, p in model.named_parameters() if p.requires_grad}
+    write_tensors(trained, folder / _FILE)
 
 
 @torch.no_grad()
@@ -63,8 +64,3 @@ def load_adapters(model: nn.Module, folder: Path) -> None:
     """Put back what `save_adapters` wrote."""
     for name, tensor in read_tensors([folder / _FILE]).items():
         model.get_parameter(name).copy_(tensor)
-
-
-def _trained(model: nn.Module) -> dict[str, Tensor]:
-    named = model.named_parameters()
-    return {name: p.detach().cpu().clone().contiguous() for name, p in named if p.requires_grad}

@@ -68,6 +68,10 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
 
 def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
+
+    def deviation(values: Sequence[float]) -> float:  # NaN where a value is infinite
+        return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
+
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in done:
         settings = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
@@ -77,16 +81,11 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
             "count": len(rows),
             "mean": {name: statistics.fmean(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
-            "deviation": {name: _deviation([row["scores"][name] for row in rows]) for name in rows[0]["scores"]},
+            "deviation": {name: deviation([row["scores"][name] for row in rows]) for name in rows[0]["scores"]},
         }
         for rows in groups.values()
         if len(rows) > 1
     ]
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample; NaN where a value is infinite."""
-    return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
 
 
 def progress_of(done: Sequence[Mapping[str, Any]]) -> Progress:

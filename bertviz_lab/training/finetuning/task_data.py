@@ -15,15 +15,7 @@ import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.examples import (
-    Example,
-    FileInfo,
-    Task,
-    TaskData,
-    read_examples,
-    texts_of_example,
-    write_examples,
-)
+from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, read_examples, texts_of_example, write_examples
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
@@ -89,25 +81,20 @@ def prepare_task_splits(config: FinetuneConfig, folder: Path, require_sure: bool
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
     target.mkdir(parents=True)
-    write_examples(target / "train.jsonl", splits.train)
-    write_examples(target / "held_out.jsonl", splits.held_out)
-    write_examples(target / "test.jsonl", splits.test)
+    for name in ("train", "held_out", "test"):
+        write_examples(target / f"{name}.jsonl", getattr(splits, name))
     about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": reading.to_dict()}
     write_json(target / "about.json", about)
 
 
 def read_task_splits(folder: Path) -> TaskSplits:
     """Return the examples of a run. Raises `InputError` where there are none."""
+    kept = folder / "examples"
     try:
-        body: dict[str, Any] = json.loads((folder / "examples" / "about.json").read_text(encoding="utf-8"))
-        return TaskSplits(
-            task=body["task"],
-            labels=tuple(body["labels"]),
-            train=read_examples(folder / "examples" / "train.jsonl"),
-            held_out=read_examples(folder / "examples" / "held_out.jsonl"),
-            notes=tuple(body["notes"]),
-            test=read_examples(test) if (test := folder / "examples" / "test.jsonl").is_file() else (),
-        )
+        body: dict[str, Any] = json.loads((kept / "about.json").read_text(encoding="utf-8"))
+        train, held_out = (read_examples(kept / f"{name}.jsonl") for name in ("train", "held_out"))
+        test = read_examples(kept / "test.jsonl") if (kept / "test.jsonl").is_file() else ()
+        return TaskSplits(body["task"], tuple(body["labels"]), train, held_out, tuple(body["notes"]), test)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"There are no examples in {folder.name}.") from error
 
@@ -127,17 +114,11 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Examination:
-    """What is known of labeled files, however large they are.
+    """What is known of labeled files, however large they are."""
 
-    Attributes:
-        file: how the first file was read.
-        first: its first examples.
-        report: on all examples, as the model would read them.
-    """
-
-    file: FileInfo
+    file: FileInfo  # how the first file was read
     first: tuple[Example, ...]
-    report: TaskReport
+    report: TaskReport  # on all examples, as the model would read them
 
 
 def examine_labelled(

@@ -50,8 +50,8 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
     ]
     if matrices:
         group = {"params": matrices, "factor": MUON_FACTOR}
-        options = {"weight_decay": settings.weight_decay, "ns_steps": MUON_ITERATIONS}
-        optimizers.append(Muon([group], lr=MUON_FACTOR * learning_rate, **options))
+        decay = settings.weight_decay
+        optimizers.append(Muon([group], MUON_FACTOR * learning_rate, decay, ns_steps=MUON_ITERATIONS))
     return optimizers
 
 

@@ -70,7 +70,11 @@ def prepare(
     spool, notes = folder / "corpus.txt", ReadingNotes()
 
     def read(progress: _Progress) -> int:
-        options = {"documents": config.documents, "text_field": config.text_field, "max_bytes": math.inf}
+        options: dict[str, Any] = {
+            "documents": config.documents,
+            "text_field": config.text_field,
+            "max_bytes": math.inf,
+        }
         documents = read_documents(config.corpus, on_progress=progress.report, notes=notes, **options)
         count = write_sentence_cache(progress.checked(documents), spool)
         if count == 0:

@@ -250,12 +250,11 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(exclusive_lock(folder / LOCK_FILE, seconds=1))
-        except Timeout as error:
-            raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
-        yield
+    try:
+        with exclusive_lock(folder / LOCK_FILE, seconds=1):
+            yield
+    except Timeout as error:
+        raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
 
 
 def _describe_disk_error(error: BaseException, folder: Path) -> BaseException:
@@ -286,12 +285,16 @@ def next_state(state: RunState, event: Event) -> RunState:
     return replace(state, **changes)
 
 
-def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
+#: The log that a shipped model comes with.
+SHIPPED_LOG = "training.jsonl"
+
+
+def read_log(folder: Path, start: int = 0, name: str = "events.jsonl") -> tuple[list[dict[str, Any]], int]:
     """Return the events after the first `start` bytes as dictionaries, and the offset to continue from.
 
     An incomplete last line is left for the next call. A log that was cut meanwhile is read from its beginning.
     """
-    path = folder / "events.jsonl"
+    path = folder / name
     if not path.is_file():
         return [], 0
     with path.open("rb") as file:
@@ -303,17 +306,7 @@ def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
     return [row for line in lines.splitlines() if (row := _row(line)) is not None], start + len(lines)
 
 
-def read_shipped_log(folder: Path) -> list[dict[str, Any]]:
-    """Return the log that a shipped model comes with, `training.jsonl`, as dictionaries; [] where there is none."""
-    with contextlib.suppress(OSError):
-        lines = (folder / "training.jsonl").read_bytes().splitlines()
-        return [row for line in lines if (row := _row(line)) is not None]
-    return []
-
-
 def _row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
+    with contextlib.suppress(ValueError):
+        return row if isinstance(row := json.loads(line), dict) else None
+    return None

@@ -26,7 +26,7 @@ from bertviz_lab.training.checkpoints.checkpoint import (
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files, trained_length_at
-from bertviz_lab.training.runs.run_folder import read_config, read_shipped_log
+from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_config, read_log
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Mod
 
 def _shipped_step(folder: Path) -> int | None:
     """Return the step of a shipped model, by its log; None for a run, or without a log."""
-    rows = read_shipped_log(folder)
+    rows = read_log(folder, name=SHIPPED_LOG)[0]
     (score, *_) = next(
         (METRICS.get(row["objective"], ("",)) for row in rows if row.get("event") == "RunStarted"), ("",)
     )

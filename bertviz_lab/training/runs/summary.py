@@ -3,13 +3,12 @@
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
-from bertviz_lab.training.checkpoints.atomic_io import write_json
 
 _RANDOM = "random weights"  # the trial that a run is compared with
 
@@ -56,7 +55,7 @@ class RunSummary:
         return self
 
 
-_FILE = "notes.json"
+NOTES_FILE = "notes.json"
 _LONGEST_NAME, _LONGEST_TAG, _LONGEST_NOTE, _MOST_TAGS = 60, 30, 2000, 10
 
 
@@ -85,12 +84,7 @@ class RunNotes:
 def read_notes(folder: Path) -> RunNotes:
     """Return the notes of a run; empty ones where there are none or they cannot be read."""
     try:
-        body = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        body = json.loads((folder / NOTES_FILE).read_text(encoding="utf-8"))
         return RunNotes(str(body["name"]), tuple(map(str, body["tags"])), str(body["note"]))
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return RunNotes()
-
-
-def write_notes(folder: Path, notes: RunNotes) -> None:
-    """Replace the notes of a run."""
-    write_json(folder / _FILE, asdict(notes))

@@ -17,7 +17,7 @@ from bertviz_lab.confined import Workers
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.training.runs.run_folder import read_shipped_log
+from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.run_quota import RunQuota
@@ -152,7 +152,7 @@ class AppState:
     def log_of(self, name: str) -> list[dict[str, Any]]:
         """Return all events of a run, or of a shipped model. Raises `InputError` for an unknown run."""
         if name in self.models.shipped():
-            return read_shipped_log(self.settings.checkpoints / name)
+            return read_log(self.settings.checkpoints / name, name=SHIPPED_LOG)[0]
         return self.runs.events(name)[0]
 
     def summary(self, name: str) -> RunSummary:

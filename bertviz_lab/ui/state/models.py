@@ -68,7 +68,7 @@ class Models:
         return tuple(id for id in self.runs.ids() if not self.settings.shared or self.has_started(visitor, id))
 
     def has_started(self, visitor: Visitor, run_id: str) -> bool:
-        return visitor.owner != "" and self.runs.owner(run_id) == visitor.owner
+        return visitor.owner != "" and self.runs.visitor(run_id)[1] == visitor.owner
 
     def owns(self, visitor: Visitor, run_id: str) -> bool:
         """Return whether a visitor may change and download a run, and see what was typed or uploaded for it.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
-from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.training.runs.run_folder import ACTIVE, SHIPPED_LOG, read_log
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, bytes_of
@@ -125,7 +125,7 @@ class SnapshotStore:
     def curve(self, name: str) -> dict[str, Any]:
         """Return the loss over a run; of a log that grows only what is new is read."""
         if not self._models.is_run(name):
-            return curve_body(read_shipped_log(self.folder(name)))
+            return curve_body(read_log(self.folder(name), name=SHIPPED_LOG)[0])
         return self._logs.get(name, _RunLog).curve(lambda start: self._runs.events(name, start))
 
     def _version(self, folder: Path, step: int) -> tuple[Path, int]:

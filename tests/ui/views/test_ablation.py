@@ -114,7 +114,7 @@ def test_what_was_queued_is_the_visitors(session):
     assert set(started) == set(session.runs.ids())
     assert len(started) == 2
     assert ask(session, "cards", steps=None, seed=None)["whole"] in started
-    assert {session.runs.owner(run_id) for run_id in started} == {OWNER.owner}
+    assert {session.runs.visitor(run_id)[1] for run_id in started} == {OWNER.owner}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training import finetuning as figures
 from bertviz_lab.figures.training.data import Item, answer_item, examples_payload, label_item, number_item, words_item
 from bertviz_lab.figures.training.panels import TASK_SCORES
-from bertviz_lab.metrics import ClassificationReport
+from bertviz_lab.metrics.classification import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
