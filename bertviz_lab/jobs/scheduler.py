@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
 
 #: (network address, browser); "" where one is not known.
 Visitor = tuple[str, ...]
@@ -25,19 +24,7 @@ _TOO_MANY_OF_ONE = "Too many of your questions were waiting; newer ones have tak
 _TOO_MANY_IN_ALL = "This server is busy with the questions of others; try again in a moment."
 
 
-class _Waiting(Protocol):
-    @property
-    def visitor(self) -> Visitor: ...
-    @property
-    def arrived(self) -> float: ...
-
-
-WaitingT = TypeVar("WaitingT", bound=_Waiting)
-
-
-def fair_order(
-    waiting: Iterable[WaitingT], active: Sequence[Visitor], served: Mapping[Visitor, float]
-) -> list[WaitingT]:
+def fair_order(waiting: Iterable["Job"], active: Sequence[Visitor], served: Mapping[Visitor, float]) -> list["Job"]:
     """Return the waiting jobs in the order in which they start if no others arrive.
 
     `active` has the visitor of each job that is being worked on; `served` has the time at which an address, or a

@@ -35,12 +35,6 @@ def test_a_model_that_is_right_as_often_as_it_says_is_calibrated() -> None:
     assert (found.ece, found.mce) == (0, 0)
 
 
-def test_a_model_that_is_sure_and_wrong_is_as_far_off_as_can_be() -> None:
-    found = calibration(np.array([[1.0, 0.0]] * 3), np.array([1, 1, 1]))
-    assert (found.ece, found.mce) == (1, 1)
-    assert found.bins[-1].count == 3
-
-
 def test_a_confidence_on_an_edge_belongs_to_the_bin_below() -> None:
     found = calibration(np.array([[0.5, 0.5]]), np.array([0]), bins=2)
     assert [one.count for one in found.bins] == [1, 0]

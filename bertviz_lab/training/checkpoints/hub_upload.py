@@ -94,7 +94,10 @@ def push_to_hub(
         except OfflineModeIsEnabled:
             raise InputError("Nothing was sent: this process works offline (HF_HUB_OFFLINE).") from None
         except HfHubHTTPError as error:
-            raise InputError(f"The hub refused: {_reason(error)}") from None
+            message = str(error.server_message or str(error).splitlines()[0])
+            if getattr(error.response, "status_code", "") in (401, 403):
+                message += " Log in with `hf auth login`, or set HF_TOKEN to a token that may write."
+            raise InputError(f"The hub refused: {message}") from None
         except (OSError, ValueError) as error:
             raise InputError(f"Nothing was sent: {str(error).splitlines()[0]}") from None
         except Exception as error:  # of the network; its text may quote a header, and with it the token
@@ -172,11 +175,3 @@ def scores_of(card: str) -> dict[str, dict[str, float]]:
                     share = float(number[1]) / 100 if number[2] else float(number[1])
                     scores.setdefault(data or heading, {})[metric] = share
     return scores
-
-
-def _reason(error: Any) -> str:
-    status = getattr(error.response, "status_code", "")
-    message = error.server_message or str(error).splitlines()[0]
-    if status in (401, 403):
-        return f"{message} Log in with `hf auth login`, or set HF_TOKEN to a token that may write."
-    return str(message)

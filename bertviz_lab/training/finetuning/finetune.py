@@ -54,27 +54,20 @@ def finetune(
     files that do not belong to a run are not overwritten. With `require_sure` a reading of the examples that a person
     should confirm is such an error.
     """
-    yield from _Finetuning(config, folder, resume, should_stop, require_sure).tracked_events()
+    run = _Finetuning(config, folder, resume, should_stop)
+    run.require_sure = require_sure
+    yield from run.tracked_events()
 
 
 class _Finetuning(TrainingRun[FinetuneConfig]):
     """A run: read the examples, set up what all trials share, train one trial after another, score the test set."""
 
-    def __init__(
-        self,
-        config: FinetuneConfig,
-        folder: str | Path,
-        resume: bool,
-        should_stop: Callable[[], bool],
-        require_sure: bool,
-    ) -> None:
-        super().__init__(config, folder, resume, should_stop)
-        self.require_sure = require_sure
-        if is_sharded(self.accelerator):
-            raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
+    require_sure = False
 
     def events(self) -> Iterator[Event]:
         """Run from the labeled files to the model."""
+        if is_sharded(self.accelerator):
+            raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
         if self.accelerator.is_main_process:
             yield from self._read_examples()
         self.share()

@@ -114,10 +114,6 @@ class Hardware:
             return values
         return tuple(broadcast(torch.tensor(values, dtype=torch.float64, device=self.device)).tolist())
 
-    def all_reduce_sum(self, values: Tensor) -> Tensor:
-        """Return the sum over all processes."""
-        return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
-
 
 def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator | None = None) -> Hardware:
     """Return the GPU if there is one, else the CPU, and set the number of threads of this process: 0 is all cores.

@@ -6,6 +6,7 @@ A generator of events: the caller decides what to do with each, and training pau
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Protocol, TypeVar
 
 import torch
@@ -250,7 +251,8 @@ class MetricWindow:
     def reduced(self, hardware: Hardware) -> dict[str, Tensor]:
         """Each metric summed over all processes, in one exchange: name -> (steps that measured it,)."""
         counts = [len(values) for values in self.values.values()]
-        total = hardware.all_reduce_sum(torch.stack([value for values in self.values.values() for value in values]))
+        total = torch.stack(list(chain.from_iterable(self.values.values())))
+        total = hardware.accelerator.reduce(total, "sum") if hardware.processes > 1 else total
         return dict(zip(self.values, total.split(counts), strict=True))
 
 

@@ -57,17 +57,12 @@ def pretrain(
 class _Pretraining(TrainingRun[PretrainConfig]):
     """A run: prepare the text, set up model and data, resume, train, finish."""
 
-    def __init__(
-        self, config: PretrainConfig, folder: str | Path, resume: bool, should_stop: Callable[[], bool]
-    ) -> None:
-        super().__init__(config, folder, resume, should_stop)
-        if config.recipe == "distil" and not config.teacher:
-            raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
-        if config.replaces_tokens and is_sharded(self.accelerator):
-            raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
-
     def events(self) -> Iterator[Event]:
         """Run from the text to the model."""
+        if self.config.recipe == "distil" and not self.config.teacher:
+            raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
+        if self.config.replaces_tokens and is_sharded(self.accelerator):
+            raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
         stopped = False
         if self.accelerator.is_main_process:
             try:
@@ -126,8 +121,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             require_teacher(self.teacher, self.tokenizer, config.seq_len)
             self.shape = self.shape.replace(vocab_size=self.teacher.config.vocab_size)
         self.choose_hardware()
-        teacher = self.teacher.config if self.teacher else None
-        require_pretraining_memory(self.shape, config, self.hardware, teacher)
+        require_pretraining_memory(self.shape, config, self.hardware, self.teacher.config if self.teacher else None)
 
     def _build_model(self) -> None:
         """Build the model and its optimizers, as they were where the run resumes."""

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import accuracy_score, f1_score
 
-from bertviz_lab import InputError, load_checkpoint
+from bertviz_lab import InputError
 from bertviz_lab.training.finetuning.glue import GlueRun, glue_results, plan_glue, run_glue
-from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.runs.events import FinalTestDone, RunFinished, StepDone
 from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.little import little_folder
@@ -58,22 +56,6 @@ def test_each_task_and_seed_is_scored_on_its_published_set(model: str, data: Pat
     assert mrpc["deviation"]["f1"] == pytest.approx(abs(mrpc["scores"]["f1"][0] - mrpc["scores"]["f1"][1]) / 2**0.5)
     cola = body["tasks"]["cola"]["dev"]["mean"]["mcc"]
     assert body["average"] == pytest.approx((cola + (mrpc["mean"]["f1"] + mrpc["mean"]["accuracy"]) / 2) / 2)
-
-
-def test_scores_are_those_of_the_run_s_model_by_scikit_learn(model: str, data: Path, tmp_path: Path) -> None:
-    from bertviz_lab.data.formats.read import read_task
-
-    out = tmp_path / "out"
-    *_, run = plan(model, data, out)
-    finish([run], out)
-    examples = read_task(data / "MRPC" / "dev.tsv").examples
-    predictions, _ = predict_with(load_checkpoint(run.folder / "model"), examples, threads=1)
-    truth, predicted = [e.label for e in examples], [p.label for p in predictions]
-    scores = run.scores["dev"]["scores"]
-    assert scores["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
-    assert scores["f1"] == pytest.approx(f1_score(truth, predicted, pos_label="1"))
-    majority = max(set(truth), key=truth.count)
-    assert run.scores["dev"]["baselines"]["accuracy"] == pytest.approx(truth.count(majority) / len(truth))
 
 
 def test_the_dev_set_decides_nothing(model: str, data: Path, tmp_path: Path) -> None:

@@ -28,9 +28,6 @@ from tests.model.support import (
     SEQUENCE,
     TOKENS,
     build,
-    inputs,
-    labels_for,
-    small_config,
 )
 
 
@@ -93,30 +90,6 @@ def test_adamw_has_the_settings_that_were_asked_for():
     assert [group["weight_decay"] for group in adamw.param_groups] == [0.2, 0.0]
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_a_step_moves_every_parameter(optimizer):
-    model = build(PRETRAINING)
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-2)
-    model(**inputs(), **labels_for(PRETRAINING)).loss.backward()
-    for one in optimizers:
-        one.step()
-    still = [n for n, p in model.named_parameters() if torch.equal(p, before[n]) and not n.endswith("key.bias")]
-    assert not still
-
-
-def test_decay_without_a_gradient_shrinks_matrices_only():
-    model = build(PRETRAINING)
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    (adamw,) = build_optimizers(model, settings(weight_decay=0.5), 0.1)
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    adamw.step()
-    for name, parameter in model.named_parameters():
-        factor = 0.95 if parameter.ndim == 2 else 1.0
-        torch.testing.assert_close(parameter.detach(), before[name] * factor, rtol=1e-6, atol=0)
-
-
 def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
     rates = [lr_schedule(step / 100, 0.1) for step in range(101)]
     assert rates[0] == 0.0
@@ -169,14 +142,6 @@ def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
                 set_learning_rate(optimizers, rate)
             for optimizer, factor in zip(optimizers, factors, strict=True):
                 assert {group["lr"] for group in optimizer.param_groups} == {factor * rate}
-
-
-def test_larger_models_take_smaller_steps():
-    presets = ("tiny", "mini", "small", "medium", "base", "large")
-    rates = [default_learning_rate(BertConfig.preset(name)) for name in presets]
-    assert rates == sorted(rates, reverse=True)
-    assert rates[0] > rates[-1]
-    assert default_learning_rate(small_config()) == rates[0]
 
 
 # Fine-tuning
@@ -238,4 +203,5 @@ def test_larger_models_are_fine_tuned_with_smaller_steps_and_all_with_smaller_on
     presets = [BertConfig.preset(name) for name in ("tiny", "mini", "small", "medium", "base", "large")]
     rates = [default_learning_rate(preset, finetuning=True) for preset in presets]
     assert rates == sorted(rates, reverse=True)
+    assert [default_learning_rate(preset) for preset in presets] == sorted(map(default_learning_rate, presets))[::-1]
     assert all(rate < default_learning_rate(preset) for rate, preset in zip(rates, presets, strict=True))
