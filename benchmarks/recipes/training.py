@@ -37,9 +37,8 @@ from bertviz_lab.training.loop.optim import (
 )
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, shallow_share, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
-from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.setup import build_data
+from bertviz_lab.training.pretraining.setup import build_data, build_model_config, initial_model
 
 EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps

@@ -15,7 +15,7 @@ import secrets
 import shutil
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_sta
 from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive, start_process
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
-from bertviz_lab.training.runs.summary import NOTES_FILE, RunNotes, read_notes
+from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _AT_WORK = tuple(status for status in ACTIVE if status != "waiting")
@@ -147,7 +147,7 @@ class Runs:
         """Replace the notes of a run. Raises `InputError` for an unknown id or a full disk."""
         folder = self.folder(run_id)
         try:
-            write_json(folder / NOTES_FILE, asdict(notes))
+            write_notes(folder, notes)
         except OSError as error:
             raise InputError(f"The notes could not be saved: {error.strerror or error}.") from error
 

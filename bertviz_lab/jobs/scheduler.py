@@ -45,17 +45,11 @@ def fair_order(waiting: Iterable["Job"], active: Sequence[Visitor], served: Mapp
 
 @dataclass(frozen=True)
 class Start:
-    """When a job starts.
+    """When a job starts."""
 
-    Attributes:
-        before: jobs that start earlier.
-        seconds: until it starts, or at least until then where `at_least`.
-        at_least: a job before it takes nobody knows how long.
-    """
-
-    before: int
-    seconds: float
-    at_least: bool = False
+    before: int  # jobs that start earlier
+    seconds: float  # until it starts, or at least until then
+    at_least: bool = False  # a job before it takes nobody knows how long
 
 
 def plan_starts(expected: Sequence[float | None], left: Sequence[float | None], places: int) -> list[Start]:
@@ -83,17 +77,11 @@ class Cancelled(BaseException):
 
 @dataclass(frozen=True)
 class Capacity:
-    """How many jobs of a kind are worked on at a time.
+    """How many jobs of a kind are worked on at a time."""
 
-    Attributes:
-        places: of all visitors.
-        per_visitor: of one visitor.
-        seconds: expected of a job before any of its name was measured.
-    """
-
-    places: int
+    places: int  # of all visitors
     per_visitor: int
-    seconds: float
+    seconds: float  # expected of a job before any of its name was measured
 
 
 @dataclass(eq=False)
@@ -198,18 +186,13 @@ class Scheduler:
                 return None
             order = self._order(job.kind)
             active = [other for other in self._active if other.kind == job.kind]
-            capacity = self._kinds[job.kind]
-            start = self._planned(job, order, active, capacity.places)
-            own_order, own_active = (
-                [other for other in jobs if other.visitor == job.visitor] for jobs in (order, active)
-            )
-            own = self._planned(job, own_order, own_active, capacity.per_visitor)
-            return start if own.seconds <= start.seconds else Start(start.before, own.seconds)
+            own = [[other for other in jobs if other.visitor == job.visitor] for jobs in (order, active)]
+            start = self._planned(job, order, active, self._kinds[job.kind].places)
+            last = self._planned(job, *own, self._kinds[job.kind].per_visitor)
+            return start if last.seconds <= start.seconds else Start(start.before, last.seconds)
 
     def _planned(self, job: Job, order: list[Job], active: list[Job], places: int) -> Start:
-        starts = plan_starts(
-            [self._expected(other) for other in order], [self._left(other) for other in active], places
-        )
+        starts = plan_starts(list(map(self._expected, order)), list(map(self._left, active)), places)
         return starts[order.index(job)]
 
     def __len__(self) -> int:

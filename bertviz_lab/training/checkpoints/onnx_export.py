@@ -51,19 +51,13 @@ class OnnxReport:
     def card_section(self) -> str:
         """Return a section of the model card, in Markdown."""
         rows = [f"| {name} | {self.bytes[name] / 1e6:.1f} | {self.milliseconds[name]:.1f} |" for name in self.bytes]
-        return "\n".join(
-            [
-                "## ONNX",
-                "",
-                f"`{FOLDER}/model.onnx` differs from the PyTorch model by at most {self.difference:.1e}. "
-                f"`{FOLDER}/model_quantized.onnx` has 8-bit weights (dynamic quantization) and gives the same highest "
-                f"class for {self.agreement:.1%} of outputs on {_TEXTS} sentences.",
-                "",
-                f"| model | MB | ms for {_LATENCY_TOKENS} tokens |",
-                "|---|---|---|",
-                *rows,
-            ]
+        about = (
+            f"`{FOLDER}/model.onnx` differs from the PyTorch model by at most {self.difference:.1e}. "
+            f"`{FOLDER}/model_quantized.onnx` has 8-bit weights (dynamic quantization) and gives the same highest "
+            f"class for {self.agreement:.1%} of outputs on {_TEXTS} sentences."
         )
+        head = [f"| model | MB | ms for {_LATENCY_TOKENS} tokens |", "|---|---|---|"]
+        return "\n".join(["## ONNX", "", about, "", *head, *rows])
 
 
 class _Graph(nn.Module):
@@ -216,8 +210,7 @@ def _batch(checkpoint: Checkpoint, sentences: Sequence[str]) -> Arrays:
     for row, encoding in enumerate(encodings):
         ids[row, : len(encoding.ids)] = encoding.ids
         mask[row, : len(encoding.ids)] = 1
-    batch: Arrays = {"input_ids": ids, "attention_mask": mask}
-    return batch | {"token_type_ids": np.zeros_like(ids)}
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
 
 def export_checkpoint(checkpoint: Checkpoint, folder: Path, *, onnx: bool = False) -> OnnxReport | None:

@@ -5,6 +5,7 @@ normalization to length 1. Of a model with any other module it opens the encoder
 embeddings, because they would be other vectors than the published ones.
 """
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +29,11 @@ _MODULES = "sentence_transformers.models"
 
 @dataclass(frozen=True)
 class SentenceModules:
-    """What a sentence-transformers folder does with the hidden states of a text.
+    """What a sentence-transformers folder does with the hidden states of a text."""
 
-    Attributes:
-        pooling: how they become one vector; None where that is `unsupported`.
-        normalize: whether the vector is divided by its length.
-        unsupported: what the lab does not compute, such as "a Dense layer"; "" where there is no such module.
-    """
-
-    pooling: Pooling | None
-    normalize: bool = False
-    unsupported: str = ""
+    pooling: Pooling | None  # how they become one vector; None where that is `unsupported`
+    normalize: bool = False  # whether the vector is divided by its length
+    unsupported: str = ""  # what the lab does not compute, such as "a Dense layer"
 
 
 def write_sentence_transformers_files(
@@ -101,7 +96,5 @@ def read_max_seq_length(folder: Path) -> int | None:
 
 def _read_json(path: Path) -> Any:
     """Return the content of a JSON file; None where there is none that can be read."""
-    try:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None

@@ -151,15 +151,7 @@ _HEADS = ("classifier.", "qa_outputs.")
 
 
 class Setup:
-    """What all trials of a run share.
-
-    Attributes:
-        metric: the score by which models are compared.
-        baselines: scores without a model.
-        train, held_out: rows of token ids.
-        trained_length: tokens of a row at most.
-        target_scaler: of a regression, whose training targets are standardized.
-    """
+    """What all trials of a run share: the task, rows of token ids, and the shape of the model."""
 
     def __init__(self, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> None:
         if config.lora:
@@ -186,7 +178,7 @@ class Setup:
                 "Pairs without scores are told apart from the rest of their batch, which must not be split: train in "
                 "one process with --gradient-accumulation-steps 1."
             )
-        self.baselines = task.baselines(data.train, data.held_out)
+        self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
         usual = next(name for name in METRICS[data.task] if name in self.baselines)
         self.metric = usual if config.metric == "auto" else config.metric
         if self.metric not in self.baselines and self.metric != "loss":
@@ -195,7 +187,7 @@ class Setup:
         train = encode_examples(data.train, data.task, start.tokenizer, data.labels, limits, training=True)
         if not len(train):
             raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
-        self.target_scaler = None
+        self.target_scaler = None  # of a regression, whose training targets are standardized
         if isinstance(task, Regression):
             targets = numbers_of(cast(Sequence[LabelledText], data.train))
             self.target_scaler = TargetScaler.fit(targets)

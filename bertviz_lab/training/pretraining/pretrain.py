@@ -30,12 +30,17 @@ from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.loop.training_run import TrainingRun, load_training_state
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, shallow_share, stages, work_done
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
-from bertviz_lab.training.pretraining.initial_model import build_model_config, initial_model
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
-from bertviz_lab.training.pretraining.setup import baselines, build_data, require_pretraining_memory
+from bertviz_lab.training.pretraining.setup import (
+    baselines,
+    build_data,
+    build_model_config,
+    initial_model,
+    require_pretraining_memory,
+)
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
 #: Peak learning rate multiplier when continuing from a pretrained model.

@@ -139,10 +139,8 @@ def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
 def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:
     """Return the answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
     device = next(model.parameters()).device
-    ids = torch.tensor([row.ids for row in rows], device=device)
-    segments = torch.tensor([row.segments for row in rows], device=device)
-    positions = torch.tensor([row.position for row in rows], device=device)
-    answers = torch.tensor([row.answer for row in rows], device=device)
+    names = ("ids", "segments", "position", "answer")
+    ids, segments, positions, answers = (torch.tensor([getattr(r, n) for r in rows], device=device) for n in names)
     out = model(ids, None, segments, masked_positions=positions[:, None])
     logits = out.seq_relationship_logits if of_pairs else token_logits(out)[:, 0]
     return logits.float().log_softmax(-1).gather(1, answers[:, None])[:, 0].double().cpu()

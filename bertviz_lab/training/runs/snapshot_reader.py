@@ -61,16 +61,10 @@ class SnapshotReader:
             model = _load_model(self.kind, self.config, files)
         except InputError as error:
             raise error if files[0].is_file() else removed from error
-        name = f"{self.name}, step {step:,}"
         length = trained_length_at(self.folder / "snapshots", step) if path else None
-        return Checkpoint(
-            model=model,
-            tokenizer=self.tokenizer,
-            config=self.config,
-            name=name,
-            path=files[0],
-            trained_length=length or read_trained_length(self.folder, self.config),
-        )
+        length = length or read_trained_length(self.folder, self.config)
+        name = f"{self.name}, step {step:,}"
+        return Checkpoint(model, self.tokenizer, self.config, name=name, path=files[0], trained_length=length)
 
 
 def open_snapshots(folder: str | Path, name: str = "") -> SnapshotReader:

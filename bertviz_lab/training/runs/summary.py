@@ -1,33 +1,26 @@
 """A run in one line: what it is trained on, how large its model is, and its main score, from the events of its log."""
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 
 _RANDOM = "random weights"  # the trial that a run is compared with
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a log says so far; "" or None for what it does not say yet.
+    """What a log says so far; "" or None for what it does not say yet."""
 
-    Attributes:
-        objective: such as "mlm+nsp" or "classification".
-        parameters: of the model.
-        measure: the name of the score.
-        score: that of the newest evaluation; of a fine-tuning with trials that have ended, the best trial's.
-    """
-
-    objective: str = ""
+    objective: str = ""  # such as "mlm+nsp" or "classification"
     parameters: int | None = None
-    measure: str = ""
-    score: float | None = None
+    measure: str = ""  # the name of the score
+    score: float | None = None  # of the newest evaluation; of a fine-tuning with trials that have ended, the best one's
     trial_done: bool = False
 
     def after(self, rows: Iterable[Mapping[str, Any]]) -> "RunSummary":
@@ -36,26 +29,25 @@ class RunSummary:
         for row in rows:
             kind = row.get("event")
             if kind == "RunStarted":
-                summary = dataclasses.replace(
-                    summary, objective=str(row.get("objective", "")), parameters=row.get("parameters")
-                )
+                objective, parameters = str(row.get("objective", "")), row.get("parameters")
+                summary = replace(summary, objective=objective, parameters=parameters)
             elif kind == "EvalDone" and not summary.trial_done and row.get("step"):
                 summary = summary._scored(row)
             elif kind == "TrialDone" and row.get("name") != _RANDOM:
                 scored = summary._scored(row)
                 if not summary.trial_done or (scored.score or 0.0) > (summary.score or 0.0):
-                    summary = dataclasses.replace(scored, trial_done=True)
+                    summary = replace(scored, trial_done=True)
         return summary
 
     def _scored(self, row: Mapping[str, Any]) -> "RunSummary":
         pretraining = ("rtd_f1",) if self.objective == "rtd" else ("mlm_accuracy",)
         for measure in METRICS.get(self.objective, pretraining):
             if isinstance(row.get(measure), (int, float)):
-                return dataclasses.replace(self, measure=measure, score=float(row[measure]))
+                return replace(self, measure=measure, score=float(row[measure]))
         return self
 
 
-NOTES_FILE = "notes.json"
+_FILE = "notes.json"
 _LONGEST_NAME, _LONGEST_TAG, _LONGEST_NOTE, _MOST_TAGS = 60, 30, 2000, 10
 
 
@@ -84,7 +76,12 @@ class RunNotes:
 def read_notes(folder: Path) -> RunNotes:
     """Return the notes of a run; empty ones where there are none or they cannot be read."""
     try:
-        body = json.loads((folder / NOTES_FILE).read_text(encoding="utf-8"))
+        body = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         return RunNotes(str(body["name"]), tuple(map(str, body["tags"])), str(body["note"]))
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return RunNotes()
+
+
+def write_notes(folder: Path, notes: RunNotes) -> None:
+    """Replace the notes of a run."""
+    write_json(folder / _FILE, asdict(notes))

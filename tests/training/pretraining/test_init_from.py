@@ -10,8 +10,8 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from bertviz_lab.training.pretraining.initial_model import begin_with_frequencies
 from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.pretraining.setup import begin_with_frequencies
 from bertviz_lab.training.runs.events import EvalDone, RunStarted, StepDone
 from tests.little import little_checkpoint, little_text
 from tests.model.support import MASKED_LM
