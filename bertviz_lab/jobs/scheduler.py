@@ -186,9 +186,9 @@ class Scheduler:
                 return None
             order = self._order(job.kind)
             active = [other for other in self._active if other.kind == job.kind]
-            own = [[other for other in jobs if other.visitor == job.visitor] for jobs in (order, active)]
+            first, then = ([other for other in jobs if other.visitor == job.visitor] for jobs in (order, active))
             start = self._planned(job, order, active, self._kinds[job.kind].places)
-            last = self._planned(job, *own, self._kinds[job.kind].per_visitor)
+            last = self._planned(job, first, then, self._kinds[job.kind].per_visitor)
             return start if last.seconds <= start.seconds else Start(start.before, last.seconds)
 
     def _planned(self, job: Job, order: list[Job], active: list[Job], places: int) -> Start:

@@ -201,11 +201,6 @@ def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer],
     means = np.bincount(bin_of, weights=confidence, minlength=bins) / totals
     rates = np.bincount(bin_of, weights=correct, minlength=bins) / totals
     gaps = np.abs(means - rates)
-    return Calibration(
-        tuple(
-            CalibrationBin(float(edges[i]), float(edges[i + 1]), int(counts[i]), float(means[i]), float(rates[i]))
-            for i in range(bins)
-        ),
-        ece=np.nan if has_nan else float((gaps * counts).sum() / max(1, counts.sum())),
-        mce=np.nan if has_nan else float(gaps.max()),
-    )
+    rows = zip(*(array.tolist() for array in (edges[:-1], edges[1:], counts, means, rates)), strict=True)
+    ece, mce = float((gaps * counts).sum() / max(1, counts.sum())), float(gaps.max())
+    return Calibration(tuple(CalibrationBin(*row) for row in rows), *((np.nan, np.nan) if has_nan else (ece, mce)))

@@ -294,7 +294,7 @@ def parameter_count(model: nn.Module) -> int:
 
 #: The lab's classes by name; `Family.class_name` has that of transformers.
 ARCHITECTURES: dict[str, type] = {
-    name: getattr(models, name) for name in models.__all__ if name.startswith("BertFor") or name == "BertModel"
+    name: kind for name, kind in vars(models).items() if name.startswith("BertFor") or name == "BertModel"
 }
 
 

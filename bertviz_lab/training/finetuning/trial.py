@@ -100,11 +100,9 @@ class TrialRun:
             stop_on_loss_spike=self.setup.target_scaler is None,
             rate_is_adjustable="learning_rate" in config.adjustable,
         )
-        optimizers, checkpoint = [self.optimizer], str(self.saved.path) if self.saved else ""
-        with closing(self.stream) as stream:
-            yield from train(
-                self._wrapped, self, stream, optimizers, plan, self.hardware, self.progress, should_stop, checkpoint
-            )
+        parts = (self._wrapped, self, self.stream, [self.optimizer], plan, self.hardware, self.progress)
+        with closing(self.stream):
+            yield from train(*parts, should_stop, str(self.saved.path) if self.saved else "")
 
     def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
         """Return the mean loss over the step's labels: here, this part's share of it."""

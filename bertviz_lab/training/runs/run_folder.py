@@ -169,7 +169,12 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         except GeneratorExit:
             raise
         except BaseException as error:
-            reported = _describe_disk_error(error, folder)
+            reported: BaseException = error
+            if (reason := disk_error(error)) and not isinstance(error, InputError):
+                last = latest_checkpoint(folder)
+                saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
+                again = "free some space, then resume with --resume"
+                reported = InputError(f"{folder} could not be written: {reason}. {saved}: {again}.")
             message = str(reported) if isinstance(reported, InputError) else f"{type(reported).__name__}: {reported}"
             event = RunFinished(state.step, state.seconds, "failed", state.model, message)
             with contextlib.suppress(OSError):  # where the disk is full, the exception is all that is left
@@ -255,16 +260,6 @@ def _sole_writer(folder: Path) -> Iterator[None]:
             yield
     except Timeout as error:
         raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
-
-
-def _describe_disk_error(error: BaseException, folder: Path) -> BaseException:
-    """Return an `InputError` in place of an error of the disk; any other error as it is."""
-    reason = disk_error(error)
-    if isinstance(error, InputError) or not reason:
-        return error
-    last = latest_checkpoint(folder)
-    saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-    return InputError(f"{folder} could not be written: {reason}. {saved}: free some space, then resume with --resume.")
 
 
 def next_state(state: RunState, event: Event) -> RunState:

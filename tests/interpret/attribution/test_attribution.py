@@ -18,7 +18,7 @@ from bertviz_lab.interpret import (
     logit_lens,
 )
 from bertviz_lab.interpret.attribution import explain_example
-from bertviz_lab.training.finetuning.predictions import Prediction
+from bertviz_lab.training.finetuning.tasks.base import Prediction
 from tests.little import little_checkpoint
 
 TEXT = "the red cat [MASK] on the mat"

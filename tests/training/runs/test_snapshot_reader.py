@@ -48,7 +48,7 @@ def test_a_model_that_ships_is_the_last_step_of_its_own_history(tmp_path):
     (tmp_path / "m" / "snapshots" / "step-00000010.safetensors").unlink()
     assert open_snapshots(tmp_path / "m").steps() == (0,)
     log = [{"event": "StepDone", "step": 25}, {"event": "RunFinished", "step": 30}]
-    (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
+    (tmp_path / "m" / "training.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8")
     past = open_snapshots(tmp_path / "m")
     assert past.steps() == (0, 30)
     pairs = zip(past.open(30).model.parameters(), models[-1].model.parameters(), strict=True)
@@ -63,7 +63,7 @@ def test_of_several_trials_the_best_is_the_one_that_ships(tmp_path):
     for trial, accuracy in enumerate((0.5, 0.9, 0.7)):
         log.append({"event": "TrialDone", "step": 50 * trial + 50, "best_step": 50 * trial + 40, "accuracy": accuracy})
     log.append({"event": "RunFinished", "step": 150})
-    (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
+    (tmp_path / "m" / "training.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8")
     assert open_snapshots(tmp_path / "m").steps()[-1] == 90
 
 

@@ -145,13 +145,8 @@ class Embeddings(FinetuningTask[RelatedTexts]):
 _LARGEST = 500_000_000  # bytes
 
 
-@dataclass(frozen=True)
-class RetrievalSet:
-    """Questions, the candidates of all of them, and the indices of each one's right candidates."""
-
-    questions: tuple[str, ...]
-    candidates: tuple[str, ...]
-    right: tuple[tuple[int, ...], ...]
+#: Questions, the candidates of all of them, and the indices of each one's right candidates.
+RetrievalSet = tuple[list[str], list[str], list[list[int]]]
 
 
 def read_retrieval_set(paths: Sequence[str | Path]) -> RetrievalSet | None:
@@ -182,16 +177,16 @@ def _read(path: Path) -> RetrievalSet | None:
     for number, wanted in enumerate(right, 1):
         known = isinstance(wanted, list) and all(type(i) is int and 0 <= i < len(candidates) for i in wanted)
         if not known or not wanted:
-            raise InputError(
-                f"Question {number:,} of {path.name} has no right candidate among the {len(candidates):,}."
-            )
-    return RetrievalSet(tuple(questions), tuple(candidates), tuple(map(tuple, right)))
+            among = f"among the {len(candidates):,}"
+            raise InputError(f"Question {number:,} of {path.name} has no right candidate {among}.")
+    return questions, candidates, right
 
 
 @torch.inference_mode()
 def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: int, threads: int) -> dict[str, float]:
     """Return how high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
-    texts = list(dict.fromkeys([*search.questions, *search.candidates]))
+    questions, candidates, right = search
+    texts = list(dict.fromkeys([*questions, *candidates]))
     examples = [LabelledText(text, None, 0.0, 0) for text in texts]
     features = encode_examples(examples, "regression", checkpoint.tokenizer, (), Limits(max_length))
     hardware = choose_hardware("fp32", threads)
@@ -202,5 +197,5 @@ def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: i
         mask_BL = torch.ones_like(ids_BL) if mask_BL is None else mask_BL.to(hardware.device)
         vectors[batch.rows] = pool(model(ids_BL, mask_BL).last_hidden_state.float(), mask_BL, pooling).cpu()
     place = {text: number for number, text in enumerate(texts)}
-    questions, candidates = (vectors[[place[text] for text in part]] for part in (search.questions, search.candidates))
-    return retrieval_scores(cosine_ranks(questions, candidates, search.right))
+    asked, found = (vectors[[place[text] for text in part]] for part in (questions, candidates))
+    return retrieval_scores(cosine_ranks(asked, found, right))
