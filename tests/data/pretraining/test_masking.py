@@ -109,7 +109,7 @@ def test_the_shares_can_be_set():
 
 def test_more_predictions_than_there_are_tokens_hide_them_all():
     rule = MaskingRule(MASK, VOCAB, SPECIAL_IDS, probability=0.9)
-    ids = np.array([[CLS, 9, SEP, 0, 0], [CLS, 9, 8, 7, SEP], [CLS, UNK, SEP, 0, 0]])
+    ids = np.array([[CLS, 9, SEP, 8, 8], [CLS, 9, 8, 7, SEP], [CLS, UNK, SEP, 0, 0]])  # padding, whatever its ids are
     masked = mask_batch(ids, np.array([3, 5, 3]), rule, np.random.default_rng(9))
     labels = [row[row != IGNORE_INDEX].tolist() for row in masked.labels]
     assert labels == [[9], [9, 8, 7], []]
