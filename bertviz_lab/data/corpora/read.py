@@ -35,8 +35,6 @@ from bertviz_lab.data.documents import Document, split_and_count
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
 
-__all__ = ["DOCUMENT_MODES", "MAX_BYTES", "PART_SENTENCES", "Document", "ReadingNotes", "read_documents"]
-
 DOCUMENT_MODES = ("auto", "blank-line", "file")
 SAMPLE_PREFIX = "sample:"
 

@@ -213,13 +213,17 @@ def find_sources(
         raise InputError(f"No file was given; choose {kinds.readable}.")
     search = _Search(notes, max_bytes, kinds)
     sources = each_once([source for path in paths for source in search.path(path)], notes)
+    total_size(sources, max_bytes)
+    return sources
+
+
+def total_size(sources: Sequence[Source], max_bytes: float) -> int:
+    """Return the bytes of all sources. Raises `InputError` where they are too many."""
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
-        raise InputError(
-            f"The files hold {megabytes(total)} of text together, more than {megabytes(max_bytes)}; take fewer of them."
-        )
-    return sources
+        raise InputError(f"The files hold {megabytes(total)} together, more than {megabytes(max_bytes)}; take fewer.")
+    return total
 
 
 def each_once(sources: Iterable[Source], notes: ReadingNotes) -> list[Source]:

@@ -214,8 +214,7 @@ def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding
         check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
     single = sorted(name for name, n in counts.items() if n == 1)
     if single:
-        classes = "class has" if len(single) == 1 else "classes have"
-        note = f"{len(single):,} {classes} one example only: {quoted_list(single)}."
+        note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
         results[0] = replace(results[0], notes=(*results[0].notes, note))
     return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
 

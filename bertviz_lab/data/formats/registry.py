@@ -27,6 +27,7 @@ from bertviz_lab.data.corpora.sources import (
     find_sources,
     given_twice,
     reading_errors,
+    total_size,
 )
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
 from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
@@ -84,7 +85,7 @@ def load_raw_data(
             new = each_once([*sources, *chosen], notes)[len(sources) :]
             sources += new
             inputs += new
-        meter = Meter(sum(each.size for each in sources), options.max_bytes)
+        meter = Meter(total_size(sources, options.max_bytes), options.max_bytes)
         raw_files: list[RawData] = []
         for source in inputs:
             try:
