@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -217,16 +216,11 @@ class HeadMetrics:
 
 def head_metrics(trace: TextTrace) -> HeadMetrics:
     """Return every head's metrics on one text."""
-    encoding = trace.encoding
-    return HeadMetrics(
-        measure_heads(trace.attentions, np.array(encoding.token_type_ids), np.array(encoding.special_tokens_mask) == 1)
-    )
+    return measure_heads(trace.attentions, trace.encoding)
 
 
-def measure_heads(
-    attentions: NDArray[np.floating], segment_ids: NDArray[Any], special: NDArray[np.bool_]
-) -> dict[str, NDArray[np.float64]]:
-    """Return `METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks special tokens.
+def measure_heads(attentions: NDArray[np.floating], encoding: Encoding) -> HeadMetrics:
+    """Return every head's metrics of attention to a text, (layers, heads, tokens, tokens).
 
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
     only, as queries and as keys; it is 0 for a text without a second sentence.
@@ -235,15 +229,17 @@ def measure_heads(
     length = weights.shape[-1]
     positions = np.arange(length)
     logs = np.log(np.where(weights > 0, weights, 1.0))
+    special, segment_ids = np.array(encoding.special_tokens_mask) == 1, np.array(encoding.token_type_ids)
     a, b = ~special & (segment_ids == 0), ~special & (segment_ids == 1)
     across = (a[:, None] & b) | (b[:, None] & a)
-    return {
+    metrics = {
         "entropy": -(weights * logs).sum(-1).mean(-1),
         "distance": (weights * np.abs(positions[:, None] - positions)).sum(-1).mean(-1),
         **{name: _mean(np.diagonal(weights, n, -2, -1)) for name, n in {"previous": -1, "next": 1, "same": 0}.items()},
         "special": weights[..., special].sum(-1).mean(-1),
         "across": (weights * across).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
     }
+    return HeadMetrics(metrics)
 
 
 def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,7 +95,6 @@ def analyze_snapshot(
     encoder = backbone(checkpoint)
     out = encoder(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
-    special = np.array(encoding.special_tokens_mask) == 1
     kinds = target_kinds(checkpoint)
     predicts_next = "next" in kinds and 1 in encoding.token_type_ids
     answers = "start" in kinds and bool(text_a.strip() and (text_b or "").strip())
@@ -108,7 +107,7 @@ def analyze_snapshot(
         attentions=attentions,
         windows=checkpoint.config.windows,
         joined=joined_layers(model),
-        heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
+        heads=measure_heads(attentions, encoding),
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if "token" in kinds else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if "token" in kinds else None,

@@ -1,6 +1,7 @@
 """Attention made by hand, whose numbers are known."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,11 @@ from bertviz_lab.interpret.attention import measure_heads
 from tests.little import little_checkpoint
 
 TOKENS = 6
-SEGMENTS = np.array([0, 0, 0, 1, 1, 1])
-SPECIAL = np.array([True, False, False, False, False, True])
+ENCODING = SimpleNamespace(token_type_ids=(0, 0, 0, 1, 1, 1), special_tokens_mask=(1, 0, 0, 0, 0, 1))
 
 
 def measured(head: np.ndarray) -> dict[str, float]:
-    found = measure_heads(head[None, None], SEGMENTS, SPECIAL)
+    found = measure_heads(head[None, None], ENCODING).metrics
     assert set(found) == set(METRICS)
     return {name: float(values[0, 0]) for name, values in found.items()}
 
