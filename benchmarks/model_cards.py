@@ -90,7 +90,7 @@ def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
     commands, folders = [*recipe.get("earlier", []), recipe["command"]], [*stage_folders(recipe, run), run]
     for number, (command, folder) in enumerate(zip(commands, folders, strict=True), 1):
         rows, _ = read_log(folder)
-        work, typed = _work(rows, folder), f"`python -m bertviz_lab {_typed(command)}`"
+        work, typed = _work(rows, folder, recipe.get("hardware", "")), f"`python -m bertviz_lab {_typed(command)}`"
         several = len(commands) > 1
         yield f"- Stage {number}: {work}" if several else f"- {work}"
         yield f"- Command of stage {number}: {typed}" if several else f"- Command: {typed}"
@@ -167,16 +167,17 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]], chosen_by_scored: bool) -
     return told
 
 
-def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
-    """How long, on what."""
+def _work(rows: Sequence[dict[str, Any]], run: Path, hardware: str = "") -> str:
+    """How long, on what: on this processor, or on the `hardware` that is named."""
     last = [row for row in rows if row["event"] == "StepDone"][-1]
     started = [row for row in rows if row["event"] == "RunStarted"][-1]
     threads = {row["threads"] for row in rows if row["event"] == "RunStarted"}
     spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else plural(max(threads), "thread")
     hours = last["seconds"] / 3600
     took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
-    where = f"{machine()['processor']} ({started['device']}), {started['precision']}"
-    work = f"{last['step']:,} steps, {last['tokens']:,} tokens, {took} of training on {spread} of an {where}"
+    took = f"{last['seconds']:.0f} seconds" if last["seconds"] < 300 else took
+    where = hardware or f"{spread} of an {machine()['processor']} ({started['device']})"
+    work = f"{last['step']:,} steps, {last['tokens']:,} tokens, {took} of training on {where}, {started['precision']}"
     count = len(_trials(run)[1])
     return f"{count} trainings, together {work}" if count > 1 else f"{work}; seed {read_config(run).seed}"
 

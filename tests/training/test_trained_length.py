@@ -134,4 +134,4 @@ def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card()
     for checkpoint in lengths.values():
         assert f"trained on up to {checkpoint.trained_length} tokens" in checkpoint.card
     past = open_snapshots(lengths["wiki-mini"].path)
-    assert [past.open(step).trained_length for step in past.steps()] == [32, 512]
+    assert [past.open(step).trained_length for step in past.steps()] == [128, 512]

@@ -125,7 +125,7 @@ def test_a_contradiction_is_taken_to_follow_as_the_lesson_says(shipped: AppState
 
 def test_the_view_shows_what_the_lesson_says_of_segment_ids(shipped: AppState) -> None:
     numbers, (text_a, text_b) = measure(shipped, LESSONS[2]).finding.numbers, CASES["pairs"][0]
-    named = {"model": "wiki-mini", "text_a": text_a, "text_b": text_b, "kind": "next", "position": None}
+    named = {"model": LESSONS[2].model, "text_a": text_a, "text_b": text_b, "kind": "next", "position": None}
     named |= {"choice": "", "contrast": "", "ablated": [], "causal": False}
     for segments, name in (("zero", "zero"), ("swapped", "swapped")):
         body = json.loads(ATTRIBUTION.questions["intervention"].ask(shipped, named | {"segments": segments})["chart"])

@@ -162,7 +162,7 @@ def _between(session: AppState) -> str:
 
 
 def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
-    """Measure the time of fine-tuning relative to pretraining a model of the same size, from their logs."""
+    """Measure the tokens of fine-tuning relative to pretraining a model of the same size, from their logs."""
     pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
     if not pretraining:
         raise InputError(
@@ -170,7 +170,7 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
                 "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
             )
         )
-    whole, runs = pretraining[-1]["seconds"], {}
+    whole, runs = pretraining[-1]["tokens"], {}
     pretrained = session.models.open(ENGLISH).config
     for name in session.models.shipped():
         rows = session.log_of(name)
@@ -180,15 +180,13 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
         is_whole = "earlier" not in json.loads(recipe.read_text("utf-8"))  # a log has the last stage of several
         is_alike = (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size)
         if seeds and is_whole and is_alike:
-            runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
-    seconds = runs.get(lesson.model, [whole])[0]
+            runs[name] = [max(row["tokens"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
+    tokens = runs.get(lesson.model, [whole])[0]
     held = (one < whole / 10 for tuned in runs.values() for one in tuned)
-    numbers = {"pretraining": Message("{count} hours", count=Number(whole / 3600, ".1f")),
-               "tokens": Number(pretraining[-1]["tokens"] / 1e6, ".0f"),
-               "tuning": Message("{count} minutes", count=Number(seconds / 60, ".0f")),
-               "share": percent(seconds / whole), "models": ", ".join(runs)}  # fmt: skip
+    numbers = {"tokens": Number(whole / 1e6, ".0f"), "tuning": Number(tokens / 1e6, ".1f"),
+               "share": percent(tokens / whole), "models": ", ".join(runs)}  # fmt: skip
     bars = percent_bars([(Message("pretraining"), 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
-    share = seconds / whole
+    share = tokens / whole
     return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
 
 
