@@ -87,8 +87,17 @@ export async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
   if (document.hidden)
     await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
-  if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
+  if (node) await seen(node);
 }
+
+const seen = (node) => new Promise((resolve) => {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.at(-1).isIntersecting) return;
+    observer.disconnect();
+    resolve();
+  });
+  observer.observe(node);
+});
 
 /** Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null
  * for none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`. */
@@ -103,13 +112,4 @@ export async function poll(ask, take, isCurrent, { node = null, lost = () => {} 
     if (wait === null) return;
     await pause(wait, node);
   }
-}
-
-export function onceSeen(node, act) {
-  const observer = new IntersectionObserver((entries) => {
-    if (!entries.at(-1).isIntersecting) return;
-    observer.disconnect();
-    act();
-  });
-  observer.observe(node);
 }

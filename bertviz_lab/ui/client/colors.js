@@ -25,8 +25,8 @@ export function plainPaint(paint) {
 /** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
 export function shade(share, negative, property = 'background') {
   const most = property === 'fill' ? 90 : 48; // text has to be read on a background
-  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${(most * share).toFixed(
-    1)}%, var(--lab-page))`;
+  const strength = (most * share).toFixed(1);
+  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${strength}%, var(--lab-page))`;
 }
 
 /** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */

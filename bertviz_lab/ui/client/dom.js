@@ -71,9 +71,9 @@ export function choices(label, options, chosen, onChange) {
   const inputs = new Map(options.map(([value]) =>
     [value, h('input', { type: 'radio', name, value, onchange: () => onChange(value) })]));
   if (inputs.has(chosen)) inputs.get(chosen).checked = true;
+  const labels = options.map(([value, text, title]) => h('label', { title }, inputs.get(value), h('span', text)));
   const node = h('div.choices', { role: 'radiogroup', 'aria-label': label },
-    h('span.quiet', { style: 'padding: 0' }, label), h('div.options',
-    ...options.map(([value, text, title]) => h('label', { title }, inputs.get(value), h('span', text)))));
+    h('span.quiet', { style: 'padding: 0' }, label), h('div.options', ...labels));
   return { node, inputs };
 }
 

@@ -36,11 +36,13 @@ export function mountExplore(root) {
   const complaint = h('p.complaint', { role: 'status', hidden: true });
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
-  root.append(h('div.input-bar.card', h('div.texts.tiles', h('label', ...labelled('Text A', fields.text_a)), h('label',
-    ...labelled('Text B', fields.text_b))), h('div.models.tiles', modelBox.node, otherBox.node), h('div.line', examples,
-    h('div.line.push', h('button.plain', { onclick: () => fill(fields.text_b.value, fields.text_a.value) },
-    'Swap A and B'), h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take))),
-    facts.host), absent, strip, complaint, next);
+  const buttons = h('div.line.push',
+    h('button.plain', { onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B'),
+    h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take));
+  const texts = [h('label', ...labelled('Text A', fields.text_a)), h('label', ...labelled('Text B', fields.text_b))];
+  const bar = h('div.input-bar.card', h('div.texts.tiles', ...texts),
+    h('div.models.tiles', modelBox.node, otherBox.node), h('div.line', examples, buttons), facts.host);
+  root.append(bar, absent, strip, complaint, next);
 
   let typing = 0;
   let shownExamples = []; // those of the model that is shown: [text a, text b]

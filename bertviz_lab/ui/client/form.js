@@ -34,11 +34,14 @@ function makeControl({ name, kind, label, help, examples, options, value: first 
   const inputs = isRadio ? options.map(([value]) => h('input', { type: 'radio', name: id, value, onchange: changed }))
     : [makeInput()];
   const [input] = inputs;
-  const node = isRadio ? h('fieldset.field', { id, ...described }, h('legend', head), about,
-    h('div.choices-list', ...options.map(([, words], at) => h('label', inputs[at], ` ${words}`))), complaint)
-    : h(`div.field.field-${kind}`, { id }, h('label', { for: `${id}-input` },
-    ...(isSwitch ? [h('span.line', input, head)] : [head, input])), about, examples.length ? h('datalist',
-    { id: `${id}-examples` }, ...examples.map((value) => h('option', { value }))) : null, complaint);
+  const labelled = isSwitch ? [h('span.line', input, head)] : [head, input];
+  const hints = examples.length
+    ? h('datalist', { id: `${id}-examples` }, ...examples.map((value) => h('option', { value }))) : null;
+  const radios = () => options.map(([, words], at) => h('label', inputs[at], ` ${words}`));
+  const parts = isRadio ? [h('legend', head), about, h('div.choices-list', ...radios())]
+    : [h('label', { for: `${id}-input` }, ...labelled), about, hints];
+  const node = h(isRadio ? 'fieldset.field' : `div.field.field-${kind}`, { id, ...(isRadio && described) }, ...parts,
+    complaint);
   const control = {
     node,
     label,

@@ -76,7 +76,7 @@ export const page = (() => {
   window.addEventListener('popstate', () => page.open({ space: named() || 'explore' }));
 
   return {
-    on, emit, ask, SPACES, input, set, keep, select, TEXTS, firstSpace,
+    on, emit, ask, SPACES, input, set, keep, select, firstSpace,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },

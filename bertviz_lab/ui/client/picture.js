@@ -17,10 +17,12 @@ export function pictureOf(root, caption = '', margin = 16) {
   };
   const shapes = shapesOf(root, place);
   const [width, height] = [Math.ceil(right + 2 * margin), Math.ceil(bottom + margin + head)];
+  const paint = (color) => plainPaint(pageColor(color));
+  const title = { x: margin, y: margin + 8, fill: paint('--lab-text'), 'font-size': '13px',
+    'font-family': getComputedStyle(root).fontFamily };
   return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
-    svg('rect', { width, height, fill: plainPaint(pageColor('--lab-page')) }), svg('text', { x: margin, y: margin + 8,
-    fill: plainPaint(pageColor('--lab-text')), 'font-size': '13px', 'font-family': getComputedStyle(root).fontFamily },
-    caption), svg('g', { transform: `translate(${margin} ${head})` }, ...shapes));
+    svg('rect', { width, height, fill: paint('--lab-page') }), svg('text', title, caption),
+    svg('g', { transform: `translate(${margin} ${head})` }, ...shapes));
 }
 
 function shapesOf(node, place) {
@@ -49,10 +51,10 @@ function boxShapes(style, { x, y, width, height }) {
   const even = sides.every((side) => side.size === size && side.paint === stroke);
   const fill = isVisible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
   const inset = even ? size / 2 : 0;
-  const box = fill === 'none' && !inset ? []
-    : [svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
+  const frame = { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
     height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset ? stroke : 'none',
-    'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null })];
+    'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null };
+  const box = fill === 'none' && !inset ? [] : [svg('rect', frame)];
   if (even) return box;
   const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
   return [...box, ...sides.flatMap((side, index) => {
@@ -108,8 +110,6 @@ function vectorShape(node, box) {
 
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
-export const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
-
 /** Save a picture as PNG with so many pixels for each CSS pixel, fewer where a canvas cannot hold as many. */
 export function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
@@ -139,7 +139,8 @@ export function saveButtons(what, kinds, saveHtml = null) {
 export function saveDrawing(what, file, { picture, rows, body, savePage = null }) {
   const name = (ending) => `${file()}.${ending}`;
   return saveButtons(what, {
-    ...(picture && { PNG: () => savePng(name('png'), picture()), SVG: () => saveSvg(name('svg'), picture()) }),
+    ...(picture && { PNG: () => savePng(name('png'), picture()),
+      SVG: () => saveText(name('svg'), 'image/svg+xml', svgText(picture())) }),
     ...(rows && { CSV: async () => saveCsv(name('csv'), await rows()) }),
     ...(body && { JSON: async () => saveJson(name('json'), await body()) }),
   }, savePage && (() => savePage(file())));

@@ -52,7 +52,7 @@ DRAWINGS = {
     "recipe": _drawing("components/runs/recipe_cards"),
     "scrubber": _drawing(_SCRUBBER, _GRID, _CHART, f"{_SCRUBBER}.css", plotly=True),
     "split": _drawing("components/tokens/word_split"),
-    "tokens": _drawing("components/tokens/token_strip", "components/tokens/strip.css"),
+    "tokens": _drawing("components/tokens/token_strip"),
 }
 
 

@@ -135,8 +135,9 @@ export const SCALES = {
   fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads', place: (weight) => weight,
     ticks: () => [0, 0.25, 0.5, 0.75, 1] },
   head: { label: 'per head',
-    says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads', place: (
-    weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
+    says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
+    place: (weight, peak) => (peak > 0 ? weight / peak : 0),
+    ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
 const signedScale = (name, says, middle) =>

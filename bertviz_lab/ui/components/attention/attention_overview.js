@@ -19,15 +19,19 @@ export function makeOverview(host, onChoose, onWant) {
     host.style.setProperty('--heads', data.heads);
     host.classList.toggle('sorted', Boolean(look.order));
     host.classList.toggle('many', !look.order && data.heads > 6);
-    const names = heads.map((head) => h('span.name', { role: 'columnheader' }, String(head + 1)));
-    host.replaceChildren(...(look.order ? [buildSorted()] : [h('div', { role: 'row' }, h('span.corner',
-      { role: 'columnheader' }, 'head'), ...names), ...Array.from({ length: data.layers }, buildRow)]));
+    if (look.order) host.replaceChildren(buildSorted());
+    else {
+      const names = heads.map((head) => h('span.name', { role: 'columnheader' }, String(head + 1)));
+      const first = h('div', { role: 'row' }, h('span.corner', { role: 'columnheader' }, 'head'), ...names);
+      host.replaceChildren(first, ...Array.from({ length: data.layers }, buildRow));
+    }
   }
 
   function buildRow(_, layer) {
     const name = h('span.name.side', { role: 'rowheader' }, h('span.word', 'layer '), String(layer + 1));
-    const nodes = data.stored.has(layer) ? heads.map((head) => buildCell(layer, head)) : [h('span.wide',
-      { role: 'gridcell' }, h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`))];
+    const want = () => h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
+    const nodes = data.stored.has(layer) ? heads.map((head) => buildCell(layer, head))
+      : [h('span.wide', { role: 'gridcell' }, want())];
     return h('div', { role: 'row' }, name, ...nodes);
   }
 

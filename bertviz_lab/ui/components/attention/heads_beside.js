@@ -12,10 +12,10 @@ export default payloadView('Press Predict: the heads of every model are shown he
   const host = h('div.models.tiles');
   const readout = h('p.readout', { 'aria-live': 'polite' });
   let made = []; // {overview, data}
-  content.append(h('div.bar', h('p.heading', 'Attention of every head'),
-    saveDrawing('the heads', () => 'heads', { picture: () => pictureOf(host) })), h('p.quiet',
-    'Each square is a head: rows are attending tokens, columns are the tokens attended to, brighter is more weight '
-    + '(square-root scale).'), host, readout);
+  const buttons = saveDrawing('the heads', () => 'heads', { picture: () => pictureOf(host) });
+  const about = h('p.quiet', 'Each square is a head: rows are attending tokens, columns are the tokens attended to, '
+    + 'brighter is more weight (square-root scale).');
+  content.append(h('div.bar', h('p.heading', 'Attention of every head'), buttons), about, host, readout);
   const draw = () => made.forEach(({ overview, data }) => overview.show(data, LOOK));
   onThemeChange(root, draw);
 

@@ -37,9 +37,10 @@ function lossChart(content, { events, server }, root) {
   const more = h('details.more', { ontoggle: turns.want },
     h('summary.quiet', 'Perplexity, learning rate, gradient norm and throughput'), folded);
   const knobs = h('div.bar.knobs', choices('X-axis', [['step', 'step'], ['seconds', 'time'], ['tokens', 'tokens seen']],
-    look.axis, (axis) => choose({ axis })).node, choices('Y-axis', [['linear', 'linear',
-    'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'linear', (kind) => choose(
-    { logY: kind === 'log' })).node, smoothingSlider(look, turns.want), saveDrawing('the curves', () => 'training', {
+    look.axis, (axis) => choose({ axis })).node, choices('Y-axis',
+    [['linear', 'linear', 'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'linear',
+    (kind) => choose({ logY: kind === 'log' })).node, smoothingSlider(look, turns.want),
+    saveDrawing('the curves', () => 'training', {
       picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),
       rows: () => rowsOf(entriesOf(log)),
       body: () => ({ started: log.started, finished: log.finished, rows: entriesOf(log) }),

@@ -99,8 +99,9 @@ export function makePlot(host, onPick = () => {}, on = {}) {
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
         margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(
-        pageColor('--lab-page')) } }, { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
+      return library.toImage({ data,
+        layout: { ...layout, ...head, paper_bgcolor: plainPaint(pageColor('--lab-page')) } },
+        { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
 }

@@ -20,8 +20,9 @@ export default payloadView('Choose a file: its first rows appear here.', (conten
   function columnButton({ name, role }, place, roles) {
     const used = roles[role] ? `used as ${roles[role]}` : 'not used';
     return h('button.column.plain', { 'aria-label': `${name}, ${used}. Choose what this column is.`,
-      title: `${name}: ${used}. Click to choose what this column is.`, onclick: () => events.column_select?.(
-      { column: place, name }) }, h('span.cut', name), roles[role] ? roleChip(role, roles[role]) : null);
+      title: `${name}: ${used}. Click to choose what this column is.`,
+      onclick: () => events.column_select?.({ column: place, name }) }, h('span.cut', name),
+      roles[role] ? roleChip(role, roles[role]) : null);
   }
 
   function drawTable({ kind, columns, rows: lines }, buttons) {

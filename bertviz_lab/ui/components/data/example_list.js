@@ -60,9 +60,10 @@ export default payloadView('No examples yet. They appear after the first evaluat
       ? h('span.sure', track(probability, { 'aria-hidden': 'true' }), h('span.share', percent(probability))) : null;
     return h('div.item', { role: 'option', tabindex: '-1', 'data-place': place,
       'aria-selected': String(index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
-      h('p.verdict.line', sign, ...named, sure), ...texts.map((text, at) => h(at ? 'p.text.two-lines.second'
-      : 'p.text.two-lines', { dir: 'auto' }, text)), words ? h('p.words', { dir: 'auto' }, ...words.flatMap((word) =>
-      [drawWord(...word), ' '])) : null, detail ? h('p.quiet.small.cut', { dir: 'auto' }, detail) : null);
+      h('p.verdict.line', sign, ...named, sure),
+      ...texts.map((text, at) => h(at ? 'p.text.two-lines.second' : 'p.text.two-lines', { dir: 'auto' }, text)),
+      words ? h('p.words', { dir: 'auto' }, ...words.flatMap((word) => [drawWord(...word), ' '])) : null,
+      detail ? h('p.quiet.small.cut', { dir: 'auto' }, detail) : null);
   }
 
   /** A word with its label; under a wrong one the true label too. */

@@ -170,7 +170,8 @@ function makeCard(body, { set, predictions }, onChange, onReveal) {
 
 /** Two bars for each measure, the sentence about it, and what is behind it. */
 function outcomeOf({ measures, words }) {
-  const blocks = measures.map((one) => h('div.measure', h('p.quiet', one.name), barRow('full', one.with_all, percent(
-    one.with_all)), barRow('ablated', one.without, percent(one.without), 'div.bar-row.less'), h('p', one.text)));
+  const blocks =
+    measures.map((one) => h('div.measure', h('p.quiet', one.name), barRow('full', one.with_all, percent(one.with_all)),
+    barRow('ablated', one.without, percent(one.without), 'div.bar-row.less'), h('p', one.text)));
   return [...blocks, ...words.map((text, place) => h(place === words.length - 1 ? 'p.quiet' : 'p', text))];
 }

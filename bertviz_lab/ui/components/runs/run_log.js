@@ -135,9 +135,9 @@ export function entriesOf(log, most = Infinity) {
   const columns = Object.entries(log.columns);
   const training = partsOf(log).flatMap(([start, end], part) => {
     const first = Math.max(start, log.count - most);
-    return Array.from({ length: Math.max(0, end - first) },
-      (_, place) => ({ kind: 'training', ...(hasTrials && { trial: log.trials[part].name }), ...Object.fromEntries(
-      columns.map(([name, values]) => [name, values[first + place]]).filter(([, value]) => Number.isFinite(value))) }));
+    return Array.from({ length: Math.max(0, end - first) }, (_, place) => ({ kind: 'training',
+      ...(hasTrials && { trial: log.trials[part].name }), ...Object.fromEntries(columns.map(([name, values]) =>
+      [name, values[first + place]]).filter(([, value]) => Number.isFinite(value))) }));
   });
   const right = (row) =>
     Object.fromEntries(Object.entries(row.right ?? {}).map(([kind, share]) => [`right_${kind}`, share]));

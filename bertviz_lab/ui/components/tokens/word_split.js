@@ -38,8 +38,9 @@ function drawWord({ word, pieces, steps, omitted, kind }) {
 function drawSearch({ tried, found, skipped }) {
   const misses = tried.slice(0, found === null ? undefined : -1)
     .flatMap((piece) => [h('span.miss.mono.quiet.small', piece), ' ']);
-  return h('li', ...misses, skipped ? h('span.quiet', `… ${whole(skipped)} more …`) : null, found === null ? h('span',
-    ' no match: the word becomes ', h('span.hit.mono', '[UNK]')) : h('span.hit.mono', found));
+  const hit = found === null ? h('span', ' no match: the word becomes ', h('span.hit.mono', '[UNK]'))
+    : h('span.hit.mono', found);
+  return h('li', ...misses, skipped ? h('span.quiet', `… ${whole(skipped)} more …`) : null, hit);
 }
 
 const drawMerge = ({ before, pair, rank }) => h('li', h('span.mono.quiet', before.join(' ')), ' merge ',
