@@ -230,7 +230,7 @@ def first_values() -> dict[str, str]:
 class Desk:
     """What a test may change while the page is open."""
 
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=first_values)
     runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     attentions: dict[str, NDArray[np.float32]] = field(default_factory=dict)
@@ -241,10 +241,7 @@ class Desk:
 
     def reset(self) -> None:
         """Back to what the page shows at first; a page that is open keeps what it has."""
-        self.values = first_values()
-        for store in (self.runs, self.states, self.attentions, self.polls, self.fired):
-            store.clear()
-        self.poll_fails, self.chunk = False, 4000
+        vars(self).update(vars(Desk()))
 
     def run(self, rows: list[dict[str, Any]], status: str) -> None:
         """Let the run r1 have these events and this status."""
@@ -282,46 +279,38 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>comp
 <link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><style>
 body { margin: 16px; background: #fff; color: #1f2937; font-family: system-ui, sans-serif }
 body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; background: #0b0f19; color: #f1f5f9 }
-</style></head><body><main></main><div id="loaded"></div><script type="module">
+</style></head><body><main></main><script type="module">
 import { unpack } from 'lab/client/ask.js';
 import { makeDrawing } from 'lab/client/drawing.js';
 import { page } from 'lab/client/page.js';
-if (new URLSearchParams(location.search).get('__theme') === 'dark') document.body.classList.add('dark');
+document.body.classList.add(new URLSearchParams(location.search).get('__theme'));
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
-const BYTES = 'application/octet-stream';
-const make = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
-const value = async (name) => JSON.parse(await (await fetch(`value/${name}`)).text() || 'null');
 page.ask = async (view, question, { drawing }) => (await fetch(`standalone/${drawing}`)).text();
 const events = new Proxy({}, { get: (_, event) => (data) => post('fired', [event, data]) });
-async function place([name, label, kind, asks]) {
-  const asking = (what) => async (...sent) => {
-    const answer = await post(`ask/${what}`, sent).catch(() => null);
-    if (!answer?.ok) return undefined;
-    return answer.headers.get('Content-Type') === BYTES ? unpack(await answer.arrayBuffer()) : answer.json();
-  };
+const asking = (what) => async (...sent) => {
+  const answer = await post(`ask/${what}`, sent).catch(() => null);
+  if (!answer?.ok) return undefined;
+  const isPacked = answer.headers.get('Content-Type') === 'application/octet-stream';
+  return isPacked ? unpack(await answer.arrayBuffer()) : answer.json();
+};
+window.drawings = {};
+for (const [name, label, kind, asks, value] of %s) {
   const server = Object.fromEntries(asks.map((what) => [what, asking(what)]));
-  const drawing = makeDrawing(kind, label, { id: name, events, server });
-  const button = make('button', { id: `feed-${name}`, textContent: `feed ${name}` });
-  document.querySelector('main').append(drawing.host, button);
-  drawing.show(await value(name));
-  button.addEventListener('click', async () => drawing.show(await value(name)));
+  window.drawings[name] = makeDrawing(kind, label, { id: name, events, server });
+  document.querySelector('main').append(window.drawings[name].host);
+  window.drawings[name].show(value);
 }
-const wanted = new URLSearchParams(location.search).get('parts')?.split(',');
-const done = make('p', { className: 'loaded', textContent: 'loaded' });
-Promise.all(%s.filter(([name]) => !wanted || wanted.includes(name)).map(place))
-  .then(() => document.getElementById('loaded').append(done));
 </script></body></html>"""
 
 
 def application(desk: Desk) -> Starlette:
-    """The page: all components under each other and a button for each that shows what `desk.values` holds."""
-    desk.reset()
+    """The page: the components that its address names, under each other."""
 
-    def exact_values(key: str, layer: int, head: int) -> dict[str, Any]:
-        return {"weights": desk.attentions[key][layer, head]} if key in desk.attentions else {}
+    def exact_values(key: str, layer: int, head: int) -> bytes:
+        return to_bytes({"weights": desk.attentions[key][layer, head]} if key in desk.attentions else {})
 
-    def layer_values(key: str, layer: int) -> dict[str, Any]:
-        return {"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {}
+    def layer_values(key: str, layer: int) -> bytes:
+        return to_bytes({"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {})
 
     def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
         query = np.array([0.5, -0.25, 2.0, row + column / 100], np.float32)
@@ -329,18 +318,12 @@ def application(desk: Desk) -> Starlette:
         pair = QueryKey(query, np.ones(4, np.float32), query / 2, 4, {}, score, weight=0.25, is_masked=False)
         return pair_payload(pair) if key else ""
 
-    asked: dict[str, Callable[..., Any]] = {
-        "exact_values": exact_values,
-        "layer_values": layer_values,
-        "query_key": query_key,
-        "poll": desk.poll,
-    }
+    asked = {each.__name__: each for each in (exact_values, layer_values, query_key, desk.poll)}
 
-    async def page(_: Request) -> Response:
-        return HTMLResponse(PAGE % (assets.head(), json.dumps(DRAWINGS)))
-
-    async def value(request: Request) -> Response:
-        return PlainTextResponse(str(desk.values[request.path_params["name"]]))
+    async def page(request: Request) -> Response:
+        parts = request.query_params["parts"].split(",")
+        drawings = json.dumps([[*drawing, desk.values[drawing[0]]] for drawing in DRAWINGS if drawing[0] in parts])
+        return HTMLResponse(PAGE % (assets.head(), drawings.replace("<", "\\u003c")))
 
     async def standalone(request: Request) -> Response:
         return PlainTextResponse(standalone_page(request.path_params["name"], "A part"))
@@ -348,27 +331,17 @@ def application(desk: Desk) -> Starlette:
     async def ask(request: Request) -> Response:
         try:
             answer = asked[request.path_params["name"]](*await request.json())
-            if request.path_params["name"] in ("exact_values", "layer_values"):
-                return Response(to_bytes(answer), media_type="application/octet-stream")
-            return JSONResponse(answer)
         except RuntimeError as error:
             return PlainTextResponse(str(error), status_code=500)
+        is_packed = isinstance(answer, bytes)
+        return Response(answer, media_type="application/octet-stream") if is_packed else JSONResponse(answer)
 
     async def fired(request: Request) -> Response:
-        event, data = await request.json()
-        desk.fired.append((event, data))
+        desk.fired.append(tuple(await request.json()))
         return PlainTextResponse("")
 
-    return Starlette(
-        routes=[
-            Route("/", page),
-            Route("/value/{name}", value),
-            Route("/standalone/{name}", standalone),
-            Route("/ask/{name}", ask, methods=["POST"]),
-            Route("/fired", fired, methods=["POST"]),
-            assets.route(),
-        ]
-    )
+    posts = [Route(path, act, methods=["POST"]) for path, act in (("/ask/{name}", ask), ("/fired", fired))]
+    return Starlette(routes=[Route("/", page), Route("/standalone/{name}", standalone), *posts, assets.route()])
 
 
 @contextmanager

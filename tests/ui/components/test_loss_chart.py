@@ -17,10 +17,6 @@ PARTS = ["loss"]
 NODES = "document.querySelector('#loss').querySelectorAll('*').length"
 
 
-def stage(page: Page) -> str:
-    return page.locator("#loss .stage").inner_text()
-
-
 def painted(page: Page, panel: str) -> int:
     """How many points of a panel Plotly has been given; 0 where it is not drawn."""
     script = """panel => (document.querySelector(`#loss [data-panel="${panel}"] .curves`)?.data ?? [])
