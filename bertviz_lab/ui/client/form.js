@@ -81,8 +81,8 @@ function makeControl({ name, kind, label, help, examples, options, value: first 
   return control;
 }
 
-/** The fields of `groups`: {main, folds, values(), set(values), get(name), disable(reasons), complain(message)}. Ids
- * begin with `prefix`; `onChange(name)` is called when a person has changed a field. */
+/** The fields of `groups`: {main, folds, values(), set(), recommend(), get(name), disable(reasons), complain(message)}.
+ * Ids begin with `prefix`; `onChange(name)` is called when a person has changed a field. */
 export function makeFields(groups, prefix, onChange) {
   const controls = new Map();
   const draw = ({ fields }) => h('div.fields', ...fields.map((declared) => {
@@ -91,12 +91,21 @@ export function makeFields(groups, prefix, onChange) {
     return control.node;
   }));
   const [first, ...others] = groups;
+  let recommended = {}; // the values that were recommended last
   return {
     main: draw(first),
     folds: new Map(others.map((group) => [group.title, h('details.fold', h('summary', group.title), draw(group))])),
     get: (name) => controls.get(name),
     values: () => Object.fromEntries([...controls].map(([name, control]) => [name, control.value])),
     set: (values) => Object.entries(values).forEach(([name, value]) => controls.get(name)?.set(value)),
+    /** Recommend values: those of `names` replace what was recommended before; what a person has set stays. */
+    recommend(values, names) {
+      for (const name of names) {
+        const control = controls.get(name);
+        if (String(control.value) === String(recommended[name] ?? '')) control.set(values[name]);
+      }
+      recommended = values;
+    },
     disable: (reasons) => controls.forEach((control, name) => control.disable(reasons[name] ?? '')),
     /** Show a message next to the field that it names, which is unfolded. */
     complain(message) {
@@ -169,13 +178,23 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
 export const followStarts = (panel, control) => panel.page
   .on('changed', async () => control.setOptions(await panel.ask('starts').catch(() => undefined)));
 
-/** Radio buttons of the sources of `options` [[value, label], ...]: {node, value, set(value)}. */
-export const makeSources = (id, label, options, onChange) =>
-  makeControl({ name: id, kind: 'radio', label, help: '', options, value: options[0][0], examples: [] }, id, onChange);
+/** Where the examples of a `form` come from: radio buttons of its sources, and files of a person's own. `onChoose()` is
+ * called when others are chosen: {nodes, sent(), ready()}. */
+export function makeSource(form, { id, label, accept }, onChoose) {
+  const sources = makeControl({ name: id, kind: 'radio', label, help: '', options: form.sources,
+    value: form.sources[0][0], examples: [] }, `${id}-source`, () => onChoose());
+  const files = makeFiles({ id: `${id}-files`, label: form.upload, accept, onChange(early = false) {
+    if (files.tokens.length || early) sources.set(form.own);
+    if (!early) onChoose();
+  } });
+  return { nodes: [sources.node, files.node], ready: files.ready,
+    sent: () => ({ source: sources.value, files: sources.value === form.own ? files.tokens : [] }) };
+}
 
-/** The start button of a form: it starts one run however often it is pressed. `sent()` resolves to what the form
- * sends; its key is another one when the form has changed, and the server starts one run for each key. */
-export function makeStart(panel, { id, label, fields, sent }) {
+/** The end of a `form`: what limits its runs, and the start button, which starts one run however often it is pressed.
+ * `sent()` returns what the form sends once `ready()` has resolved; its key is another one when the form has changed,
+ * and the server starts one run for each key. */
+export function makeStart(panel, form, { id, label, fields, sent, ready }) {
   const PAUSE = 2000; // milliseconds in which a further press is the same
   let [last, key] = ['', ''];
   const message = h('p.complaint', { id: `${id}-message`, role: 'alert', hidden: true });
@@ -185,10 +204,11 @@ export function makeStart(panel, { id, label, fields, sent }) {
     setText(message, '');
     const wait = new Promise((resolve) => { setTimeout(resolve, PAUSE); });
     try {
-      const form = await sent();
-      if (JSON.stringify(form) !== last) key = Math.random().toString(36).slice(2);
-      last = JSON.stringify(form);
-      const run = await panel.ask('start', { ...form, key });
+      await ready();
+      const body = sent();
+      if (JSON.stringify(body) !== last) key = Math.random().toString(36).slice(2);
+      last = JSON.stringify(body);
+      const run = await panel.ask('start', { ...body, key });
       panel.page.start.awaited = run; // its first model is opened
       panel.page.emit('follow', run);
       panel.page.emit('start');
@@ -200,5 +220,6 @@ export function makeStart(panel, { id, label, fields, sent }) {
     await wait;
     button.disabled = false;
   }
-  return h('div.start', button, message);
+  return [form.limits && h('p.quiet', { id: `${id}-limits` }, form.limits),
+    form.training && h('div.start', button, message)].filter(Boolean);
 }

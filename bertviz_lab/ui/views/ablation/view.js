@@ -1,4 +1,4 @@
-// Ablation study: cards to tick, predict and reveal. Trainings start by an event of Gradio's, see wire.js.
+// Ablation study: cards to tick, predict and reveal.
 
 import { h, setText } from 'lab/client/dom.js';
 
@@ -6,7 +6,7 @@ export function mount(panel) {
   const { page } = panel;
   const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
   const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
-  const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status', hidden: true });
+  const message = h('p.complaint', { id: 'ablation-message', role: 'status', hidden: true });
   const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
     events: {
       train_request: train,
@@ -17,22 +17,23 @@ export function mount(panel) {
       look: (runs) => panel.ask('progress', { runs }),
       reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
     } });
-  const fields = {
-    steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }),
-      { min: 20, step: 1, id: 'ablation-steps' }),
-    seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
-  };
-  const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
+  const number = (name, label, min) => panel.field('number', label, '', (value) => {
+    plan[name] = value;
+    panel.keep(name, value);
+    part.redraw();
+  }, { min, step: 1, id: `ablation-${name}` });
+  const fields = { steps: number('steps', 'Steps of each run', 20), seed: number('seed', 'Seed', 0) };
+  const limits = h('p.quiet', { id: 'ablation-limits' });
 
   const part = panel.part([
-    h('p', { class: 'quiet' },
+    h('p.quiet',
       'All runs share the same stories, seed and number of steps. They run one after the other, '
       + 'about a minute each on two idle cores.'),
     limits, message, cards.host,
-    h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null },
-      h('summary', {}, 'Training settings'),
-      h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
-      h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
+    h('details.fold', { id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null },
+      h('summary', 'Training settings'),
+      h('div.fields', fields.steps.node, fields.seed.node),
+      h('p.quiet', 'More steps give clearer results; another seed shows the variance.')),
   ], async () => {
     const payload = await panel.ask('cards', { ...plan }).catch((error) => cards.say(error.message));
     if (!payload) return;
@@ -40,12 +41,6 @@ export function mount(panel) {
     limits.textContent = payload.limits;
     cards.show(payload);
   });
-
-  function change(some) {
-    Object.assign(plan, some);
-    for (const [name, value] of Object.entries(some)) panel.keep(name, value);
-    part.redraw();
-  }
 
   /** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
   async function train({ names }) {

@@ -7,9 +7,8 @@ export function mount(panel) {
   const WORDS = ['of', 'scale', 'form', 'quarter', 'special', 'order'];
   const INDEXES = ['layer', 'head', 'column']; // counted from 0
 
-  /**
-   * A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`.
-   */
+  /** A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`.
+   * */
   function makeGrid(label, id, prefix) {
     const askMore = (name, more, line = name) => page.ask('attention', name, more, `${id} ${line}`);
     const server = {
@@ -34,7 +33,7 @@ export function mount(panel) {
   const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
   const shown = terms.field('shown', 'select', 'Weights or scores',
     { id: 'attention-shown', options: [['weights', 'attention weights']] });
-  const heads = panel.part([h('div', { class: 'fields' }, shown.node), grid.host], async () => {
+  const heads = panel.part([h('div.fields', shown.node), grid.host], async () => {
     await panel.show(grid, 'attention', terms.values);
     if (grid.payload?.choices) setOptions(shown.input, grid.payload.choices, grid.payload.shown);
   });
@@ -47,7 +46,7 @@ export function mount(panel) {
     const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)',
       { id: 'attention-other-text' });
     const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
-    host.append(h('div', { class: 'fields' }, against.node, text.node), difference.host);
+    host.append(h('div.fields', against.node, text.node), difference.host);
     return () => {
       text.node.hidden = settings.values.against !== 'text';
       return panel.show(difference, 'difference', { ...settings.values, other: page.input.other || 'before' });

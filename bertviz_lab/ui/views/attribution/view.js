@@ -1,15 +1,13 @@
-// Attribution: a prediction, the tokens that it rests on, and folded away its heads and what becomes of it without
-// them.
+// Attribution: a prediction, the tokens that it rests on, and folded away its heads and what it is without them.
 
 import { h, setOptions } from 'lab/client/dom.js';
 
 export function mount(panel) {
   const { page } = panel;
   // Ablated heads are in the address as "layer.head layer.head", counted from 0.
-  const SEGMENTS = [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']];
-  const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', segments: '',
-    ablated: '' }, (names) => {
-    if (names.some((name) => !['causal', 'segments', 'ablated'].includes(name))) main.redraw();
+  const target = { kind: '', position: '', choice: '', contrast: '' };
+  const settings = panel.settings({ ...target, causal: '', segments: '', ablated: '' }, (names) => {
+    if (names.some((name) => name in target)) main.redraw();
     folds.forEach((fold) => fold.redraw());
   });
   let { model } = page.input; // whose classes and heads the settings name
@@ -17,22 +15,23 @@ export function mount(panel) {
   let explainedLarge = ''; // the last question about a large model that somebody pressed the button for
 
   const kind = panel.field('select', 'Prediction to explain', '',
-    (value) => settings.change({ kind: value, position: '', choice: '', contrast: '' }), { id: 'attribution-kind' });
+    (value) => settings.change({ ...target, kind: value }), { id: 'attribution-kind' });
   const position = settings.field('position', 'select', 'Token', { id: 'attribution-position' });
   const choice = settings.field('choice', 'text', 'Predicted token or label',
     { id: 'attribution-choice', placeholder: 'the top prediction' });
-  const contrast = settings.field('contrast', 'text', 'Contrast with', { id: 'attribution-contrast',
-    placeholder: 'anything else' });
+  const contrast = settings.field('contrast', 'text', 'Contrast with',
+    { id: 'attribution-contrast', placeholder: 'anything else' });
   const classes = h('datalist', { id: 'attribution-classes' });
   for (const { input } of [choice, contrast]) input.setAttribute('list', classes.id);
-  const explain = h('button', { type: 'button', class: 'action', id: 'attribution-explain', onclick: () =>
-    explainLarge() }, 'Explain');
-  const large = h('p', { class: 'quiet', hidden: true }, 'This model is large: its attributions take some seconds. ',
-    explain);
+  const explain = h('button.action', { id: 'attribution-explain', onclick() {
+    explainedLarge = JSON.stringify([page.input, question()]);
+    main.redraw();
+  } }, 'Explain');
+  const large = h('p.quiet', { hidden: true }, 'This model is large: its attributions take some seconds. ', explain);
   const facts = panel.drawing('facts', 'Prediction explained', { id: 'attribution-facts' });
   const tokens = panel.drawing('tokens', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
 
-  const main = panel.part([h('div', { class: 'fields' }, kind.node, position.node, choice.node, contrast.node, classes),
+  const main = panel.part([h('div.fields', kind.node, position.node, choice.node, contrast.node, classes),
     large, facts.host, tokens.host], async () => {
     const asked = question();
     try {
@@ -55,18 +54,16 @@ export function mount(panel) {
   });
   const folds = [
     panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map',
-      events: { item_select: toggleHead } }],
-      'head_effects', { more: () => ({ ...question(), ablated: ablated() }) }),
+      events: { item_select: toggleHead } }], 'head_effects', { more: () => ({ ...question(), ablated: ablated() }) }),
     panel.fold('intervention', 'Interventions', (host) => {
       const causal = panel.field('checkbox', 'Causal mask, as in GPT', settings.values.causal,
         (on) => settings.change({ causal: on ? '1' : '' }), { id: 'attribution-causal' });
-      const restore = h('button', { type: 'button', class: 'plain', onclick: () => settings.change({ ablated: '' }) },
-        'Restore all heads');
+      const restore = h('button.plain', { onclick: () => settings.change({ ablated: '' }) }, 'Restore all heads');
       const changed = panel.drawing('facts', 'Intervention', { id: 'attribution-changed' });
       const chart = panel.drawing('chart', 'Prediction before and after', { id: 'attribution-change' });
       const segments = settings.field('segments', 'select', 'Segment ids of a pair', { id: 'attribution-segments',
-        options: SEGMENTS });
-      host.append(h('div', { class: 'fields' }, causal.node, segments.node, restore), changed.host, chart.host);
+        options: [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']] });
+      host.append(h('div.fields', causal.node, segments.node, restore), changed.host, chart.host);
       return async () => {
         const asked = question();
         const answer = await panel.ask('intervention', { ...asked, ablated: ablated(),
@@ -103,18 +100,12 @@ export function mount(panel) {
 
   function toggleHead({ row, column }) {
     // The column after the last head represents all heads of the layer.
-    const meant = column < targets.heads ? [[row, column]] : Array.from({ length: targets.heads },
-      (_, head) => [row, head]);
-    const isMeant = ([layer, head]) => meant.some(([otherLayer, otherHead]) => layer === otherLayer
-      && head === otherHead);
-    const others = ablated().filter((place) => !isMeant(place));
-    const restored = ablated().length - others.length === meant.length;
-    settings.change({ ablated: (restored ? others : [...others, ...meant]).map((place) => place.join('.')).join(' ') });
-  }
-
-  function explainLarge() {
-    explainedLarge = JSON.stringify([page.input, question()]);
-    main.redraw();
+    const heads = column < targets.heads ? [column] : [...Array(targets.heads).keys()];
+    const meant = heads.map((head) => `${row}.${head}`);
+    const before = ablated().map((place) => place.join('.'));
+    const others = before.filter((place) => !meant.includes(place));
+    const restored = before.length - others.length === meant.length;
+    settings.change({ ablated: (restored ? others : [...others, ...meant]).join(' ') });
   }
 
   page.on('select', (selected) => {

@@ -16,11 +16,11 @@ export function mount(panel) {
     const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
       onChange: (early) => early || predict() });
     let table = null;
-    const save = h('button', { type: 'button', id: 'try-file-table', hidden: true,
+    const save = h('button', { id: 'try-file-table', hidden: true,
       onclick: () => saveText(table.name, 'text/csv', `\ufeff${table.table}`) }, 'Download the predictions');
     const help = 'Without a query you get a prediction for each text; with one the texts ranked by the cosine of their '
       + "sentence embeddings and the query's: semantic search.";
-    host.append(query.node, h('p', { class: 'quiet small' }, help), files.node, message.host, save);
+    host.append(query.node, h('p.quiet.small', help), files.node, message.host, save);
 
     async function predict() {
       panel.cancel('predict');
@@ -28,16 +28,13 @@ export function mount(panel) {
       message.show(null);
       if (!files.tokens.length) return;
       message.show({ text: 'Reading the texts …', tone: 'info' });
-      try {
-        const { model } = panel.page.input;
-        const answer = await panel.ask('predict', { model, file: files.tokens[0], query: query.value });
-        if (answer === undefined) return;
-        table = answer;
-        save.hidden = false;
-        message.show({ text: answer.sentence, tone: 'good' });
-      } catch (error) {
-        message.show({ text: error.message, tone: 'error' });
-      }
+      const { model } = panel.page.input;
+      const answer = await panel.ask('predict', { model, file: files.tokens[0], query: query.value })
+        .catch(({ message: text }) => message.show({ text, tone: 'error' }));
+      if (!answer) return;
+      table = answer;
+      save.hidden = false;
+      message.show({ text: answer.sentence, tone: 'good' });
     }
   }
 }

@@ -9,7 +9,7 @@ export function mount(panel) {
 
   // ---- which runs
 
-  const chips = h('div', { class: 'chosen line', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
+  const chips = h('div.chosen.line', { id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
   const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]),
     { id: 'compare-add' });
   const bringProbes = () => panel.showAny(probes, 'probes', { names: chosen() });
@@ -19,22 +19,21 @@ export function mount(panel) {
   const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
   const chosen = () => names ?? first;
 
-  panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host,
+  panel.part([h('div.fields', chips, adding.node, makeLinkButton('compare-link')), runs.host,
     probes.host], async () => {
-    const before = JSON.stringify(chosen());
+    const before = String(chosen());
     const answer = await panel.ask('runs');
     if (!answer) return;
     ({ choices, first, most } = answer);
     showChosen();
-    if (!runs.payload || JSON.stringify(chosen()) !== before) await bring();
+    if (!runs.payload || String(chosen()) !== before) await bring();
   });
 
   function showChosen() {
     const label = (name) => choices.find(([value]) => value === name)?.[1] ?? name;
-    chips.replaceChildren(...chosen().map((name, place) => h('button', { type: 'button', class: 'chip',
-      'data-run': name, 'aria-label': `Remove ${label(name)}`,
-      title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name), place) }, label(name),
-        h('span', { 'aria-hidden': 'true' }, ' ×'))));
+    chips.replaceChildren(...chosen().map((name, place) => h('button.chip', { 'data-run': name, title: 'Remove',
+      'aria-label': `Remove ${label(name)}`, onclick: () => choose(chosen().filter((other) => other !== name), place) },
+    label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
     const full = chosen().length >= most && `${most} runs at most are shown`; // the field stays, and with it the focus
     const others = full ? [] : choices.filter(([name]) => !chosen().includes(name));
     setOptions(adding.input, [['', full || (others.length ? `choose a run (up to ${most})` : 'all runs are shown')],
@@ -68,7 +67,13 @@ export function mount(panel) {
       nsp: panel.drawing('chart', 'Does B follow A? (NSP)', { id: 'compare-follows' }),
       attention: panel.drawing('heads', 'All heads of each model', { id: 'compare-heads' }),
     };
-    const predict = async () => {
+    host.append(h('form.fields', { onsubmit(event) {
+      event.preventDefault();
+      asked.redraw();
+    } }, fields.text_a.node, fields.text_b.node,
+    h('button.action', { type: 'submit', id: 'compare-predict' }, 'Predict')),
+    ...Object.values(answers).map((drawing) => drawing.host));
+    return async () => {
       if (!runs.payload) return; // which runs there are is not known yet
       if (!fields.text_a.value) fields.text_a.set((await panel.ask('example', { names: chosen() })) ?? '');
       const question = { names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
@@ -77,10 +82,5 @@ export function mount(panel) {
       await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name,
         name === 'predictions' ? alone : question)));
     };
-    host.append(h('form', { class: 'fields', onsubmit: (event) => { event.preventDefault(); asked.redraw(); } },
-      fields.text_a.node, fields.text_b.node,
-      h('button', { type: 'submit', class: 'action', id: 'compare-predict' }, 'Predict')),
-    ...Object.values(answers).map(({ host: place }) => place));
-    return predict;
   });
 }

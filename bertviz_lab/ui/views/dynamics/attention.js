@@ -1,6 +1,6 @@
 // Attention at the step of the slider: all heads small, one of them large, and what that one does in words.
 
-import { h } from 'lab/client/dom.js';
+import { elements, h } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
 import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/picture.js';
 import { NO_LENS, headWeights, peakOf, readAttention, throughLens } from 'lab/components/attention/attention_data.js';
@@ -11,12 +11,10 @@ export const SHARES = { previous: 'to the previous token', next: 'to the next to
   special: 'to special tokens', across: 'to the other sentence' };
 
 export function makeAttention(scene, onHead) {
-  const gridHost = h('div', { class: 'grid', role: 'grid',
+  const gridHost = h('div.grid', { role: 'grid',
     'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
-  const mapHost = h('div', { class: 'map' });
-  const headName = h('p', { class: 'heading' });
-  const does = h('p', { class: 'quiet' });
-  const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+  const [mapHost, headName, does] = elements('div.map', 'p.heading', 'p.quiet');
+  const readout = h('p.readout', { 'aria-live': 'polite' });
   const state = { layer: 0, head: 0, row: 1, column: 0 };
   let [data, frame] = [null, null];
   let settled = false; // somebody, or a link, has chosen the head and the row
@@ -36,12 +34,10 @@ export function makeAttention(scene, onHead) {
         return [row, data.tokens[row], column, data.tokens[column], Number(weight.toFixed(4))];
       })],
   });
-  const node = h('div', { class: 'lab-attention' }, h('div', { class: 'split' },
-    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),
-      saveGrid), gridHost,
-      h('p', { class: 'quiet small' },
+  const node = h('div.lab-attention', h('div.split',
+    h('div.all', h('div.bar', h('p.heading', 'Attention of every head'), saveGrid), gridHost, h('p.quiet.small',
         'Layers go down, heads across. Rows attend, columns are attended to; yellow is a weight of 1.')),
-    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, saveHead), does, mapHost, readout)));
+    h('div.one', h('div.bar', headName, saveHead), does, mapHost, readout)));
 
   /** The attention of a frame in the form in which the other views of attention read it. */
   function dataOf(one) {
@@ -104,7 +100,7 @@ export function makeAttention(scene, onHead) {
 
   function tell(row, column) {
     const weight = headWeights(data, state.layer, state.head)[row * data.size + column];
-    readout.replaceChildren('from ', h('b', {}, data.tokens[row]), ' to ', h('b', {}, data.tokens[column]), ': ',
+    readout.replaceChildren('from ', h('b', data.tokens[row]), ' to ', h('b', data.tokens[column]), ': ',
       percent(weight, weight < 0.1 ? 1 : 0), ' of its attention');
   }
 

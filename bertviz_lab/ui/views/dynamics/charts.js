@@ -2,7 +2,7 @@
 // has `draw(frame)`, which draws all of it, and `move(frame)`, for which dragging waits.
 
 import { shade } from 'lab/client/colors.js';
-import { h, setOptions } from 'lab/client/dom.js';
+import { elements, h, setOptions } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 import { makeChart } from 'lab/components/charts/chart.js';
@@ -17,8 +17,7 @@ const capitalized = (text) => text.replace(/^./, (letter) => letter.toUpperCase(
 
 /** Each metric of the heads over the training, a line a head; and which head came to do it, in a sentence. */
 export function makeHeads(scene) {
-  const goTo = h('button', { type: 'button', class: 'link', onclick: () => scene.attention.choose(best.layer,
-    best.head) }, 'Show this head');
+  const goTo = h('button.link', { onclick: () => scene.attention.choose(best.layer, best.head) }, 'Show this head');
   const box = h('select', { 'aria-label': 'Head metric', onchange: () => draw() });
   const lines = makeTimeline(scene, { knobs: [box, goTo] });
   let best = null;
@@ -91,7 +90,7 @@ function verdictOf(metric, drawn) {
 
 /** What the model would say if it ended at each layer: layers down, snapshots across. */
 export function makeLens(scene) {
-  const node = h('div', { class: 'lens' });
+  const node = h('div.lens');
   const chart = makeChart(node, { onPick: ({ place: at }) => scene.jump(at) });
 
   function draw() {
@@ -178,13 +177,12 @@ export function makeMap(scene) {
 
 /** The MLM loss of each token of the text, and their mean over training. */
 export function makeLosses(scene) {
-  const words = h('p', { class: 'expected' });
-  const mean = h('p', { class: 'quiet' });
+  const [words, mean] = elements('p.expected', 'p.quiet');
   const lines = makeTimeline(scene);
   let nodes = []; // the tokens of the text by their positions
 
   function begin() {
-    nodes = scene.opening.tokens.map((token) => h('span', {}, readable(token)));
+    nodes = scene.opening.tokens.map((token) => h('span', readable(token)));
     words.replaceChildren(...sentenceNodes(scene.opening, (_, position) => nodes[position]));
   }
 
@@ -209,5 +207,5 @@ export function makeLosses(scene) {
     move(frame);
   }
 
-  return { node: h('div', {}, words, mean, lines.node), begin, draw, move };
+  return { node: h('div', words, mean, lines.node), begin, draw, move };
 }

@@ -43,8 +43,7 @@ export function makeFrames(scene, onNews) {
     more();
   }
 
-  return { begin, missing, all,
-    trouble: () => trouble,
+  return { begin, missing, all, trouble: () => trouble,
     /** Steps have come or gone; what failed before is tried again. */
     renew() {
       failed.clear();

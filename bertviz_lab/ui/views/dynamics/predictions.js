@@ -1,7 +1,7 @@
 // What the model says at the step of the slider: the sentence with its masked tokens filled, bars, and the tracked
 // words over time.
 
-import { choices, h } from 'lab/client/dom.js';
+import { choices, elements, h } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/picture.js';
 import { makeTimeline } from 'lab/views/dynamics/timeline.js';
@@ -16,7 +16,7 @@ export function sentenceNodes({ tokens, special }, write) {
   tokens.forEach((token, position) => {
     if (special[position]) {
       if (nodes.length && position < tokens.length - 1) nodes.push(
-        h('span', { class: 'seam', title: 'sentence B starts here' }, '|'));
+        h('span.seam', { title: 'sentence B starts here' }, '|'));
       return;
     }
     const apart = tight ? !joins(token) : /^[Ġ▁]/u.test(token) || token === '[MASK]';
@@ -28,10 +28,8 @@ export function sentenceNodes({ tokens, special }, write) {
 
 /** A name, a bar, a share; made once and then only changed. */
 function makeGuess() {
-  const name = h('span', { class: 'name mono' });
-  const fill = h('span', { class: 'fill' });
-  const share = h('span', { class: 'share' });
-  const node = h('div', { class: 'guess bar-row' }, name, h('span', { class: 'track' }, fill), share);
+  const [name, fill, share] = elements('span.name.mono', 'span.fill', 'span.share');
+  const node = h('div.guess.bar-row', name, h('span.track', fill), share);
   return { node, show(text, value, paint = '', write = percent) {
     name.textContent = text;
     fill.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
@@ -42,28 +40,24 @@ function makeGuess() {
 
 export function makePredictions(scene) {
   const look = { blank: 0, kind: 'tracked' };
-  const sentence = h('p', { class: 'sentence' });
-  const title = h('p', { class: 'heading' });
-  const bars = h('div', { class: 'guesses' });
-  const follows = h('div', { class: 'guesses' });
+  const [sentence, title, bars, follows] = elements('p.sentence', 'p.heading', 'div.guesses', 'div.guesses');
   const blankChoice = h('div', { 'data-noexport': '' });
   const kindChoice = choices('', [['tracked', 'probability', 'The predicted probability of each word'],
     ['rank', 'rank', 'The rank of each word in the vocabulary; 1 is the top prediction']], look.kind, (kind) => {
     look.kind = kind;
     drawLines();
   });
-  const said = h('div', { class: 'said' }, bars, follows);
+  const said = h('div.said', bars, follows);
   const lines = makeTimeline(scene, { knobs: [kindChoice.node] });
   const saves = saveDrawing('this picture', () => 'predictions', {
-    picture: () => pictureOf(said,
-      `${scene.opening.title} · step ${whole(scene.shown().step)} · ${title.textContent}`),
+    picture: () => pictureOf(said, `${scene.opening.title} · step ${whole(scene.shown().step)} · ${title.textContent}`),
     rows: () => [['step', 'masked_token', 'rank', 'token', 'probability'],
       ...scene.frames.all().flatMap(({ step, masked_tokens }) => masked_tokens.flatMap(({ candidates }, number) =>
         candidates.map(([token, probability], rank) => [step, number + 1, rank + 1, token, probability])))],
   });
-  const watched = h('div', { class: 'watched' }, lines.node);
-  const node = h('div', {}, sentence, h('div', { class: 'two tiles' },
-    h('div', { class: 'part' }, h('div', { class: 'bar' }, title, blankChoice, saves), said), watched));
+  const watched = h('div.watched', lines.node);
+  const node = h('div', sentence, h('div.two.tiles',
+    h('div.part', h('div.bar', title, blankChoice, saves), said), watched));
   let [holes, rows, nextRow] = [[], [], null];
 
   function begin() {
@@ -78,14 +72,13 @@ export function makePredictions(scene) {
     const blanks = masked.map((_, place) => [String(place), String(place + 1), `Masked token ${place + 1}`]);
     blankChoice.replaceChildren(...(masked.length > 1
       ? [choices('Masked token', blanks, String(look.blank), choose).node] : []));
-    holes = masked.map(() => h('span', { class: 'hole' }));
+    holes = masked.map(() => h('span.hole'));
     sentence.replaceChildren(...sentenceNodes(scene.opening, (token, position) =>
-      holes[masked.findIndex((one) => one.position === position)] ?? h('span', {}, readable(token))));
+      holes[masked.findIndex((one) => one.position === position)] ?? h('span', readable(token))));
     rows = (masked.length ? masked[0].candidates : labels).map(() => makeGuess());
     bars.replaceChildren(...rows.map((row) => row.node));
     nextRow = is_next === null ? null : makeGuess();
-    follows.replaceChildren(...(nextRow ? [h('p', { class: 'heading' }, 'Does sentence B follow A? (NSP)'),
-      nextRow.node] : []));
+    follows.replaceChildren(...(nextRow ? [h('p.heading', 'Does sentence B follow A? (NSP)'), nextRow.node] : []));
     kindChoice.node.hidden = scene.opening.follows !== 'words';
     watched.hidden = !scene.opening.follows;
   }
@@ -114,16 +107,16 @@ export function makePredictions(scene) {
       rows.forEach((row, place) => row.show(opening.labels[place], labels[place], paintOf(place),
         isClass ? percent : short));
     } else if (tags.length) {
-      tell('Predicted labels', h('p', { class: 'tagged' }, ...tags.flatMap(([label, sure], place) => [
+      tell('Predicted labels', h('p.tagged', ...tags.flatMap(([label, sure], place) => [
         h('span', { class: label === 'O' ? 'tag' : 'tag tinted kind-0', title: `${label}, ${percent(sure)}` },
-          opening.words[place], h('small', {}, label)), ' '])));
+          opening.words[place], h('small', label)), ' '])));
     } else if (answer) {
-      tell('Predicted answer', h('p', { class: 'answer' }, answer.none ? '(none)' : answer.text),
-        h('p', { class: 'quiet' }, `Its best span has ${percent(answer.probability)}.`));
+      tell('Predicted answer', h('p.answer', answer.none ? '(none)' : answer.text),
+        h('p.quiet', `Its best span has ${percent(answer.probability)}.`));
     } else if (is_next === null) {
-      tell('No masked token in this sentence', h('p', { class: 'quiet' },
+      tell('No masked token in this sentence', h('p.quiet',
         'Put [MASK] in place of a word to see how its prediction develops.'));
-    } else tell('', h('p', { class: 'quiet' }));
+    } else tell('', h('p.quiet'));
     nextRow?.show(is_next > 0.5 ? 'is next' : 'not next', Math.max(is_next, 1 - is_next));
     lines.move();
   }

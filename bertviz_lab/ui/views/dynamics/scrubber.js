@@ -2,7 +2,7 @@
 
 import { poll } from 'lab/client/ask.js';
 import { onThemeChange } from 'lab/client/colors.js';
-import { h, payloadView } from 'lab/client/dom.js';
+import { elements, h, payloadView } from 'lab/client/dom.js';
 import { duration, whole } from 'lab/client/format.js';
 import { saveButtons } from 'lab/client/picture.js';
 import { saveJson } from 'lab/client/saving.js';
@@ -21,15 +21,13 @@ function scrubber(content, { events, server, savePage }, root) {
   let [follower, drawWanted, linesWanted] = [0, false, 0];
 
   // ---- furniture
-  const title = h('p', { class: 'heading' });
+  const [title, where] = elements('p.heading', 'p.where');
   const lossLines = makeTimeline(scene);
   const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Training step',
     'data-noexport': '' });
-  const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play',
-    onclick: toggle });
-  const where = h('p', { class: 'where' });
-  const state = h('p', { class: 'quiet state', role: 'status' });
-  const spoken = h('p', { class: 'hush', 'aria-live': 'polite' });
+  const play = h('button.play', { title: 'Play (space)', 'aria-label': 'Play', onclick: toggle });
+  const state = h('p.quiet.state', { role: 'status' });
+  const spoken = h('p.hush', { 'aria-live': 'polite' });
   const frames = makeFrames(scene, arrived);
   const predictions = makePredictions(scene);
   const attention = makeAttention(scene, ({ layer, head }) => {
@@ -37,8 +35,8 @@ function scrubber(content, { events, server, savePage }, root) {
     drawFold('heads');
   });
   Object.assign(scene, { frames, predictions, attention });
-  const fold = (name, words, part) => [name, { ...part, name, node: h('details', { class: 'fold', 'data-part': name,
-    ontoggle: () => drawFold(name) }, h('summary', {}, words), part.node) }];
+  const fold = (name, words, part) => [name, { ...part, node: h('details.fold', { 'data-part': name,
+    ontoggle: () => drawFold(name) }, h('summary', words), part.node) }];
   const folds = Object.fromEntries([
     fold('heads', 'Head metrics over training', makeHeads(scene)),
     fold('lens', 'Logit lens', makeLens(scene)),
@@ -49,9 +47,8 @@ function scrubber(content, { events, server, savePage }, root) {
   const everything = saveButtons('all snapshots', { JSON: () => saveJson('training-dynamics.json', entire()) },
     savePage && (() => savePage('training-dynamics', entire())));
 
-  content.append(h('div', { class: 'bar' }, title, everything), lossLines.node,
-    h('div', { class: 'scrub line' }, play, slider), where, state, spoken, predictions.node, attention.node,
-    ...Object.values(folds).map(({ node }) => node));
+  content.append(h('div.bar', title, everything), lossLines.node, h('div.scrub.line', play, slider), where, state,
+    spoken, predictions.node, attention.node, ...Object.values(folds).map(({ node }) => node));
 
   /** All frames that are here, in one: what a page of its own shows. */
   function entire() {
@@ -154,7 +151,7 @@ function scrubber(content, { events, server, savePage }, root) {
     const row = scene.opening.loss.table.rows.findLast(([curve, done]) => curve === 'training' && done <= step);
     const seen = row && (row[4] >= 1e6 ? `${(row[4] / 1e6).toFixed(1)} million` : whole(row[4]));
     const facts = row ? [`${seen} tokens seen`, duration(row[3])] : [];
-    where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...(step === 0 ? ['random initialization'] : facts)
+    where.replaceChildren(h('b', `Step ${whole(step)}`), ...(step === 0 ? ['random initialization'] : facts)
       .flatMap((fact) => [' · ', fact]));
     const words = `Step ${whole(step)}. ${predictions.words(frame)}`;
     slider.setAttribute('aria-valuetext', words);
@@ -166,8 +163,7 @@ function scrubber(content, { events, server, savePage }, root) {
     const missing = frames.missing().length;
     const { steps, live } = scene.opening;
     const nearest = shown()?.step;
-    const away = nearest === steps[current.index] ? ''
-      : `Showing step ${whole(nearest ?? 0)}, the nearest available. `;
+    const away = nearest === steps[current.index] ? '' : `Showing step ${whole(nearest ?? 0)}, the nearest available. `;
     state.textContent = away + (missing && server
       ? `${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
       : frames.trouble() + (live ? 'Training is in progress: new snapshots are added to the slider.' : ''));
@@ -214,10 +210,8 @@ function scrubber(content, { events, server, savePage }, root) {
     toggle();
   });
 
-  /**
-   * Ask every two seconds, while somebody looks, what has been added, until the training has ended or another is on
-   * show.
-   */
+  /** Ask every two seconds, while somebody looks, what has been added, until the training has ended or another is on
+   * show. */
   function follow(mine) {
     poll(() => server.news(scene.opening.question, scene.opening.steps.at(-1)), (answer) => {
       if (answer.message) scene.opening.live = false;

@@ -10,13 +10,11 @@ const WRITTEN = { percent, short, whole };
 export const cursorShape = ({ current }, half) => ({ type: 'rect', yref: 'paper', x0: current.index - half,
   x1: current.index + half, y0: 0, y1: 1, line: { color: 'var(--lab-text)', width: 1.2 } });
 
-/**
- * `show(chart, lines)` draws a chart of `scene.opening`, its traces filled with `lines`, [[step, value]] for each;
- * without them it is complete. `move()` changes only the values in the legend: this is what dragging waits for. A
- * press or a drag jumps to a snapshot.
- */
+/** `show(chart, lines)` draws a chart of `scene.opening`, its traces filled with `lines`, [[step, value]] for each;
+ * without them it is complete. `move()` changes only the values in the legend: this is what dragging waits for. A press
+ * or a drag jumps to a snapshot. */
 export function makeTimeline(scene, options = {}) {
-  const node = h('div', { class: 'timeline' });
+  const node = h('div.timeline');
   const chart = makeChart(node, options);
   const { picture } = chart;
   let body = null;

@@ -20,13 +20,11 @@ export function mount(panel) {
     words: panel.field('text', 'Words to track, separated by commas', panel.kept('words'), () => {},
       { id: 'dynamics-words', placeholder: 'the top three predictions of the last snapshot' }),
   };
-  const examples = h('div', { class: 'examples', id: 'dynamics-examples', role: 'group', 'aria-label': 'Examples' });
-  const more = h('details', { class: 'fold', id: 'dynamics-more',
-    open: Boolean(panel.kept('text_b') || panel.kept('words')) },
-    h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node,
-      texts.words.node));
+  const examples = h('div.examples', { id: 'dynamics-examples', role: 'group', 'aria-label': 'Examples' });
+  const more = h('details.fold', { id: 'dynamics-more', open: Boolean(panel.kept('text_b') || panel.kept('words')) },
+    h('summary', 'Second sentence, words to track'), h('div.fields', texts.text_b.node, texts.words.node));
   const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
-    h('div', { class: 'fields question' }, picker.node, texts.text_a.node,
+    h('div.fields.question', picker.node, texts.text_a.node,
       h('button', { type: 'submit', class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')),
     examples, more);
 
@@ -68,11 +66,11 @@ export function mount(panel) {
     if (!list) return;
     known = list;
     examples.hidden = !known.length;
-    const button = (example) => h('button', { type: 'button', class: 'chip cut', onclick: () => {
+    const button = (example) => h('button.chip.cut', { onclick: () => {
       fill(example);
       show();
     } }, example.slice(0, 2).filter(Boolean).join('  |  '));
-    examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...known.map(button));
+    examples.replaceChildren(h('span.quiet', 'Try'), ...known.map(button));
     const isOneOf = (some) => some.some((example) => example.join('\n') === typed());
     if (known.length && !isOneOf(known) && (isOneOf(shown) || !typed().trim())) fill(known[0]);
     await show();

@@ -19,7 +19,7 @@ export function mount(panel) {
     clearTimeout(typing);
     typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
   });
-  const similarity = panel.part([h('div', { class: 'fields' }, sentences.node, pooling.node), table.host], async () => {
+  const similarity = panel.part([h('div.fields', sentences.node, pooling.node), table.host], async () => {
     panel.ask('sentences').then((text) => {
       if (text && !settings.values.sentences) sentences.input.placeholder = text;
     }, () => {});
@@ -30,29 +30,27 @@ export function mount(panel) {
   const near = panel.foldOf('neighbours', 'Nearest neighbors of a word', ['chart', 'Nearest neighbors',
     { id: 'neighbours' }], 'neighbours', {
     more: () => ({ word: settings.values.word }),
-    above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token',
+    above: () => [h('div.fields', settings.field('word', 'text', 'Word, or click a token',
       { id: 'neighbours-word' }).node)],
   });
   const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
     const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
     const path = panel.drawing('chart', 'Trajectory through the layers', { id: 'contexts-path' });
     const common = settings.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
-    const texts = h('p', { class: 'quiet', id: 'contexts-texts' });
-    host.append(h('div', { class: 'fields' }, common.node), texts, lines.host, path.host);
+    const texts = h('p.quiet', { id: 'contexts-texts' });
+    host.append(h('div.fields', common.node), texts, lines.host, path.host);
     return async () => {
-      try {
-        const answer = await panel.ask('contexts', { word: settings.values.common });
-        if (!answer) return;
-        common.input.placeholder = answer.word;
-        texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
-          ...(page.input.text_b.trim() ? [] : [' (an example: type text B for a comparison of your own)']));
-        lines.show(answer.similarity);
-        path.show(answer.path);
-        path.host.hidden = false;
-      } catch (error) {
+      const answer = await panel.ask('contexts', { word: settings.values.common }).catch((error) => {
         lines.say(error.message);
         path.host.hidden = true;
-      }
+      });
+      if (!answer) return;
+      common.input.placeholder = answer.word;
+      texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
+        page.input.text_b.trim() ? '' : ' (an example: type text B for a comparison of your own)');
+      lines.show(answer.similarity);
+      path.show(answer.path);
+      path.host.hidden = false;
     };
   });
 

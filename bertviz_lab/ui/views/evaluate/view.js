@@ -26,15 +26,13 @@ export function mount(panel) {
       scores.show(null);
       if (!files.tokens.length) return;
       scores.say('Scoring …');
-      try {
-        const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens });
-        if (answer === undefined) return;
-        scores.show(answer.scores);
-        if (answer.started) panel.page.emit('follow', answer.started);
-        if (answer.started) panel.page.emit('start');
-      } catch (error) {
-        scores.show({ items: [], note: error.message, tone: 'error' });
-      }
+      const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens })
+        .catch(({ message }) => ({ scores: { items: [], note: message, tone: 'error' } }));
+      if (!answer) return;
+      scores.show(answer.scores);
+      if (!answer.started) return;
+      panel.page.emit('follow', answer.started);
+      panel.page.emit('start');
     }
   }
 }

@@ -16,7 +16,7 @@ export function mount(panel) {
   const strip = panel.foldOf('token_norms', 'Norms of each token',
     ['tokens', 'Norms of each token', { id: 'norms-of-tokens', linked: true }], 'token_norms', {
       more: () => ({ of: settings.values.norms }),
-      above: () => [h('div', { class: 'fields' }, settings.field('norms', 'select', 'Norm of the',
+      above: () => [h('div.fields', settings.field('norms', 'select', 'Norm of the',
         { id: 'norms-kind', options: KINDS }).node)],
     });
   panel.foldOf('sum', 'Input embeddings: the vectors that are added',

@@ -1,23 +1,22 @@
 // What a lesson has opened, in one line that stays in sight, and the way back.
 
 import { poll, posted } from 'lab/client/ask.js';
-import { h } from 'lab/client/dom.js';
+import { elements, h } from 'lab/client/dom.js';
 import { LANGUAGE, gettext } from 'lab/client/language.js';
 import { page } from 'lab/client/page.js';
-import { keep, marked, memory } from 'lab/views/lessons/course.js';
+import { keep, marked, memory } from 'lab/views/lessons/lesson.js';
 
 export function mountLessonBar(root) {
   root.classList.add('callout');
-  // the focus comes here with the place
-  Object.assign(root, { role: 'region', lang: LANGUAGE, tabIndex: -1, hidden: true });
+  Object.assign(root, { role: 'region', lang: LANGUAGE, tabIndex: -1, hidden: true }); // the focus comes here
   let place = {};
-  const [title, text] = [h('b', { class: 'title' }), h('span', { class: 'words' })];
-  const skip = h('button', { type: 'button', class: 'plain', onclick: goToPlace }, gettext('To the panel'));
-  const back = h('button', { type: 'button', class: 'action', onclick: () =>
+  const [title, text] = elements('b.title', 'span.words');
+  const skip = h('button.plain', { onclick: goToPlace }, gettext('To the panel'));
+  const back = h('button.action', { onclick: () =>
     page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
-  const close = h('button', { type: 'button', class: 'close', 'aria-label': gettext('Hide this line'),
+  const close = h('button.close', { 'aria-label': gettext('Hide this line'),
     title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
-  root.append(h('p', { class: 'told grow' }, title, ' ', text), skip, back, close);
+  root.append(h('p.told.grow', title, ' ', text), skip, back, close);
   // What sticks to the top of the window is moved below this line, and so is a place that is opened.
   new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar',
     `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);
@@ -61,10 +60,10 @@ async function report() {
 }
 
 function take(told) {
-  // What was done before belongs to another room. A link may have led to a lesson; a leader who starts again does so at
-  // 1.
-  if (told.room !== memory.room) keep({ room: told.room, at: page.room ? 1 : memory.at, chosen: {}, done: [],
-    called: 0 });
+  // What was done before belongs to another room. A link may have led to a lesson; a new start begins with the first.
+  if (told.room !== memory.room) {
+    keep({ room: told.room, at: page.room ? 1 : memory.at, chosen: {}, done: [], called: 0 });
+  }
   page.room = told;
   page.emit('room');
   if (told.call.lesson && told.call.number > memory.called) {

@@ -1,118 +1,139 @@
-// One lesson: idea, what to look at, the question, and what the measurement says once a prediction was made.
+// One lesson: idea, what to look at, the question, and what the measurement says once a prediction was made. What a
+// person has done so far is kept in this browser and nowhere else; in a workshop, for the room that it belongs to.
 
-import { h } from 'lab/client/dom.js';
+import { emphasised, h } from 'lab/client/dom.js';
 import { gettext } from 'lab/client/language.js';
 import { page } from 'lab/client/page.js';
-import { drawBars, marked, memory, paragraph } from 'lab/views/lessons/course.js';
+import { recall, remember } from 'lab/client/saving.js';
+
+const KEY = 'bertviz-lab-lessons';
+const before = recall(KEY);
+
+export const memory = {
+  at: Number.isInteger(before.at) ? before.at : 1,
+  chosen: before.chosen && typeof before.chosen === 'object' ? before.chosen : {},
+  done: Array.isArray(before.done) ? before.done.filter(Number.isInteger) : [],
+  room: String(before.room ?? ''),
+  called: Number.isInteger(before.called) ? before.called : 0, // the number of the leader's last call that was followed
+};
+export const keep = (changes) => remember(KEY, Object.assign(memory, changes));
+
+export const marked = (text) => emphasised(text.split('`'), 'code');
+const paragraph = (text, tag = 'p') => h(tag, ...marked(text));
+const plain = (text) => text.replaceAll('`', '');
 
 /** `acts`: choose(index), reveal(), open(step), go(number). Gives the node, and `tell(body)` for the measurement. */
 export function drawLesson(lesson, count, acts) {
   const heading = h('h2', { tabindex: '-1' }, lesson.title);
-  const told = h('div', { class: 'told', hidden: true });
-  const hint = h('p', { class: 'quiet hint', role: 'status' });
-  const show = h('button', { type: 'button', class: 'action', onclick: () => acts.reveal() }, gettext('Reveal'));
+  const told = h('div.told', { hidden: true });
+  const hint = h('p.quiet.hint', { role: 'status' });
+  const show = h('button.action', { onclick: acts.reveal }, gettext('Reveal'));
   const boxes = lesson.choices.map((text, at) => drawChoice(lesson, text, at, () => refresh(acts.choose(at))));
-  const question = h('fieldset', { class: 'question' }, h('legend', {}, ...marked(lesson.question)),
-    ...boxes.map((box) => box.node), h('div', { class: 'act' }, show, hint));
+  const question = h('fieldset.question', h('legend', ...marked(lesson.question)), ...boxes.map((box) => box.node),
+    h('div.act', show, hint));
 
   function refresh() {
-    const chosen = memory.chosen[lesson.number] !== undefined;
-    show.disabled = !chosen;
+    show.disabled = memory.chosen[lesson.number] === undefined;
     show.hidden = page.start.workshop; // there the leader reveals
-    hint.textContent = !chosen ? gettext('First choose what you expect.')
-      : page.start.workshop
-        ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
+    const counted = page.start.workshop
+      ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
+    hint.textContent = show.disabled ? gettext('First choose what you expect.') : counted;
   }
 
   /** The measurement has come, or a sentence why there is none. */
   function tell(body, fresh) {
     refresh();
     told.hidden = false;
-    if (body.message) return told.replaceChildren(h('p', { class: 'verdict' }, body.message));
+    if (body.message) return told.replaceChildren(h('p.verdict', body.message));
     show.parentElement.hidden = true;
     const guess = memory.chosen[lesson.number];
     boxes.forEach((box, at) => box.settle(at === body.answer, at === guess, body.why[at]));
-    told.replaceChildren(verdict(lesson, body, guess), drawRoom(lesson), drawBars(lesson.measured_by, body.bars),
-      ...body.paragraphs.map((text) => paragraph(text)),
-      drawSteps(gettext('See for yourself'), body.proof, acts), drawFormula(lesson), drawCode(body.code),
-        drawNext(lesson, count, acts));
+    const verdict = h('h3.verdict', { tabindex: '-1' }, ...marked(verdictOf(lesson, body.answer, guess)));
+    told.replaceChildren(verdict, drawRoom(lesson), drawBars(lesson.measured_by, body.bars),
+      ...body.paragraphs.map((text) => paragraph(text)), drawSteps(gettext('See for yourself'), body.proof, acts.open),
+      drawFormula(lesson), drawCode(body.code), drawNext(lesson, count, acts));
     if (!fresh) return undefined;
-    told.firstChild.focus({ preventScroll: true });
-    return told.firstChild.scrollIntoView({ block: 'center' }); // with the bars under it
+    verdict.focus({ preventScroll: true });
+    return verdict.scrollIntoView({ block: 'center' }); // with the bars under it
   }
 
   refresh();
-  const node = h('article', { class: 'one' },
-    h('p', { class: 'quiet small' }, gettext('Lesson {number} of {count} · {minutes} minutes · model {model}',
-      { ...lesson, count })), heading,
-    lesson.missing
-      ? paragraph(gettext('This copy of the lab has no model {model}: the question cannot be measured here.', lesson),
-      { class: 'verdict' }) : null,
-    paragraph(lesson.idea, { class: 'idea' }), drawSteps(gettext('Look'), lesson.look, acts),
-    h('h3', {}, gettext('Predict')), lesson.example ? h('p', { class: 'example mono small', lang: 'en' },
-      lesson.example) : null, question, told);
-  return { node, heading, tell, waiting: () => { show.disabled = true; hint.textContent = gettext('Measuring …'); } };
+  const about = gettext('Lesson {number} of {count} · {minutes} minutes · model {model}', { ...lesson, count });
+  const missing = lesson.missing
+    && gettext('This copy of the lab has no model {model}: the question cannot be measured here.', lesson);
+  const node = h('article.one', h('p.quiet.small', about), heading, missing ? paragraph(missing, 'p.verdict') : null,
+    paragraph(lesson.idea, 'p.idea'), drawSteps(gettext('Look'), lesson.look, acts.open), h('h3', gettext('Predict')),
+    lesson.example ? h('p.example.mono.small', { lang: 'en' }, lesson.example) : null, question, told);
+  return { node, heading, tell, waiting: () => {
+    show.disabled = true;
+    hint.textContent = gettext('Measuring …');
+  } };
 }
 
 /** A choice; when it is settled it says whether it is right, and whether it was chosen. */
-function drawChoice(lesson, text, at, onChange) {
-  const input = h('input', { type: 'radio', name: `lab-lesson-${lesson.number}`, value: at, onchange: onChange });
+function drawChoice(lesson, text, at, onchange) {
+  const input = h('input', { type: 'radio', name: `lab-lesson-${lesson.number}`, value: at, onchange });
   input.checked = memory.chosen[lesson.number] === at;
-  const said = h('span', { class: 'said quiet small' });
-  const node = h('label', { class: 'choice card' }, input, h('span', { class: 'grow' }, ...marked(text), said));
+  const said = h('span.said.quiet.small');
+  const node = h('label.choice.card', input, h('span.grow', ...marked(text), said));
   const settle = (right, mine, why) => {
     input.disabled = true;
     node.classList.add('settled');
     node.classList.toggle('right', right);
-    said.replaceChildren(...marked(right ? gettext('✓ Correct') : mine ? gettext('Your prediction. {why}', { why })
-      : why));
+    const words = mine ? gettext('Your prediction. {why}', { why }) : why;
+    said.replaceChildren(...marked(right ? gettext('✓ Correct') : words));
   };
   return { node, settle };
 }
 
-function verdict(lesson, body, guess) {
-  const named = { answer: lesson.choices[body.answer] };
-  const right = body.answer === null ? gettext('The measurement supports none of these.') : body.answer === guess
-    ? gettext('Correct.')
-    : guess === undefined ? gettext('The answer: {answer}', named) : gettext('Not quite. The answer: {answer}', named);
-  return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
+function verdictOf({ choices }, at, guess) {
+  if (at === null) return gettext('The measurement supports none of these.');
+  if (at === guess) return gettext('Correct.');
+  const named = { answer: choices[at] };
+  return guess === undefined ? gettext('The answer: {answer}', named)
+    : gettext('Not quite. The answer: {answer}', named);
+}
+
+/** What was measured, as bars. Shares that are all small are drawn against the largest of them. */
+function drawBars(caption, bars) {
+  const most = Math.max(...bars.map(([, share]) => share));
+  const top = most < 0.2 ? most : 1;
+  return h('figure.bars.card', h('figcaption.quiet.small', caption),
+    h('dl', ...bars.map(([name, share, words]) => h('div.bar-row', h('dt', name),
+      h('dd.track', { 'aria-hidden': 'true' }, h('span.fill', { style: `width: ${(100 * share) / top}%` })),
+      h('dd.share', words)))));
 }
 
 /** What the room of a workshop predicted, or nothing. */
-function drawRoom(lesson) {
-  const guesses = page.room?.revealed[lesson.number];
+function drawRoom({ number, choices }) {
+  const guesses = page.room?.revealed[number];
   if (!guesses) return '';
   const total = Object.values(guesses).reduce((sum, count) => sum + count, 0);
-  return drawBars(gettext('What the room predicted'), lesson.choices.map((text, at) =>
-    [text.replaceAll('`', ''), (guesses[at] ?? 0) / (total || 1), gettext('{count} of {total}',
-      { count: guesses[at] ?? 0, total })]));
+  return drawBars(gettext('What the room predicted'), choices.map((text, at) => {
+    const count = guesses[at] ?? 0;
+    return [plain(text), count / (total || 1), gettext('{count} of {total}', { count, total })];
+  }));
 }
 
 /** Things to look at, each with a button that opens its place. */
-function drawSteps(title, steps, acts) {
-  const open = (step) => gettext('Open {place}', { place: step.name });
-  const rows = steps.map((step) => h('li', {}, paragraph(step.text),
-    h('button', { type: 'button', class: 'set-up plain', onclick: () => acts.open(step),
-    'aria-label': `${open(step)}: ${step.text.replaceAll('`', '')}` }, open(step))));
-  return h('section', {}, h('h3', {}, title), h('ol', { class: 'steps' }, ...rows));
+function drawSteps(title, steps, open) {
+  return h('section', h('h3', title), h('ol.steps', ...steps.map((step) => {
+    const words = gettext('Open {place}', { place: step.name });
+    return h('li', paragraph(step.text), h('button.set-up.plain',
+      { onclick: () => open(step), 'aria-label': `${words}: ${plain(step.text)}` }, words));
+  })));
 }
 
-function drawFormula(lesson) {
-  return h('details', {}, h('summary', {}, gettext('In one formula')), h('pre', { class: 'formula mono small card' },
-    lesson.formula),
-    h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, gettext('In the paper: {source}', lesson)));
-}
+const drawFormula = (lesson) => h('details', h('summary', gettext('In one formula')),
+  h('pre.formula.mono.small.card', lesson.formula), h('p', lesson.formula_says),
+  h('p.quiet', gettext('In the paper: {source}', lesson)));
 
-const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, gettext('In the code and in a notebook')),
-  h('p', { class: 'quiet small' }, place),
-  h('pre', { class: 'mono small card', tabindex: '0', lang: 'en' }, lines));
+const drawCode = ([place, lines]) => h('details', h('summary', gettext('In the code and in a notebook')),
+  h('p.quiet.small', place), h('pre.mono.small.card', { tabindex: '0', lang: 'en' }, lines));
 
-function drawNext(lesson, count, acts) {
-  const next = () => acts.go(lesson.number + 1);
-  if (lesson.number < count) return h('div', { class: 'act' },
-    h('button', { type: 'button', class: 'action', onclick: next }, gettext('Next lesson')));
-  return h('div', { class: 'act' },
-    h('p', { class: 'quiet' }, gettext('That was the last lesson. Now train a model of your own.')),
-    h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'train', show: 'pretrain' }) },
-      gettext('Open {place}', { place: 'Train' })));
+function drawNext({ number }, count, acts) {
+  const button = (onclick, words) => h('button.action', { onclick }, words);
+  if (number < count) return h('div.act', button(() => acts.go(number + 1), gettext('Next lesson')));
+  return h('div.act', h('p.quiet', gettext('That was the last lesson. Now train a model of your own.')),
+    button(() => page.open({ space: 'train', show: 'pretrain' }), gettext('Open {place}', { place: 'Train' })));
 }

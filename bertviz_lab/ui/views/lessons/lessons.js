@@ -4,31 +4,28 @@ import { h } from 'lab/client/dom.js';
 import { LANGUAGE, gettext } from 'lab/client/language.js';
 import { page } from 'lab/client/page.js';
 import { LANGUAGES } from 'lab/site.js';
-import { keep, memory } from 'lab/views/lessons/course.js';
-import { drawLesson } from 'lab/views/lessons/lesson.js';
+import { drawLesson, keep, memory } from 'lab/views/lessons/lesson.js';
 
 export function mountLessons(root) {
-  const content = h('div', { class: 'course' });
   root.setAttribute('aria-label', gettext('Lessons'));
   root.setAttribute('lang', LANGUAGE);
-  const list = h('ol', { class: 'list' });
-  const progress = h('p', { class: 'quiet small', role: 'status' });
-  const leaders = h('a', { class: 'plain', href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
-  const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, gettext('Start again'));
+  const list = h('ol.list');
+  const progress = h('p.quiet.small', { role: 'status' });
+  const leaders = h('a.plain', { href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
+  const again = h('button.plain', { onclick: startAgain }, gettext('Start again'));
   const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
-    .map(([lang, name]) => h('a', { class: 'plain', lang, href: '' }, name));
-  const side = h('nav', { class: 'side', 'aria-label': gettext('Lessons') }, list, progress,
-    h('div', { class: 'act' }, leaders, again, ...languages));
-  const place = h('div', { class: 'place' });
-  content.append(side, place);
-  root.append(content);
+    .map(([lang, name]) => h('a.plain', { lang, href: '' }, name));
+  const side = h('nav.side', { 'aria-label': gettext('Lessons') }, list, progress,
+    h('div.act', leaders, again, ...languages));
+  const place = h('div.place');
+  root.append(h('div.course', side, place));
   let lessons = [];
   let opened = {}; // the lesson in sight: the room of a workshop that it belongs to, and what tells its answer
   const answers = new Map(); // number -> a measurement that is under way or there
 
   async function begin() {
-    place.replaceChildren(h('p', { class: 'quiet' }, gettext('The lessons are loading.')));
-    const failed = ({ message }) => place.replaceChildren(h('p', {}, gettext(message)));
+    place.replaceChildren(h('p.quiet', gettext('The lessons are loading.')));
+    const failed = ({ message }) => place.replaceChildren(h('p', gettext(message)));
     lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
     if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? 1, false);
   }
@@ -37,13 +34,11 @@ export function mountLessons(root) {
 
   /** What the server measures for a lesson; asked for once. */
   function measured(number) {
-    if (!answers.has(number)) {
-      answers.set(number, page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`)
-        .catch((error) => {
+    if (!answers.has(number)) answers.set(number, page
+      .ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`).catch((error) => {
         answers.delete(number);
         return { message: gettext(error.message) };
       }));
-    }
     return answers.get(number);
   }
 
@@ -76,8 +71,9 @@ export function mountLessons(root) {
   const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
 
   page.on('room', () => {
-    if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has started again
-    else if (lessons.length && isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
+    if (!lessons.length) return;
+    if (opened.room !== memory.room) open(memory.at, false); // the leader has started again
+    else if (isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
   });
 
   /** Bring a heading into sight and let a screen reader begin there. */
@@ -90,15 +86,12 @@ export function mountLessons(root) {
     list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
       const done = memory.done.includes(number);
       const heading = hour === find(number - 1)?.hour ? []
-        : [h('li', { class: 'quiet small' }, hour === 1 ? gettext('First hour') : gettext('Second hour'))];
-      return [...heading,
-        h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current
-        ? 'step' : null,
-        onclick: () => open(number, true) }, h('span', { class: done ? 'mark small done' : 'mark small',
-          'aria-hidden': 'true' }, done ? '✓' : number),
-      h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
-      h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? gettext(', done')
-        : '')))];
+        : [h('li.quiet.small', hour === 1 ? gettext('First hour') : gettext('Second hour'))];
+      const mark = h(done ? 'span.mark.small.done' : 'span.mark.small', { 'aria-hidden': 'true' }, done ? '✓' : number);
+      return [...heading, h('li', h('button', { 'data-number': number, title,
+        'aria-current': number === current ? 'step' : null, onclick: () => open(number, true) }, mark,
+      h('span.hush', `${number}. `), h('span.name.grow', title), h('span.quiet.small.time', `${minutes} min`),
+      h('span.hush', done ? gettext(', done') : '')))];
     }));
     const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
     progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
@@ -114,8 +107,8 @@ export function mountLessons(root) {
   /** Open the place that a step is about. A model that this copy of the lab does not have leaves the chosen one. */
   function openPlace(lesson, { text, place: { input, ...there } }) {
     const { model, ...texts } = input ?? {};
-    page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number,
-      title: lesson.title, text } });
+    const { number, title, missing } = lesson;
+    page.open({ ...there, ...(input && { input: missing ? texts : input }), lesson: { number, title, text } });
   }
 
   /** The line above the place that a lesson has opened leads back here. */

@@ -11,14 +11,13 @@ export function mount(panel) {
   const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
   const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
   const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
-  const nspHint = h('p', { class: 'quiet' },
-    'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
+  const nspHint = h('p.quiet', 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
   const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)',
     { min: 1, max: 20, step: 1, id: 'fill-top-k' });
   const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
-  const knobs = h('div', { class: 'fields' }, topK.node, word.node);
+  const knobs = h('div.fields', topK.node, word.node);
 
-  const lacking = h('p', { class: 'quiet', hidden: true });
+  const lacking = h('p.quiet', { hidden: true });
   panel.part([lacking, labels.host, marked.host], async () => {
     const { task: architecture, note } = await heads();
     setText(lacking, note);
@@ -28,12 +27,9 @@ export function mount(panel) {
   });
   const mlm = panel.part([bars.host, knobs], async () => {
     const able = (await heads()).mlm;
-    for (const node of [bars.host, knobs]) node.hidden = !able;
-    for (const fold of folds) {
-      const appears = able && fold.node.hidden;
-      fold.node.hidden = !able;
-      if (appears) fold.redraw();
-    }
+    const appearing = folds.filter(({ node }) => able && node.hidden);
+    for (const node of [bars.host, knobs, ...folds.map((fold) => fold.node)]) node.hidden = !able;
+    appearing.forEach((fold) => fold.redraw());
     if (able) await panel.show(bars, 'mlm', settings.values);
   });
   panel.part([verdict.host, nspHint], async () => {
@@ -58,26 +54,23 @@ export function mount(panel) {
   ];
   for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
-  let known = { model: null, answer: null };
+  let known = {}; // the model that was asked for last, and its answer
 
   /** What the chosen model can predict; asked once a model. */
   function heads() {
     const { model } = page.input;
     if (known.model !== model) known = { model, answer: page.ask('predictions', 'heads', { model }, `heads ${model}`) };
     return known.answer.catch((error) => {
-      known = { model: null, answer: null };
+      known = {};
       throw error;
     });
   }
 
   async function toggleMask({ position }) {
-    try {
-      const answer = await panel.ask('toggle_mask', { hidden, position });
-      if (answer === undefined) return;
-      ({ hidden } = answer);
-      page.set({ text_a: answer.text_a, text_b: answer.text_b });
-    } catch (error) {
-      mlm.say(error.message);
-    }
+    const answer = await panel.ask('toggle_mask', { hidden, position }).catch((error) => mlm.say(error.message));
+    if (!answer) return;
+    const { text_a, text_b } = answer;
+    ({ hidden } = answer);
+    page.set({ text_a, text_b });
   }
 }

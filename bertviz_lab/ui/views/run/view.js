@@ -1,7 +1,7 @@
 // Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that
-// was chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
+// was chosen there; a tab that trains shows the newest of its kind (`mountProgress` in client/main.js).
 
-import { h, setText } from 'lab/client/dom.js';
+import { elements, h, setText } from 'lab/client/dom.js';
 import { ACTIVE, dateTime } from 'lab/client/format.js';
 
 export function mount(panel) {
@@ -9,8 +9,7 @@ export function mount(panel) {
   const id = (name) => `${panel.prefix}-${name}`;
   const kind = panel.kind ?? '';
   let run = null; // what it is: see `about` in view.py
-  let curvesStatus = ''; // of the run whose curves are drawn
-  let drawnCurves = ''; // id of that run
+  let [drawnCurves, curvesStatus] = ['', '']; // id and status of the run whose curves are drawn
   let drawnResults = ''; // which results of which run are drawn
   let example = null; // the one that is looked into
   let stopping = ''; // the run that was told to stop, until it has
@@ -18,13 +17,9 @@ export function mount(panel) {
 
   // ---- what it is and what can be done with it
 
-  const name = h('h3', { class: 'name' });
-  const status = h('span', { class: 'status' });
-  const tags = h('span', { class: 'tags' });
-  const note = h('p', { class: 'quiet note' });
-  const said = h('p', { class: 'said small', role: 'status', id: id('message') });
-  const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick,
-    hidden: true }, words);
+  const [name, status, tags, note] = elements('h3.name', 'span.status', 'span.tags', 'p.quiet.note');
+  const said = h('p.said.small', { role: 'status', id: id('message') });
+  const button = (key, kind, words, onclick) => h('button', { class: kind, id: id(key), onclick, hidden: true }, words);
   const show = (view, setting) => page.open({ space: 'runs', settings: { [setting]: run.id }, show: view });
   const stop = button('stop', 'plain', 'Stop', () => change('stop'));
   const resume = button('resume', 'action', 'Resume training', () => change('resume'));
@@ -32,11 +27,11 @@ export function mount(panel) {
     () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
   const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics', 'dynamics.run'));
   const compare = button('compare', 'plain', 'Compare', () => show('compare', 'compare.runs'));
-  const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
-  const all = h('button', { type: 'button', class: 'plain', hidden: !kind, onclick: () =>
-    page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
-  const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume,
-    explore, dynamics, compare, download, all));
+  const download = h('a.plain', { id: id('download'), download: true, hidden: true }, 'Download the model');
+  const showAll = () => page.open({ space: 'runs', show: 'runs' });
+  const all = h('button.plain', { hidden: !kind, onclick: showAll }, 'All runs');
+  const buttons = h('div.buttons.line', stop, resume, explore, dynamics, compare, download, all);
+  const head = h('div.head.line', name, status, tags, buttons);
   const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
   const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'),
     events: { run_changed: statusChanged, probes_done: bringProbes },
@@ -81,7 +76,7 @@ export function mount(panel) {
     run = null;
     drawnCurves = drawnResults = '';
     chart.say(error.message);
-    for (const node of [...head.querySelectorAll('.buttons > *'), probes.host, results.node, note,
+    for (const node of [...buttons.children, probes.host, results.node, note,
       ...folds.map((fold) => fold.node)]) node.hidden = true;
     for (const node of [name, status, said, tags]) node.textContent = '';
   }
@@ -91,13 +86,13 @@ export function mount(panel) {
     name.textContent = run.name;
     const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
     status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
-    tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
+    tags.replaceChildren(...run.tags.map((tag) => h('span.tag.card.small', tag)));
     setText(note, run.note);
     markStopping(run.can_stop ? stopping : '');
     for (const [node, can] of [[stop, run.can_stop], [resume, run.can_resume], [explore, run.saved],
       [dynamics, run.snapshots], [compare, run.pretraining],
       [download, run.saved && (run.mine || run.shipped)]]) node.hidden = !can;
-    if (pressed.hidden) head.querySelector('.buttons > :not([hidden])')?.focus();
+    if (pressed.hidden) buttons.querySelector(':not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
     const place = run.path ? ` It is in ${run.path}.` : '';
     said.textContent = run.shipped && kind
@@ -145,9 +140,8 @@ export function mount(panel) {
   const list = panel.drawing('examples', 'Held-out examples, errors first',
     { id: id('list'), events: { example_select: pickExample } });
   const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
-  const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
-    h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host],
-      drawResults);
+  const results = panel.part([h('h3', 'Results'), summary.host, trials.host,
+    h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host], drawResults);
   results.node.hidden = true;
 
   async function drawResults() {
@@ -213,7 +207,7 @@ export function mount(panel) {
     const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model',
       id: id('hub-repo') });
     const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
-    const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
+    const push = h('button.action', { id: id('hub-push'), onclick: send }, 'Push to hub');
     const target = () => ofRun({ repo: repo.value, public: open.value });
     async function check() {
       [push.disabled, push.dataset.run] = [true, run.id];
@@ -227,7 +221,7 @@ export function mount(panel) {
       files.say(await page.changeRun({ action: 'push', ...target() })
         .catch((error) => { push.disabled = false; return error.message; }));
     }
-    host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
+    host.append(h('div.fields', repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
   });
   add(hub, () => run.can_push);

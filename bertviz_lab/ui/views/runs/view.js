@@ -27,14 +27,13 @@ export function mount(panel) {
 
   const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
   const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
-    h('button', { type: 'button', onclick: () => sortBy(key) }, title)));
+    h('button', { onclick: () => sortBy(key) }, title)));
   const tbody = h('tbody');
   const table = h('table', { id: 'runs-table' },
-    h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
-  const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
-  const part = panel.part([h('div', { class: 'fields' }, filter.node),
-    h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing],
-    draw);
+    h('thead', h('tr', ...heads, h('th', { scope: 'col' }, h('span.hush', 'Actions')))), tbody);
+  const nothing = h('p.empty', 'No run matches the filter.');
+  const part = panel.part([h('div.fields', filter.node),
+    h('div.scroller', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
   filter.input.addEventListener('input', show);
   page.on('open', show); // which one is chosen
 
@@ -97,15 +96,14 @@ export function mount(panel) {
 
   function makeRow() {
     let row = null;
-    const button = (words, act, style = 'plain') => h('button', { type: 'button', class: style, onclick: act }, words);
+    const button = (words, act, style = 'plain') => h('button', { class: style, onclick: act }, words);
     const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }), 'name');
-    const tags = h('span', { class: 'tags' });
-    const note = h('p', { class: 'quiet small note', hidden: true });
+    const tags = h('span.tags');
+    const note = h('p.quiet.small.note', { hidden: true });
     const cells = CELLS.map(([key]) => h('td', { class: key }));
     const edit = button('Edit', () => open(row, editForm));
     const remove = button('Delete', () => open(row, deleteForm));
-    const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells,
-      h('td', { class: 'actions' }, edit, remove));
+    const node = h('tr', h('th', { scope: 'row' }, name, tags, note), ...cells, h('td.actions', edit, remove));
     const say = (where, text) => { if (where.textContent !== text) setText(where, text); };
     function fill(now) {
       row = now;
@@ -115,7 +113,7 @@ export function mount(panel) {
       say(name, row.name);
       say(note, row.note);
       if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags
-        .map((tag) => h('span', { class: 'tag card small' }, tag)));
+        .map((tag) => h('span.tag.card.small', tag)));
       CELLS.forEach(([, [, , words]], place) => say(cells[place], words(row)));
       edit.hidden = remove.hidden = !row.mine;
       edit.ariaLabel = `Edit ${row.name}`;
@@ -130,7 +128,7 @@ export function mount(panel) {
 
   function open(row, makeForm) {
     close();
-    const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
+    const complaint = h('p.complaint', { role: 'alert', hidden: true });
     const { fields, words, change, danger } = makeForm(row);
     const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
       event.preventDefault();
@@ -143,10 +141,10 @@ export function mount(panel) {
       } catch (error) {
         setText(complaint, error.message);
       }
-    } }, ...fields, h('div', { class: 'buttons line' }, h('button', { type: 'submit', class: 'action' }, words),
-      h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);
+    } }, ...fields, h('div.buttons.line', h('button', { type: 'submit', class: 'action' }, words),
+      h('button.plain', { onclick: close }, 'Cancel')), complaint);
     form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
-    opened = { id: row.id, node: h('tr', { class: 'form' }, h('td', { colspan: heads.length + 1 }, form)) };
+    opened = { id: row.id, node: h('tr.form', h('td', { colspan: heads.length + 1 }, form)) };
     show();
     form.querySelector('input, .plain')?.focus();
   }
@@ -174,7 +172,7 @@ export function mount(panel) {
   }
 
   const deleteForm = (row) => ({
-    fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
+    fields: [h('p', `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
     words: 'Delete for good',
     change: () => ({ action: 'delete' }),
     danger: true,

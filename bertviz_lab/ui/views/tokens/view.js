@@ -17,18 +17,17 @@ export function mount(panel) {
   const masked = panel.drawing('tokens', 'Masking', { id: 'masking-strip', linked: true });
   const share = (name, label, min, max) => settings.field(name, 'range', label, { id: `masking-${name}`, min, max,
     step: 1 }).node;
-  const knobs = h('div', { class: 'fields' },
-    share('rate', 'Masking probability, % of all tokens', 1, 90),
+  const knobs = h('div.fields', share('rate', 'Masking probability, % of all tokens', 1, 90),
     share('mask', '[MASK], % of the selected', 0, 100),
     share('random', 'Random token, % of the selected', 0, 100),
     settings.field('unit', 'select', 'Masking unit', { id: 'masking-unit',
       options: [['tokens', 'single tokens'], ['words', 'whole words'], ['spans', 'spans (SpanBERT)']] }).node,
     settings.field('seed', 'number', 'Seed', { id: 'masking-seed', min: 0, step: 1 }).node,
-    h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () =>
+    h('button.action', { id: 'masking-again', onclick: () =>
       settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
-  const masking = panel.part([h('h3', {}, 'Masking in masked language modeling (MLM)'), masked.host, knobs],
+  const masking = panel.part([h('h3', 'Masking in masked language modeling (MLM)'), masked.host, knobs],
     () => panel.show(masked, 'masking', rule()), 'masking');
-  const choice = (name, label, options) => () => [h('div', { class: 'fields' },
+  const choice = (name, label, options) => () => [h('div.fields',
     settings.field(name, 'select', label, { id: `masking-${name}`, options }).node)];
   const loss = panel.foldOf('loss', 'MLM loss at the selected positions',
     ['tokens', 'MLM loss of this text', { id: 'masking-loss', linked: true }], 'loss', { more: rule });
