@@ -20,8 +20,8 @@ from tests.browser import complaints, eventually
 from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.ui.fake_hub import FakeHub
 from tests.ui.pages import event_loops, little_settings, serve
-from tests.ui.server.test_publishing import TOKEN, hub
 from tests.ui.state.test_models import RUN, make_run
+from tests.ui.views.test_publishing import TOKEN, hub
 
 __all__ = ["event_loops", "hub"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
