@@ -115,16 +115,6 @@ def test_saving_and_loading_changes_nothing(kind, tokenizer, tmp_path):
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_label_names_come_along(tokenizer, tmp_path):
-    names = ("calm", "glad", "sad", "angry", "lost")
-    saved = checkpoint_of(SEQUENCE, tokenizer, id2label=names)
-    loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "model"))
-    assert loaded.config.labels == names
-    theirs = transformers.AutoConfig.from_pretrained(tmp_path / "model")
-    assert theirs.id2label == dict(enumerate(names))
-    assert theirs.num_labels == 5
-
-
 def test_a_head_that_is_missing_is_named_and_starts_the_same_each_time(tokenizer, tmp_path):
     folder = save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), tmp_path / "model")
     state = load_file(folder / "model.safetensors")

@@ -207,14 +207,6 @@ def test_dropout_is_what_was_asked_for_whatever_the_model_had(files, tmp_path):
     )
 
 
-def test_what_is_longer_than_the_model_reads_is_cut_and_said(files, tmp_path):
-    long = tmp_path / "long.tsv"
-    long.write_text("text\tlabel\n" + "".join(f"{'the river ' * 60}{n}\t{'ab'[n % 2]}\n" for n in range(8)))
-    events = finish(files.config(train=(str(long),), eval=(str(long),), max_length=256, epochs=1), tmp_path / "run")
-    (started,) = of(RunStarted, events)
-    assert any("reads at most 64 tokens" in note for note in started.notes)
-
-
 @pytest.mark.parametrize("layers", [1, 2])
 def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
     finish(files.config(freeze_layers=layers, weight_decay=0.5), tmp_path)

@@ -69,11 +69,6 @@ def test_an_untrained_model_scores_as_a_guess(batches):
     assert scores["mlm_loss"] == pytest.approx(math.log(53), rel=0.05)
 
 
-def test_a_next_sentence_head_is_scored_on_pairs_alone(batches):
-    scores = evaluate_pretraining(build(NEXT_SENTENCE), batches, CPU)
-    assert scores.keys() == {"nsp_loss", "nsp_accuracy", "nsp_accuracy_se", "nsp_majority"}
-
-
 def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
     data = small_data(tokenizer)
     batches, again = (list(eval_batches(data, FULL_EVAL)) for _ in range(2))

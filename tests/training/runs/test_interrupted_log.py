@@ -46,14 +46,6 @@ def test_the_log_of_a_resumed_run_has_every_step_once(tmp_path):
     assert read_state(tmp_path / "torn").step == 12
 
 
-def test_a_checkpoint_that_is_not_in_the_log_yet_is_resumed_from_too(tmp_path):
-    list(record(sitting(0, 9), tmp_path))
-    for _ in range(2):
-        list(record(sitting(5, 7), tmp_path))
-    assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in range(1, 8)]
-    assert told(tmp_path, "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
-
-
 def test_the_log_of_a_resumed_run_does_not_have_the_stop(tmp_path):
     stop = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "stopped", "model", "")]
     list(record([*sitting(0, 5), *stop], tmp_path))
