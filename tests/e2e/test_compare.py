@@ -153,13 +153,14 @@ def test_a_run_in_training_is_followed_while_somebody_looks_and_after_a_lost_ans
     write_json(folder / "config.json", ablated(WHOLE, steps=998).to_dict())
     asked: list[int] = []
 
-    def follow(run: str, start: int, visitor: object) -> dict[str, Any]:
+    def events(_: object, run: str, start: int = 0) -> tuple[list[Any], int]:
         asked.append(start)
         if len(asked) == 2:
             raise RuntimeError("this answer is lost")
-        return {"rows": [], "next": 0, "state": {"status": "training", "message": ""}}
+        return [], 0
 
-    monkeypatch.setattr(session, "follow", follow)
+    monkeypatch.setattr(type(session.runs), "events", events)
+    monkeypatch.setattr(type(session.runs), "state", lambda _, run: RunState("training"))
     page.goto(f"{address}?space=runs&runs.open=compare&compare.runs={run_id}")
     expect(page.locator("#compare-runs table")).to_contain_text("training")
     eventually(page, lambda: len(asked) > 3, 30)
