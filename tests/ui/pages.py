@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from html.parser import HTMLParser
 from pathlib import Path
 
 import fastapi
@@ -44,6 +45,35 @@ def little_settings(folder: Path, *, shared: bool = False, models: bool = True) 
     return Settings(
         runs_dir=folder / "runs", checkpoints=folder / "checkpoints", limits=Limits.of(shared=shared), max_runs=3
     )
+
+
+class PageReader(HTMLParser):
+    """The words of a page in its own language, its addresses, and the names of what its script keeps fresh."""
+
+    def __init__(self, page: str, language: str = "en") -> None:
+        super().__init__()
+        self.words, self.language, self._own, self._skipped = "", "", language, 0
+        self.addresses: list[str] = []
+        self.told: set[str] = set()
+        self.shares: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        if tag == "html":
+            self.language = named.get("lang", "")
+        elif self._skipped or named.get("lang", self._own) != self._own or tag in ("style", "script"):
+            self._skipped += tag not in ("br", "input", "meta", "link")
+        self.words += "".join(f" {named[name]} " for name in ("aria-label", "data-question") if name in named)
+        self.addresses += [named[name] for name in ("src", "href") if name in named]
+        self.told |= {named["data-told"]} if "data-told" in named else set()
+        self.shares |= {named["data-share"]} if "data-share" in named else set()
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skipped -= self._skipped > 0
+
+    def handle_data(self, data: str) -> None:
+        self.words += "" if self._skipped else data
 
 
 @contextmanager

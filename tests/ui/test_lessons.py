@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
 from bertviz_lab.ui.views.lessons.view import LEARN
-from tests.ui.pages import little_settings
+from tests.ui.pages import PageReader, little_settings
 
 each_lesson = pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")
 
@@ -298,28 +297,9 @@ def test_a_number_that_is_none_is_answered_in_a_sentence(shipped: AppState, numb
 # ---- the handout
 
 
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = ""
-        self.addresses: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [str(value) for name, value in attrs if name in ("src", "href")]
-
-
-def read(page: str) -> _Words:
-    words = _Words()
-    words.feed(page)
-    return words
-
-
 def test_the_leaders_handout_asks_everything_before_it_answers(shipped: AppState) -> None:
     answers = [measure(shipped, each) for each in LESSONS]
-    page = read(handout_page(LESSONS, answers, "http://lab.example:7860/"))
+    page = PageReader(handout_page(LESSONS, answers, "http://lab.example:7860/"))
     questions, answered = page.words.split("Answers", 1)
     for each in LESSONS:
         assert each.example in questions

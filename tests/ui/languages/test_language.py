@@ -3,7 +3,6 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.workshop.leader_page import board, leader_page, notes_of
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.sheet import screen, screen_page
-from tests.ui.pages import little_settings
+from tests.ui.pages import PageReader, little_settings
 
 GERMAN = language_of("de")
 with (FOLDER / "de.po").open("rb") as file:
@@ -42,30 +41,6 @@ def english_in(text: str) -> list[str]:
     plain = text.replace("`", "")
     longest = {each: max(re.split(r"\{\w+\}", each.replace("`", "")), key=len).strip() for each in FOREIGN}
     return [each for each, piece in longest.items() if len(piece) > 12 and piece in plain]
-
-
-class Words(HTMLParser):
-    """The words of a page, without those marked as another language's and without rules and scripts."""
-
-    def __init__(self, page: str, language: str) -> None:
-        super().__init__()
-        self.words, self.language, self._skipped = "", "", 0
-        self._own = language
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        if tag == "html":
-            self.language = named.get("lang") or ""
-        elif self._skipped or named.get("lang", self._own) != self._own or tag in ("style", "script"):
-            self._skipped += tag not in ("br", "input", "meta", "link")
-        self.words += "".join(f" {named[name]} " for name in ("aria-label", "data-question") if name in named)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._skipped -= self._skipped > 0
-
-    def handle_data(self, data: str) -> None:
-        self.words += "" if self._skipped else data
 
 
 def test_numbers_are_written_as_the_language_writes_them() -> None:
@@ -184,7 +159,7 @@ def test_a_missing_log_is_told_in_the_language(shipped: AppState, monkeypatch: p
 def test_the_handouts_are_german(shipped: AppState) -> None:
     answers = [measure(shipped, lesson, GERMAN) for lesson in LESSONS]
     for measured in ([], answers):
-        page = Words(handout_page(LESSONS, measured, "http://lab.example/", GERMAN), "de")
+        page = PageReader(handout_page(LESSONS, measured, "http://lab.example/", GERMAN), "de")
         assert page.language == "de"
         assert english_in(page.words) == []
         assert "http://lab.example/?lesson=1&lang=de" in page.words
@@ -202,9 +177,11 @@ def test_the_pages_of_a_workshop_are_german(shipped: AppState) -> None:
     told = [json.dumps(part, ensure_ascii=False) for part in (board(room, (), GERMAN), screen(room, GERMAN))]
     notes = notes_of(measure(shipped, LESSONS[0], GERMAN))
     for page in (leader, shown):
-        assert Words(page, "de").language == "de"
-    assert [english_in(text) for text in (Words(leader, "de").words, Words(shown, "de").words, *told)] == [[]] * 4
-    assert english_in(Words(f'<html lang="de">{notes}', "de").words) == []
+        assert PageReader(page, "de").language == "de"
+    assert [english_in(text) for text in (PageReader(leader, "de").words, PageReader(shown, "de").words, *told)] == [
+        []
+    ] * 4
+    assert english_in(PageReader(f'<html lang="de">{notes}', "de").words) == []
     assert "1,5 min" in leader
     assert f"{address}5?lang=de" in leader
     assert 'href="leader?lang=en"' in leader

@@ -1,6 +1,5 @@
 """The leader's page and the screen: what they hold, and that texts are only texts on them."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -18,25 +17,9 @@ from bertviz_lab.ui.workshop.machine import Check
 from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.sheet import screen, screen_page
+from tests.ui.pages import PageReader
 
 ADDRESS = "http://192.168.1.5:7860/"
-
-
-class Names(HTMLParser):
-    """The names of what is kept fresh, and the addresses, of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.told: set[str] = set()
-        self.shares: set[str] = set()
-        self.addresses: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = {name: str(value) for name, value in attrs}
-        self.told |= {named["data-told"]} if "data-told" in named else set()
-        self.shares |= {named["data-share"]} if "data-share" in named else set()
-        self.addresses += [named[name] for name in ("src", "href") if name in named]
 
 
 @pytest.fixture
@@ -47,14 +30,14 @@ def settings() -> Settings:
 
 
 def test_the_leaders_page_has_a_place_for_everything_that_it_is_told(settings: Settings) -> None:
-    room, page = Room(30), Names(leader_page(settings, ADDRESS, Room(30)))
+    room, page = Room(30), PageReader(leader_page(settings, ADDRESS, Room(30)))
     texts, shares = board(room, ())
     assert page.told == texts.keys()
     assert page.shares == shares.keys()
 
 
 def test_the_screen_has_a_place_for_everything_that_it_is_told() -> None:
-    room, page = Room(30), Names(screen_page("Room", ADDRESS))
+    room, page = Room(30), PageReader(screen_page("Room", ADDRESS))
     for lesson in LESSONS:
         room.call(lesson.number)
         room.reveal(lesson.number)
@@ -86,7 +69,7 @@ def test_without_a_workshop_there_is_no_room_on_the_page() -> None:
 def test_a_name_is_only_text_and_nothing_comes_from_outside(settings: Settings) -> None:
     for page in (leader_page(settings, ADDRESS, Room(30)), screen_page(settings.workshop, ADDRESS)):
         assert "<b>room" not in page
-        assert [a for a in Names(page).addresses if "//" in a or a.startswith("/")] == []
+        assert [a for a in PageReader(page).addresses if "//" in a or a.startswith("/")] == []
 
 
 def test_each_lesson_has_its_link_and_code(settings: Settings) -> None:
