@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.ui.languages import Message, Number, Series
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.lessons.lesson import CASES, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -25,9 +26,7 @@ BIKES = "Leo has a blue bike, and Mia has a red bike."
 
 def word_probability(checkpoint: "Checkpoint", text: str, word: str, *, causal: bool = False) -> float:
     """Return the probability of a word in a masked token of a text."""
-    from bertviz_lab.interpret import fill_mask
-
-    asked = fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[0].asked
+    asked = interpret.fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[0].asked
     assert asked is not None
     return asked.probability
 
@@ -71,15 +70,13 @@ def right_context(session: AppState, lesson: Lesson) -> Finding:
 
 def masking(session: AppState, lesson: Lesson) -> Finding:
     """Measure predictions at unmasked tokens after pretraining with two masking rules, and the shares of the rule."""
-    from bertviz_lab.interpret import masking_statistics
-
     place = lesson.look[0].place
     trained = [session.models.open(name) for name in (lesson.model, MASK_ONLY)]
     texts = [text.replace("[MASK]", word) for text, word in CASES["copied"]]
     own, only = (_share_predicted(checkpoint, place.text_a, masked=False) for checkpoint in trained)
     of_texts = [[_share_predicted(checkpoint, text, masked=False) for checkpoint in trained] for text in texts]
     at_masks = [fmean(_share_predicted(checkpoint, text, masked=True) for text in texts) for checkpoint in trained]
-    statistics = masking_statistics(trained[0].tokenizer, place.text_a, draws=10_000, seed=1)
+    statistics = interpret.masking_statistics(trained[0].tokenizer, place.text_a, draws=10_000, seed=1)
     tokens = 10_000 * sum(not special for special in statistics.encoding.special_tokens_mask)
     numbers: dict[str, str] = {
         outcome.outcome: f"{1000 * outcome.observed / tokens:.0f}" for outcome in statistics.outcomes
@@ -107,27 +104,25 @@ def _share_of_next(checkpoint: "Checkpoint", texts: Sequence[str]) -> float:
 def _guesses(checkpoint: "Checkpoint", text: str, masked: bool, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     """Yield each predicted token, all or a masked 15%, with its top prediction and the token after it."""
     from bertviz_lab.data.pretraining.batches import masking_rule
-    from bertviz_lab.interpret import mask_text, masked_loss
 
     rule = masking_rule(checkpoint.tokenizer, 0.15 if masked else 1.0, mask_share=float(masked), random_share=0.0)
-    drawn = mask_text(checkpoint.tokenizer, text, seed=seed, rule=rule)
+    drawn = interpret.mask_text(checkpoint.tokenizer, text, seed=seed, rule=rule)
     tokens = drawn.encoding.tokens
-    for at in masked_loss(checkpoint, drawn).positions:
+    for at in interpret.masked_loss(checkpoint, drawn).positions:
         yield tokens[at.position], at.guess.token, tokens[at.position + 1]
 
 
 def segments(session: AppState, lesson: Lesson) -> Finding:
     """Measure NSP with the true segment ids and with all of them 0."""
-    from bertviz_lab.interpret import choose_target, class_scores, encode_inputs, next_sentence
     from bertviz_lab.interpret.inputs import with_segment_ids
 
     checkpoint, tiny, town = (session.models.open(name) for name in (lesson.model, TINY, TOWN))
 
     def follows(model: "Checkpoint", pair: Sequence[str], kind: Literal["", "zero", "swapped"]) -> float:
         text_a, text_b = pair
-        inputs = encode_inputs(model, text_a, text_b)
-        target = choose_target(model, inputs, kind="next")
-        return float(class_scores(model, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
+        inputs = interpret.encode_inputs(model, text_a, text_b)
+        target = interpret.choose_target(model, inputs, kind="next")
+        return float(interpret.class_scores(model, with_segment_ids(inputs, kind) if kind else inputs, target)[0])
 
     elsewhere = [(text_a, CASES["pairs"][number - 7][1]) for number, (text_a, _) in enumerate(CASES["pairs"])]
 
@@ -139,7 +134,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     differences = [[true - false for true, false in zip(*probabilities, strict=True)] for probabilities in (own, zero)]
     held = (abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True))
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
-    follows_up, wrong, other = (next_sentence(town, BIKES, text).is_next for text in told)
+    follows_up, wrong, other = (interpret.next_sentence(town, BIKES, text).is_next for text in told)
     numbers = {"own": percent(own[0][0]), "zero": percent(zero[0][0]),
                "swapped": percent(follows(checkpoint, CASES["pairs"][0], "swapped")),
                "told": percent(follows_up), "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
@@ -157,19 +152,20 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
 
 def embeddings(session: AppState, lesson: Lesson) -> Finding:
     """Measure the similarity of a word's two input embeddings, and in two texts after the last layer."""
-    from bertviz_lab.interpret import compare_contexts, embedding_sum
     from bertviz_lab.interpret.embeddings import cosine
 
     checkpoint = session.models.open(lesson.model)
 
     def twice(word: str, text: str) -> tuple[float, float]:
-        summed = embedding_sum(checkpoint, text)
+        summed = interpret.embedding_sum(checkpoint, text)
         one, other = (at for at, token in enumerate(summed.encoding.tokens) if token == word)
         token, total = (float(cosine(vectors[one], vectors[other])) for vectors in (summed.token, summed.total))
         return token, total
 
     sums = [twice(word, text) for word, text in CASES["twice"]]
-    ways = {word: compare_contexts(checkpoint, one, other, word).cosines for word, one, other in CASES["meanings"]}
+    ways = {
+        word: interpret.compare_contexts(checkpoint, one, other, word).cosines for word, one, other in CASES["meanings"]
+    }
     (token, total), way = sums[0], ways[CASES["meanings"][0][0]]
     same_word = [alike > 0.9999 and summed < 0.95 for alike, summed in sums]
     diverge = [steps[-1] < steps[0] - 0.1 for steps in ways.values()]
@@ -186,13 +182,11 @@ def values(session: AppState, lesson: Lesson) -> Finding:
     """Measure what heads that attend mostly to [CLS] add, and the length of the value vectors that they read there."""
     import numpy as np
 
-    from bertviz_lab.interpret import trace_text
-
     checkpoint = session.models.open(lesson.model)
     held: list[bool] = []
     shown = _Sink()
     for text in CASES["plain"]:
-        trace = trace_text(checkpoint, text)
+        trace = interpret.trace_text(checkpoint, text)
         read_HLKD = value_vectors(checkpoint, trace)
         added = np.linalg.norm(trace.attentions @ read_HLKD, axis=-1).mean(-1)  # (layers, heads)
         lengths = np.linalg.norm(read_HLKD, axis=-1)  # (layers, heads, tokens)
@@ -259,10 +253,8 @@ def _copying(session: AppState) -> dict[str, str]:
     """Measure Tiny Town's head that attends most to a distant word, and the one that attends to the previous token."""
     import numpy as np
 
-    from bertviz_lab.interpret import fill_mask, trace_text
-
     town, (text, word) = session.models.open(TOWN), CASES["copied"][0]
-    trace = trace_text(town, text)
+    trace = interpret.trace_text(town, text)
     mask = trace.tokens.index("[MASK]")
     looks = trace.attentions[:, :, mask]  # (layers, heads, tokens)
     far, before = looks[:, :, trace.tokens.index(word)], looks[:, :, mask - 1]
@@ -272,7 +264,7 @@ def _copying(session: AppState) -> dict[str, str]:
         head_mask = np.ones(far.shape)
         for head in ablated:
             head_mask[head] = 0
-        asked = fill_mask(town, text, 1, word=word, head_mask=head_mask).masks[0].asked
+        asked = interpret.fill_mask(town, text, 1, word=word, head_mask=head_mask).masks[0].asked
         return asked.probability if asked else 0.0
 
     shares = {"far": far[copier], "before": before[neighbour]}
@@ -289,8 +281,6 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     """Measure a verb's probability when the place with most attention is replaced, and when its subject is."""
     import numpy as np
 
-    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs, trace_text
-
     checkpoint = session.models.open(lesson.model)
 
     def effects(text: str, thing: str) -> tuple[float, list[float], list[float]]:
@@ -304,7 +294,7 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     held = (whole > 0.5 and min(places) > whole / 2 and max(things) < 0.1 for whole, places, things in measured)
     whole, (place, *_), (thing, *_) = measured[0]
     text, subject = CASES["plurals"][0]
-    trace = trace_text(checkpoint, text)
+    trace = interpret.trace_text(checkpoint, text)
     looks = trace.attentions[:, :, trace.tokens.index("[MASK]")].copy()  # (layers, heads, tokens)
     looks[..., [bool(special) or token == "[MASK]" for special, token in
                 zip(trace.encoding.special_tokens_mask, trace.tokens, strict=True)]] = 0  # fmt: skip
@@ -319,9 +309,11 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
         )
         for layer, head in np.ndindex(looks.shape[:2])
     )
-    target = choose_target(checkpoint, encode_inputs(checkpoint, text), choice="cost", against="costs")
-    ranked = {method: trace.tokens[int(attribute(checkpoint, text, method=method, target=target).scores.argmax())]
-              for method in METHODS}  # fmt: skip
+    target = interpret.choose_target(
+        checkpoint, interpret.encode_inputs(checkpoint, text), choice="cost", against="costs"
+    )
+    attributions = (interpret.attribute(checkpoint, text, method=name, target=target) for name in interpret.METHODS)
+    ranked = {found.method: trace.tokens[int(found.scores.argmax())] for found in attributions}
     numbers = {"whole": percent(whole), "place": percent(place), "thing": percent(thing), "heads": heads,
                "lowest": percent(min(min(places) for _, places, _ in measured)),
                "methods": Series(Message("{method} “{token}”", method=method, token=token)

@@ -4,6 +4,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.ui.languages import Message, Number, Series
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
 from bertviz_lab.ui.lessons.lesson import CASES, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
@@ -60,7 +61,6 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     import torch
     from torch.nn.functional import cosine_similarity
 
-    from bertviz_lab.interpret import norms_by_layer, trace_text
     from bertviz_lab.interpret.inputs import backbone
 
     checkpoint = session.models.open(lesson.model)
@@ -68,7 +68,7 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
 
     def cosines(text: str) -> tuple[list[float], list[float], list[float]]:
         """Return for each layer the cosine of input and output, the same without residuals, and the relative update."""
-        trace = trace_text(checkpoint, text)
+        trace = interpret.trace_text(checkpoint, text)
         states = torch.tensor(trace.hidden_states)
         kept, without, ratios = [], [], []
         for before, after, layer, stages in zip(states[:-1], states[1:], layers, trace.layers, strict=True):
@@ -84,7 +84,7 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     held = (fmean(kept) > 0.5 and all(one < other for one, other in zip(without, kept, strict=True))
             for kept, without, _ in measured)  # fmt: skip
     (kept, without, ratios), text = measured[0], CASES["plain"][0]
-    trace, norms = trace_text(checkpoint, text), norms_by_layer(checkpoint, text)
+    trace, norms = interpret.trace_text(checkpoint, text), interpret.norms_by_layer(checkpoint, text)
     token, first = trace.tokens.index("river"), trace.layers[0]
     layer = layers[0]
     came = torch.tensor(trace.hidden_states[0])
@@ -113,13 +113,11 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     """Measure a prediction with padding after the text, with the attention mask and without it."""
     import torch
 
-    from bertviz_lab.interpret import encode_inputs
-
     checkpoint = session.models.open(lesson.model)
     tokenizer = checkpoint.tokenizer
 
     def probabilities(text: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        inputs = encode_inputs(checkpoint, text)
+        inputs = interpret.encode_inputs(checkpoint, text)
         (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
         filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
         real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
@@ -29,7 +30,6 @@ _KINDS = {
 
 def classifier(session: AppState, lesson: Lesson) -> Finding:
     """Measure nearest neighbors before and after fine-tuning, and the number of new parameters."""
-    from bertviz_lab.interpret import classify, untrained
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     tuned, plain = session.models.open(lesson.model), session.models.open(ENGLISH)
@@ -44,14 +44,14 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
         return [near // half == at // half for at, near in enumerate(found)]
 
     twin, same = is_twin(before), is_same(after)
-    said = {text: classify(tuned, text).labels[0] for text in TRAPS}
+    said = {text: interpret.classify(tuned, text).labels[0] for text in TRAPS}
     trap = next((text for text in TRAPS if said[text].label == "negative"), TRAPS[0])
     config, total = tuned.config, parameter_count(tuned.model)
     new = len(config.labels) * (config.hidden_size + 1)
     numbers = {
         "twins": f"{sum(twin)}", "phrases": f"{phrases}", "same": f"{sum(same)}",
         "twins_mean": f"{sum(is_twin(_neighbours(plain, 'mean')))}",
-        "twins_random": f"{sum(is_twin(_neighbours(untrained(plain), 'cls')))}",
+        "twins_random": f"{sum(is_twin(_neighbours(interpret.untrained(plain), 'cls')))}",
         "same_mean": f"{sum(is_same(_neighbours(tuned, 'mean')))}",
         "new": Number(new, ","), "total": Number(total, ","), "share": Number(new / total, ".2%"),
         "labels": f"{len(config.labels)}",
@@ -70,10 +70,8 @@ def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> li
     """Return the nearest other phrase of each of `CASES["opposites"]`, all praise first, by cosine."""
     import numpy as np
 
-    from bertviz_lab.interpret import encode
-
     phrases = [praise for praise, _ in CASES["opposites"]] + [blame for _, blame in CASES["opposites"]]
-    vectors = encode(checkpoint, phrases, pooling=pooling, normalize=True)
+    vectors = interpret.encode(checkpoint, phrases, pooling=pooling, normalize=True)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -2)
     return [int(near) for near in cosines.argmax(1)]
@@ -135,10 +133,8 @@ class _Trial:
 
 def _learned(session: AppState) -> dict[str, str]:
     """Measure Tiny Town's prediction before its first training step and now."""
-    from bertviz_lab.interpret import untrained
-
     town = session.models.open(TOWN)
-    before, now = word_probability(untrained(town), BIKE, "blue"), word_probability(town, BIKE, "blue")
+    before, now = word_probability(interpret.untrained(town), BIKE, "blue"), word_probability(town, BIKE, "blue")
     return {"vocabulary": Number(town.config.vocab_size, ","), "before": Number(before, ".2%"), "now": percent(now),
             "between": _between(session)}  # fmt: skip
 

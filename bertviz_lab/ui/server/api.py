@@ -13,6 +13,7 @@ from gradio.server_messages import EventMessage, ProcessCompletedMessage
 from gradio.state_holder import SessionState
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
@@ -69,23 +70,17 @@ def add_endpoints(session: AppState) -> None:
 
     def fill_mask(text: str, model: str = "", top_k: int = 5) -> dict[str, Any]:
         """For each [MASK] the `top_k` likeliest tokens with their probabilities."""
-        from bertviz_lab.interpret import fill_mask as predict
-
-        found = predict(opened(model), _checked(text), _count(top_k))
+        found = interpret.fill_mask(opened(model), _checked(text), _count(top_k))
         return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
 
     def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
         """The probabilities that B follows A and that it comes from elsewhere."""
-        from bertviz_lab.interpret import next_sentence as predict
-
-        found = predict(opened(model), _checked(text_a, "text_a"), _checked(text_b, "text_b"))
+        found = interpret.next_sentence(opened(model), _checked(text_a, "text_a"), _checked(text_b, "text_b"))
         return {"is_next": found.is_next, "is_random": found.is_random}
 
     def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
         """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
-        from bertviz_lab.interpret import trace_text
-
-        trace = trace_text(opened(model), *pair(text_a, text_b))
+        trace = interpret.trace_text(opened(model), *pair(text_a, text_b))
         weights = trace.attentions
         if weights.size > MOST_WEIGHTS:
             raise InputError(f"This text has {weights.size:,} attention weights; shorten it to {MOST_WEIGHTS:,}.")
@@ -100,19 +95,15 @@ def add_endpoints(session: AppState) -> None:
 
         `predicted` names those that apply: several, or none, where the model is multi-label.
         """
-        from bertviz_lab.interpret import classify as predict
-
-        prediction = predict(opened(model), *pair(text_a, text_b))
+        prediction = interpret.classify(opened(model), *pair(text_a, text_b))
         return {"labels": [asdict(label) for label in prediction.labels], "predicted": list(prediction.predicted)}
 
     def embed(texts: list[str], model: str = "") -> dict[str, Any]:
         """A vector for each text: its sentence embedding, pooled as the model says, by default the mean."""
-        from bertviz_lab.interpret import encode
-
         if not isinstance(texts, list) or not 1 <= len(texts) <= MOST_TEXTS:
             raise InputError(f"texts must be a list of 1 to {MOST_TEXTS:,} texts.")
         checkpoint = opened(model)
-        vectors = encode(checkpoint, [_checked(text) for text in texts])
+        vectors = interpret.encode(checkpoint, [_checked(text) for text in texts])
         return {"vectors": vectors.tolist(), "pooling": checkpoint.pooling or "mean"}
 
     def attribute(
@@ -123,10 +114,8 @@ def add_endpoints(session: AppState) -> None:
         `method` is integrated gradients, gradient x input or occlusion. The scores of integrated gradients add up to
         `change`, the score of the text minus that of its baseline, up to `error`.
         """
-        from bertviz_lab.interpret import attribute as explain
-
         chosen: Any = _checked(method, "method")  # `explain` names those that there are
-        found = explain(opened(model), *pair(text_a, text_b), method=chosen, on_progress=report_progress)
+        found = interpret.attribute(opened(model), *pair(text_a, text_b), method=chosen, on_progress=report_progress)
         target = {"kind": found.target.kind, "position": found.target.position, "name": found.target.title}
         body = {"tokens": list(found.encoding.tokens), "scores": found.scores.tolist(), "target": target}
         return body | {"method": found.method, "change": found.change, "error": found.error}

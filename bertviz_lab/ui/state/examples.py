@@ -13,6 +13,7 @@ from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.ui.lazy import interpret
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -234,7 +235,6 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     """Return texts and second texts that a task model was not trained on: held out by its run, or of a sample."""
     from bertviz_lab.data.examples import read_examples
     from bertviz_lab.data.formats.read import read_task
-    from bertviz_lab.interpret import texts_of_example
     from bertviz_lab.training.finetuning.predict import task_of
 
     try:
@@ -246,7 +246,7 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     else:
         of_town = task == "qa" and checkpoint.config.vocab_size <= _TOWN_VOCABULARY
         examples = read_task([sample_path(_TOWN_SAMPLE if of_town else _SAMPLES[task])], task).examples
-    texts = [texts_of_example(example) for example in examples]
+    texts = [interpret.texts_of_example(example) for example in examples]
     if task == "tokens":  # words that were set apart, as a person would write them
         texts = [(_MARK.sub("", a), b) for a, b in texts]
     short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [

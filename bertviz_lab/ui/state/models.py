@@ -16,6 +16,7 @@ from bertviz_lab.jobs.new_run import is_run_id, short_name
 from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.hub import Hub, NotDownloadedError, refuse_large
@@ -190,9 +191,7 @@ class Models:
 
     def open_comparison(self, checkpoint: "Checkpoint", name: str) -> "Checkpoint":
         """Open the model that is compared with `checkpoint`: one by its name, or `BEFORE`. Raises as `open`."""
-        from bertviz_lab.interpret import untrained
-
-        return untrained(checkpoint) if name in (BEFORE, "") else self.open(name)
+        return interpret.untrained(checkpoint) if name in (BEFORE, "") else self.open(name)
 
     def comparison_version(self, name: str) -> str:
         """Return what changes when the files of the second model do; "" for `BEFORE`, which changes with the first."""

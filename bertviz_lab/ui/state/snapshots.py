@@ -11,6 +11,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
 from bertviz_lab.training.runs.run_folder import ACTIVE, SHIPPED_LOG, read_log
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, bytes_of
@@ -103,11 +104,10 @@ class SnapshotStore:
 
     def frame(self, tracked: TrackedText, step: int) -> Payload:
         """Return the predictions of a step's snapshot for a text, computed once. Raises `InputError`."""
-        from bertviz_lab.interpret import analyze_snapshot
 
         def make() -> Payload:
             checkpoint = self.open(tracked.run, step)
-            analysis = analyze_snapshot(
+            analysis = interpret.analyze_snapshot(
                 checkpoint, tracked.text_a, tracked.text_b or None, tracked=tracked.watched, projected=tracked.mapped
             )
             return frame_payload(analysis, step)
@@ -116,10 +116,9 @@ class SnapshotStore:
         return self._frames.get(key, make)
 
     def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
-        from bertviz_lab.interpret import embedding_plane
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
-        plane = embedding_plane(word_embeddings(self.open(tracked.run, step), tracked.mapped))
+        plane = interpret.embedding_plane(word_embeddings(self.open(tracked.run, step), tracked.mapped))
         return plane_body(plane.mean, plane.axes, plane.explained)
 
     def curve(self, name: str) -> dict[str, Any]:

@@ -4,8 +4,7 @@
 rules, `explanation.html` says how it is computed. `explore` is the input bar that the views of that workspace share,
 `lessons` the workspace Learn.
 
-Answers import names from `bertviz_lab.interpret` when they are first asked, never from a module of it: two threads, one
-that imports the package and one that imports a module of it, would wait for each other.
+Answers ask the analyses through `ui/lazy`, which imports them when the first one is asked.
 """
 
 from bertviz_lab.ui.view import View

@@ -21,6 +21,7 @@ import psutil
 
 from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.lazy import interpret
 
 Outcome = Literal["ok", "warning", "failed"]
 
@@ -179,7 +180,6 @@ def _models() -> Check:
 
 
 def _speed() -> Check:
-    from bertviz_lab.interpret import fill_mask
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
@@ -188,7 +188,7 @@ def _speed() -> Check:
         checkpoint = load_checkpoint(name)
         for _ in range(6):
             start = time.perf_counter()
-            fill_mask(checkpoint, "The capital of France is [MASK] .", 5)
+            interpret.fill_mask(checkpoint, "The capital of France is [MASK] .", 5)
             seconds.append(time.perf_counter() - start)
     except InputError as error:
         return Check("Answers", "failed", str(error))

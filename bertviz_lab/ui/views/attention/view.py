@@ -7,6 +7,7 @@ import numpy as np
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
 
@@ -23,19 +24,18 @@ def attention(
 
     Where the scores of a model have no such term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
     """
-    from bertviz_lab.interpret import METRICS, attention_scores, head_metrics, trace_text
-    from bertviz_lab.interpret.family_notes import positions_note, windows_note
     from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
     checkpoint = state.models.open(model)
-    trace = trace_text(checkpoint, text_a, text_b or None)
-    scores = attention_scores(trace)
+    trace = interpret.trace_text(checkpoint, text_a, text_b or None)
+    scores = interpret.attention_scores(trace)
     terms = ("score", *scores.terms)
     is_score = shown in terms
     values = scores.values(shown) if is_score else scores.attentions
     sent = values / figures.score_unit(values) if is_score else values
-    note = positions_note(checkpoint.config)
-    notes = (note, windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
+    note = family_notes.positions_note(checkpoint.config)
+    metrics = interpret.head_metrics(trace).metrics
+    notes = (note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
     body = (figures.scores_body if is_score else figures.attention_body)(
         trace.tokens,
         trace.encoding.token_type_ids,
@@ -43,7 +43,7 @@ def attention(
         f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         special=trace.encoding.special_tokens_mask,
-        metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
+        metrics={name: (interpret.METRICS[name], of_heads) for name, of_heads in metrics.items()},
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
     )
@@ -65,27 +65,26 @@ def difference(
     Tokens of another model are matched by characters; `linked` says whether each stands where it does in the input.
     Raises `InputError` where the models differ in layers or heads, or another text has not as many tokens.
     """
-    from bertviz_lab.interpret import attention_difference, compare_attention, trace_text
-
     checkpoint = state.models.open(model)
     if against == "model":
         other_checkpoint = state.models.open_comparison(checkpoint, other)
         version = state.models.comparison_version(other)
-        compared = compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
+        compared = interpret.compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
         alignment, values = compared.alignment, compared.first - compared.second
         tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
         is_linked = len(tokens) == compared.token_counts[0]
         note = _matched(len(tokens), *compared.token_counts)
     else:
-        first = trace_text(checkpoint, text_a, text_b or None)
+        first = interpret.trace_text(checkpoint, text_a, text_b or None)
         if against == "causal":
-            second, title = trace_text(checkpoint, text_a, text_b or None, causal=True), "Causal minus bidirectional"
+            second = interpret.trace_text(checkpoint, text_a, text_b or None, causal=True)
+            title = "Causal minus bidirectional"
         elif other_text.strip():
-            second, title = trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
+            second, title = interpret.trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
-        values, note, encoding = attention_difference(first, second), "", first.encoding
+        values, note, encoding = interpret.attention_difference(first, second), "", first.encoding
         version, is_linked = "", True
         tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
     return figures.difference_body(

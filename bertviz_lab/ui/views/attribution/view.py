@@ -8,6 +8,7 @@ import numpy as np
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions
@@ -32,16 +33,15 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
     contrasted (`choosable`); the number of `heads` a layer, and whether the model is `large`.
     Raises `InputError` for a model without a head.
     """
-    from bertviz_lab.interpret import NEXT_NAMES, encode_inputs, target_kinds
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     checkpoint = state.models.open(model)
     kind = _resolve_kind(checkpoint, text_a, text_b, kind)
-    labels = NEXT_NAMES if kind == "next" else checkpoint.config.labels if kind in ("label", "word") else ()
-    encoding = encode_inputs(checkpoint, text_a, _pair(text_b, kind)).encoding
+    labels = interpret.NEXT_NAMES if kind == "next" else checkpoint.config.labels if kind in ("label", "word") else ()
+    encoding = interpret.encode_inputs(checkpoint, text_a, _pair(text_b, kind)).encoding
     first = [["", "the first word with a label"]] if kind == "word" else []
     return {
-        "kinds": [[name, _KIND_NAMES[name]] for name in target_kinds(checkpoint)],
+        "kinds": [[name, _KIND_NAMES[name]] for name in interpret.target_kinds(checkpoint)],
         "kind": kind,
         "positions": [
             *first,
@@ -65,22 +65,22 @@ def attribution(
     contrast: Word,
 ) -> dict[str, Any]:
     """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
-    from bertviz_lab.interpret import METHODS, attribute, check_attribution, class_scores, trace_text
-
     checkpoint = state.models.open(model)
     inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     texts = (text_a, inputs.encoding.text_b)
-    check_attribution(checkpoint, inputs)
+    interpret.check_attribution(checkpoint, inputs)
     attributions = []
-    for place, method in enumerate(METHODS):
+    for place, method in enumerate(interpret.METHODS):
 
         def report(share: float, place: int = place) -> None:
-            report_progress((place + share) / len(METHODS))
+            report_progress((place + share) / len(interpret.METHODS))
 
-        attributions.append(attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
+        attributions.append(interpret.attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
     reads_one = target.read_position is not None
-    attention = trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
-    scores = class_scores(checkpoint, inputs, target)
+    attention = (
+        interpret.trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
+    )
+    scores = interpret.class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
     items = [("Prediction explained", target.name)]
     items.append(("Predicted value", f"{score:.2f}") if target.is_regression else ("Probability", f"{score:.1%}"))
@@ -102,20 +102,19 @@ def head_effects(
     ablated: Heads,
 ) -> Payload:
     """Return the map of all heads, with the ablated ones marked."""
-    from bertviz_lab.interpret import ablate_heads
-    from bertviz_lab.interpret.family_notes import sharing_note
-
     checkpoint = state.models.open(model)
     inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     texts = (text_a, inputs.encoding.text_b)
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
         ("head effects", state.models.version(model), texts, target),
-        lambda: ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
+        lambda: interpret.ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
     )
     marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
     without_layer = ablation.baseline - ablation.without_layer
-    return head_ablation_payload(ablation.effects, without_layer, target, marks, sharing_note(checkpoint.config))
+    return head_ablation_payload(
+        ablation.effects, without_layer, target, marks, family_notes.sharing_note(checkpoint.config)
+    )
 
 
 def intervention(
@@ -132,7 +131,6 @@ def intervention(
     segments: Literal["", "zero", "swapped"],
 ) -> dict[str, Any]:
     """Return what is changed in the model or in its input (`facts`), and the prediction before and after (`chart`)."""
-    from bertviz_lab.interpret import class_name, class_scores
     from bertviz_lab.interpret.inputs import with_segment_ids
 
     checkpoint = state.models.open(model)
@@ -142,9 +140,9 @@ def intervention(
     closed = [place for place in sorted(set(ablated)) if place[0] < len(head_mask) and place[1] < head_mask.shape[1]]
     for place in closed:
         head_mask[place] = 0
-    before = class_scores(checkpoint, inputs, target)
+    before = interpret.class_scores(checkpoint, inputs, target)
     changed_inputs = with_segment_ids(inputs, segments) if segments and text_b and config.has_segments else inputs
-    after = class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
+    after = interpret.class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
     largest = [
         int(index) for scores in (before, after) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]
     ]
@@ -160,7 +158,7 @@ def intervention(
     elif changes:
         note = ""
     chart = change_payload(
-        [class_name(checkpoint, inputs, target, index) for index in classes],
+        [interpret.class_name(checkpoint, inputs, target, index) for index in classes],
         [before[index] for index in classes],
         [after[index] for index in classes],
         changed,
@@ -173,25 +171,21 @@ def _explained(
     checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
 ) -> tuple[Any, Any]:
     """Return inputs and target; a position without such a token stands for the first one. Raises `InputError`."""
-    from bertviz_lab.interpret import choose_target, encode_inputs, encode_masked
-
     resolved = _resolve_kind(checkpoint, text_a, text_b, kind)
     pair = _pair(text_b, resolved)
     if resolved == "token":
-        inputs, _ = encode_masked(checkpoint, text_a, pair)  # which gives advice where there is no [MASK]
+        inputs, _ = interpret.encode_masked(checkpoint, text_a, pair)  # which gives advice where there is no [MASK]
     else:
-        inputs = encode_inputs(checkpoint, text_a, pair)
+        inputs = interpret.encode_inputs(checkpoint, text_a, pair)
     if position not in _positions(checkpoint, inputs.encoding, resolved):
         position = None
     names = {"choice": choice.strip() or None, "against": contrast.strip() or None}
-    return inputs, choose_target(checkpoint, inputs, resolved, position=position, **names)
+    return inputs, interpret.choose_target(checkpoint, inputs, resolved, position=position, **names)
 
 
 def _resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:
     """Return the kind that was chosen where the model has a head for it, else the one that suits the text."""
-    from bertviz_lab.interpret import target_kinds
-
-    kinds = target_kinds(checkpoint)
+    kinds = interpret.target_kinds(checkpoint)
     if not kinds:
         raise InputError(f"{checkpoint.name} has no prediction head, so there is no prediction to explain.")
     if kind in kinds:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.forms import upload_size
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import MOST_CHARACTERS, ModelName, Text, Upload, View, questions
@@ -48,7 +49,6 @@ def predict(state: AppState, model: ModelName, file: Upload | None, query: Text)
 def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterable[list[Any]], list[str]]:
     """Return the texts of a file by the cosine of their embeddings and a query's, and sentences on the nearest."""
     from bertviz_lab.data.examples import LabelledText
-    from bertviz_lab.interpret import semantic_search
 
     checkpoint, examples, dropped = _inputs(state, model, path, "classification")
     texts = [f"{e.text_a} {e.text_b or ''}".strip() for e in examples if isinstance(e, LabelledText)]
@@ -58,7 +58,9 @@ def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterab
     for start in range(0, len(texts), _AT_ONCE):
         report_progress(start / len(texts))
         part = texts[start : start + _AT_ONCE]
-        hits += [replace(hit, index=start + hit.index) for hit in semantic_search(roomy, query, part, len(part))]
+        hits += [
+            replace(hit, index=start + hit.index) for hit in interpret.semantic_search(roomy, query, part, len(part))
+        ]
     hits.sort(key=lambda hit: -hit.cosine)
     rows = [[place, examples[hit.index].row, round(hit.cosine, 4), hit.text] for place, hit in enumerate(hits, 1)]
     nearest = "; ".join(f"“{hit.text[:_SHOWN]}” ({hit.cosine:.2f})" for hit in hits[:3])

@@ -16,6 +16,7 @@ from bertviz_lab.figures.interpret.attention import attention_body, attention_pa
 from bertviz_lab.figures.interpret.predictions import comparison_payload, follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload, settings_of
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import RunIds, Text, View, questions
@@ -76,21 +77,19 @@ def example(state: AppState, visitor: Visitor, names: RunIds) -> str:
 
 def predictions(state: AppState, visitor: Visitor, names: RunIds, text_a: Text) -> Payload:
     """Return the predictions of each model for the same masked tokens."""
-    from bertviz_lab.interpret import compare_fill_mask
-
     checkpoints, labels = _opened(state, visitor, names)
-    return comparison_payload(dataclasses.replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
+    return comparison_payload(
+        dataclasses.replace(interpret.compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels))
+    )
 
 
 def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
     """Return whether B follows A, by each model that has an NSP head."""
-    from bertviz_lab.interpret import next_sentence
-
     if not text_b.strip():
         raise InputError("Type a sentence B, and each model predicts whether it follows.")
     checkpoints, labels = _opened(state, visitor, names)
     shares = [
-        next_sentence(checkpoint, text_a, text_b).is_next
+        interpret.next_sentence(checkpoint, text_a, text_b).is_next
         if hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp
         else None
         for checkpoint in checkpoints
@@ -100,12 +99,10 @@ def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: 
 
 def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
     """Return all heads of each model."""
-    from bertviz_lab.interpret import trace_text
-
     checkpoints, labels = _opened(state, visitor, names)
     grids = []
     for checkpoint in checkpoints:
-        trace = trace_text(checkpoint, text_a, text_b.strip() or None)
+        trace = interpret.trace_text(checkpoint, text_a, text_b.strip() or None)
         if len(trace.tokens) > _LONGEST:
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
         body = attention_body(

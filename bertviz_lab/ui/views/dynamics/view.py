@@ -11,6 +11,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload, progress_body
 from bertviz_lab.tokenization import token_name
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.examples import GENERAL, examples_for, task_examples
@@ -50,8 +51,6 @@ def examples(state: AppState, visitor: Visitor, run: Word) -> list[tuple[str, st
 
 def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text) -> Payload:
     """Return how the scrubber begins for a run and a text: what all its frames share, and the last frame."""
-    from bertviz_lab.interpret import METRICS, analyze_snapshot, related_tokens
-
     if not run:
         raise InputError(_NO_SNAPSHOTS)
     snapshots = state.snapshots.reader(run)
@@ -61,13 +60,13 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     checkpoint = state.snapshots.open(run, steps[-1])
     _refuse_long(checkpoint, text_a, text_b)
     watched = token_ids(checkpoint, words)
-    analysis = analyze_snapshot(checkpoint, text_a, text_b or None)
+    analysis = interpret.analyze_snapshot(checkpoint, text_a, text_b or None)
     likeliest = [candidate.id for masked in analysis.masked_tokens for candidate in masked.candidates]
     if not watched and analysis.masked_tokens:
         watched = likeliest[:3]
     mapped: tuple[int, ...] = ()
     if analysis.losses is not None:
-        mapped = related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
+        mapped = interpret.related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
     tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
     return opening_payload(
         analysis,
@@ -78,7 +77,7 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
         projected=[token_name(checkpoint.tokenizer, token) for token in mapped],
         plane=state.snapshots.plane(tracked, steps[-1]) if mapped else {},
         curve=state.snapshots.curve(run),
-        metric_descriptions=METRICS,
+        metric_descriptions=interpret.METRICS,
         labels=checkpoint.config.labels if analysis.labels else (),
         vocab_size=checkpoint.config.vocab_size,
         live=state.snapshots.is_live(run),

@@ -7,6 +7,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import embeddings as figures
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import token_name
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
@@ -41,10 +42,8 @@ def sentence_map(
 
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
     """Return the token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
-    from bertviz_lab.interpret import encode_inputs
-
     checkpoint = state.models.open(model)
-    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     if position >= len(encoding):
         raise InputError("That token is no longer there.")
     pieces = encoding.word_at(position)
@@ -55,25 +54,20 @@ def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, posit
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
     """Return the tokens whose embeddings are closest to a word's; without a word, to the longest of the input's own."""
-    from bertviz_lab.interpret import encode_inputs, nearest_tokens
-
     checkpoint = state.models.open(model)
     if not word.strip():
-        encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+        encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
         tokenizer = checkpoint.tokenizer
         own = [token_id for token_id in encoding.ids if token_id not in tokenizer.special_ids]
         word = max((token_name(tokenizer, token_id) for token_id in own), key=len, default="")
     word = word.strip()
-    return figures.neighbours_payload(word, nearest_tokens(checkpoint, word))
+    return figures.neighbours_payload(word, interpret.nearest_tokens(checkpoint, word))
 
 
 def contexts(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, word: Word
 ) -> dict[str, Any]:
     """Return a word's path through both texts, or an example; without a word, of the longest that both have."""
-    from bertviz_lab.interpret import compare_contexts
-    from bertviz_lab.interpret.family_notes import norm_note
-
     if not (text_a.strip() and text_b.strip()):
         text_a, text_b, example = state.examples(model, visitor).contrast
         word = word.strip() or example
@@ -81,20 +75,18 @@ def contexts(
     if not word.strip():
         mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
-    compared = compare_contexts(checkpoint, text_a, text_b, word.strip())
-    similarity_by_layer, path = figures.context_payloads(compared, norm_note(checkpoint.config))
+    compared = interpret.compare_contexts(checkpoint, text_a, text_b, word.strip())
+    similarity_by_layer, path = figures.context_payloads(compared, family_notes.norm_note(checkpoint.config))
     return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 
 def _compare(state: AppState, model: str, lines: str, pooling: Pooling) -> Any:
-    from bertviz_lab.interpret import similarity
-
     texts = [line.strip() for line in lines.splitlines() if line.strip()]
     if not texts:
         raise InputError("Type some sentences, one per line.")
     if len(texts) > _MOST_SENTENCES:
         raise InputError(f"{len(texts)} sentences are too many: keep {_MOST_SENTENCES}.")
-    return similarity(state.models.open(model), texts, pooling=None if pooling == "auto" else pooling)
+    return interpret.similarity(state.models.open(model), texts, pooling=None if pooling == "auto" else pooling)
 
 
 def _longest_common_word(text_a: str, text_b: str) -> str:

@@ -16,6 +16,7 @@ from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.forms import upload_size
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
@@ -103,20 +104,18 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
 
 
 def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload:
-    from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
-
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
     lengths = [
         min(checkpoint.max_length, len(text) / CHARACTERS_PER_TOKEN) for pair in pairs for text in (pair.good, pair.bad)
     ]
     # Each token is masked in a copy of its own.
     check_cost(checkpoint, "pairs", len(pairs), sum(length * (2 + length) for length in lengths), 1)
-    report = MinimalPairReport(())
+    report = interpret.MinimalPairReport(())
     for start in range(0, len(pairs), _AT_ONCE):
         report_progress(start / len(pairs))
         part = pairs[start : start + _AT_ONCE]
-        scores = score_minimal_pairs(checkpoint, part, threads=session.settings.threads).scores
-        report = MinimalPairReport((*report.scores, *scores))
+        scores = interpret.score_minimal_pairs(checkpoint, part, threads=session.settings.threads).scores
+        report = interpret.MinimalPairReport((*report.scores, *scores))
     phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
     done = f"{len(pairs):,} pairs scored with {checkpoint.name}; chance is 50%."
     return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)

@@ -3,47 +3,40 @@
 from bertviz_lab.figures.interpret.embeddings import embedding_payload
 from bertviz_lab.figures.interpret.layers import NormKind, logit_lens_payload, norms_payload, token_norms_payload
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, questions
 
 
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return the prediction for a [MASK] at every layer: the one at `position`, or else the first."""
-    from bertviz_lab.interpret import choose_target, encode_inputs, logit_lens
-
     checkpoint = state.models.open(model)
-    inputs = encode_inputs(checkpoint, text_a, text_b or None)
+    inputs = interpret.encode_inputs(checkpoint, text_a, text_b or None)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
-    target = choose_target(checkpoint, inputs, position=position if position in masks else None)
-    lens_of_target = logit_lens(checkpoint, text_a, text_b or None, target=target)
+    target = interpret.choose_target(checkpoint, inputs, position=position if position in masks else None)
+    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b or None, target=target)
     return logit_lens_payload(lens_of_target, masks, is_prenorm=checkpoint.config.is_prenorm)
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return norms by layer, of the token at `position` or the mean of all."""
-    from bertviz_lab.interpret import norms_by_layer
-    from bertviz_lab.interpret.family_notes import norm_note
-
     checkpoint = state.models.open(model)
-    return norms_payload(norms_by_layer(checkpoint, text_a, text_b or None), position, norm_note(checkpoint.config))
+    found = interpret.norms_by_layer(checkpoint, text_a, text_b or None)
+    return norms_payload(found, position, family_notes.norm_note(checkpoint.config))
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
     """Return the norms of one kind of vector, layer by layer and token by token."""
-    from bertviz_lab.interpret import norms_by_layer
-    from bertviz_lab.interpret.family_notes import norm_note
-
     checkpoint = state.models.open(model)
-    return token_norms_payload(norms_by_layer(checkpoint, text_a, text_b or None), of, norm_note(checkpoint.config))
+    found = interpret.norms_by_layer(checkpoint, text_a, text_b or None)
+    return token_norms_payload(found, of, family_notes.norm_note(checkpoint.config))
 
 
 def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return the vectors that are added for each token, and those that the family lacks in words."""
-    from bertviz_lab import interpret
-    from bertviz_lab.interpret.family_notes import factorization_note, positions_note, segments_note
-
     checkpoint = state.models.open(model)
-    notes = (note(checkpoint.config) for note in (segments_note, positions_note, factorization_note))
+    notes_of = (family_notes.segments_note, family_notes.positions_note, family_notes.factorization_note)
+    notes = (note(checkpoint.config) for note in notes_of)
     summed = interpret.embedding_sum(checkpoint, text_a, text_b or None)
     return embedding_payload(summed, " ".join(filter(None, notes)))
 

@@ -9,6 +9,7 @@ from bertviz_lab.figures.interpret import predictions as figures
 from bertviz_lab.figures.interpret.layers import surprisal_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import Tokenizer, token_text
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, questions
@@ -21,15 +22,13 @@ _STILL = "Its tokens, attention, embeddings and layers can be looked at all the 
 
 def heads(state: AppState, model: ModelName) -> dict[str, Any]:
     """Return what a model can predict: `mlm`, `nsp`, its class (`task`) if fine-tuned, and a `note` on the rest."""
-    from bertviz_lab.interpret.family_notes import objective_note
-
     checkpoint = state.models.open(model)
     has_mlm = hasattr(checkpoint.model, "mlm")
     has_nsp = hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp
     task = checkpoint.kind if state.models.is_task_model(model) else ""
     note = ""
     if has_mlm and not has_nsp:
-        note = objective_note(checkpoint.config) or "This model has no next-sentence head (NSP)."
+        note = family_notes.objective_note(checkpoint.config) or "This model has no next-sentence head (NSP)."
     elif not (has_mlm or has_nsp or task):
         is_detector = checkpoint.kind == "BertForReplacedTokenDetection"
         note = f"This model {_DETECTOR if is_detector else 'has no prediction head'}. {_STILL}"
@@ -38,17 +37,18 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
 
 def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
     """Return the likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
-    from bertviz_lab.interpret import FillMask, encode_inputs, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
     checkpoint = state.models.open(model)
     tokenizer, vocab_size = checkpoint.tokenizer, checkpoint.config.vocab_size
-    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     misspelt = any(check_mask_spelling(text, tokenizer) for text in (text_a, text_b))
     if encoding.mask_positions(tokenizer.mask_id) or encoding.dropped_a or misspelt:
-        filled = fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b or None, word=word.strip() or None)
+        filled = interpret.fill_mask(
+            checkpoint, text_a, min(top_k, vocab_size), text_b or None, word=word.strip() or None
+        )
     else:
-        filled = FillMask(encoding, ())
+        filled = interpret.FillMask(encoding, ())
     return figures.fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
 
 
@@ -61,20 +61,18 @@ def toggle_mask(
 
 def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return all masked tokens filled together."""
-    from bertviz_lab.interpret import joint_fill
-
     checkpoint = state.models.open(model)
-    return figures.joint_payload(joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress))
+    return figures.joint_payload(
+        interpret.joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress)
+    )
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
     """Return the surprisal of each token; masked tokens are first filled with their word or the top prediction."""
-    from bertviz_lab.interpret import encode_inputs, pseudo_log_likelihood
-
     checkpoint = state.models.open(model)
-    before = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    before = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
-    scored = pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=report_progress)
+    scored = interpret.pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=report_progress)
     payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
@@ -84,9 +82,7 @@ def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hid
 
 def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return whether B follows A."""
-    from bertviz_lab.interpret import next_sentence
-
-    prediction = next_sentence(state.models.open(model), text_a, text_b)
+    prediction = interpret.next_sentence(state.models.open(model), text_a, text_b)
     return figures.next_sentence_payload(prediction.is_next, prediction.is_random)
 
 
@@ -95,25 +91,21 @@ def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Paylo
 
     Raises `InputError` for a model that was not fine-tuned.
     """
-    from bertviz_lab.interpret import answer_question, classify, label_words
-
     if not state.models.is_task_model(model):
         raise InputError("This model has not been fine-tuned for a task.")
     checkpoint = state.models.open(model)
     if checkpoint.kind == "BertForSequenceClassification":
-        return figures.labels_payload(classify(checkpoint, text_a, text_b.strip() or None))
+        return figures.labels_payload(interpret.classify(checkpoint, text_a, text_b.strip() or None))
     if checkpoint.kind == "BertForTokenClassification":
-        return figures.entities_payload(label_words(checkpoint, text_a, on_progress=report_progress))
-    return figures.answer_payload(answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
+        return figures.entities_payload(interpret.label_words(checkpoint, text_a, on_progress=report_progress))
+    return figures.answer_payload(interpret.answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
 
 
 def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return the same masked tokens by two models."""
-    from bertviz_lab.interpret import compare_fill_mask
-
     checkpoint = state.models.open(model)
     second = state.models.open_comparison(checkpoint, other)
-    return figures.comparison_payload(compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
+    return figures.comparison_payload(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
 
 
 # ---- words masked by a click
@@ -124,10 +116,8 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
 
     A [MASK] that nobody's click has made is filled with the model's first prediction.
     """
-    from bertviz_lab.interpret import encode_inputs
-
     tokenizer = checkpoint.tokenizer
-    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     if not 0 <= position < len(encoding) or encoding.special_tokens_mask[position]:
         raise InputError("That word is no longer there.")
     texts, side = [text_a, text_b], encoding.token_type_ids[position]
@@ -172,9 +162,7 @@ def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
 
 def _predictions(checkpoint: Any, text_a: str, text_b: str) -> list[str]:
     """Return the first prediction for each [MASK], as it is written in a text."""
-    from bertviz_lab.interpret import fill_mask
-
-    masks = fill_mask(checkpoint, text_a, 1, text_b or None).masks
+    masks = interpret.fill_mask(checkpoint, text_a, 1, text_b or None).masks
     return [token_text(checkpoint.tokenizer, mask.candidates[0].id) for mask in masks]
 
 

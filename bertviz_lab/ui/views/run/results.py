@@ -16,6 +16,7 @@ from bertviz_lab.figures.training.data import Item, answer_item, examples_payloa
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics.classification import ClassificationReport
 from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -29,8 +30,6 @@ _MOST_LISTED = 200
 
 def results_of(state: AppState, run_id: str) -> Any:
     """Return the results of a run, read again when there are more. Raises `InputError` before its first result."""
-    from bertviz_lab.interpret import read_results
-
     folder = state.runs.folder(run_id)
     # Once read they take ten times as much.
     files = [folder / "predictions.jsonl", folder / "examples" / "held_out.jsonl"]
@@ -40,7 +39,7 @@ def results_of(state: AppState, run_id: str) -> Any:
             f"The predictions of this run are {words_of('bytes', size)}, more than this page shows; download its model "
             "and look at them on a machine of your own."
         )
-    return state.remembered(("results", str(folder), report_version(folder)), lambda: read_results(folder))
+    return state.remembered(("results", str(folder), report_version(folder)), lambda: interpret.read_results(folder))
 
 
 def report_version(folder: Path) -> int:
@@ -101,11 +100,9 @@ def examples(
 
 def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> Payload:
     """Return what each token of an example contributes to its prediction."""
-    from bertviz_lab.interpret import explain_example
-
     results = _with_example(state, visitor, run_id, example)
     told = results.examples[example], results.predictions[example]
-    attributions = explain_example(_model(state, run_id), *told, on_progress=report_progress)
+    attributions = interpret.explain_example(_model(state, run_id), *told, on_progress=report_progress)
     (first, *_) = attributions
     title = ""
     if first.target.kind == "word":  # a sentence has many labels: say whose this is
@@ -116,23 +113,21 @@ def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index)
 
 def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> dict[str, Any]:
     """Return the attention of the fine-tuned model minus that of the model it started from, on an example."""
-    from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
-
-    texts = texts_of_example(_with_example(state, visitor, run_id, example).examples[example])
+    texts = interpret.texts_of_example(_with_example(state, visitor, run_id, example).examples[example])
     after = _model(state, run_id)
     config = state.runs.config(run_id)
     assert isinstance(config, FinetuneConfig)
     if config.model == RANDOM:
-        before = untrained(after)
+        before = interpret.untrained(after)
     elif Path(config.model).is_dir():
         before = state.models.open_folder(Path(config.model), Path(config.model).name)
     else:
         before = state.models.open(config.model)
-    trace_before, trace_after = (trace_text(checkpoint, *texts) for checkpoint in (before, after))
+    trace_before, trace_after = (interpret.trace_text(checkpoint, *texts) for checkpoint in (before, after))
     return difference_body(
         trace_before.tokens,
         trace_before.encoding.token_type_ids,
-        attention_difference(trace_before, trace_after),
+        interpret.attention_difference(trace_before, trace_after),
         "After fine-tuning minus before",
         special=trace_before.encoding.special_tokens_mask,
     )

@@ -9,6 +9,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import masking as figures
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.lazy import family_notes, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, questions
@@ -37,16 +38,13 @@ class Masking:
 
 def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return pieces, ids, segments, positions and attention mask."""
-    from bertviz_lab.interpret import encode_inputs
-    from bertviz_lab.interpret.family_notes import positions_note, segments_note
-
     checkpoint = state.models.open(model)
-    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     return token_payload(
         encoding,
         note=checkpoint.length_warning(len(encoding.ids)),
-        segments_note=segments_note(checkpoint.config),
-        positions_note=positions_note(checkpoint.config),
+        segments_note=family_notes.segments_note(checkpoint.config),
+        positions_note=family_notes.positions_note(checkpoint.config),
     )
 
 
@@ -62,30 +60,24 @@ def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
 
 def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return one draw: what the model is given, and what it has to predict."""
-    from bertviz_lab.interpret import mask_text
-
     _, given, rule = _asked(state, model, text_a, text_b, settings)
     shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
-    return figures.masking_payload(mask_text(**given), mask_probability=rule.probability, **shares)
+    return figures.masking_payload(interpret.mask_text(**given), mask_probability=rule.probability, **shares)
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return the MLM loss at each selected position."""
-    from bertviz_lab.interpret import mask_text, masked_loss
-
     checkpoint, given, _ = _asked(state, model, text_a, text_b, settings)
-    masked = mask_text(**given)
-    return figures.losses_payload(masked, masked_loss(checkpoint, masked))
+    masked = interpret.mask_text(**given)
+    return figures.losses_payload(masked, interpret.masked_loss(checkpoint, masked))
 
 
 def statistics(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
 ) -> Payload:
     """Return the outcomes of masking the text many times, next to those that the rule predicts."""
-    from bertviz_lab.interpret import masking_statistics
-
     _, given, rule = _asked(state, model, text_a, text_b, settings)
-    counts = masking_statistics(**given, draws=int(draws), on_progress=report_progress)
+    counts = interpret.masking_statistics(**given, draws=int(draws), on_progress=report_progress)
     shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
     return figures.masking_statistics_payload(counts, shares)
 
@@ -99,11 +91,9 @@ def epochs(
     masks: Literal["dynamic", "static"],
 ) -> Payload:
     """Return what is masked in the first epochs of a training."""
-    from bertviz_lab.interpret import mask_epochs
-
     static = masks == "static"
     _, given, _ = _asked(state, model, text_a, text_b, settings)
-    masked_texts = mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
+    masked_texts = interpret.mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
     return figures.epochs_payload(masked_texts, static)
 
 
