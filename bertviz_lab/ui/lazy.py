@@ -1,4 +1,4 @@
-"""The analyses, imported when the first one is asked: torch takes seconds, and the first page should not wait for it.
+"""The analyses and the models, imported when first asked: torch takes seconds, and the first page should not wait.
 
 A module of `bertviz_lab.interpret` is imported through the package: two threads, one that imports the package and one
 that imports a module of it, would wait for each other.
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bertviz_lab import interpret
     from bertviz_lab.interpret import family_notes
+    from bertviz_lab.training.checkpoints import checkpoint as checkpoints
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 else:
 
     class _Lazy:
@@ -22,5 +24,6 @@ else:
 
     interpret = _Lazy("bertviz_lab.interpret")
     family_notes = _Lazy("bertviz_lab.interpret", "bertviz_lab.interpret.family_notes")
+    checkpoints, Checkpoint = _Lazy("bertviz_lab.training.checkpoints.checkpoint"), Any
 
-__all__ = ["family_notes", "interpret"]
+__all__ = ["Checkpoint", "checkpoints", "family_notes", "interpret"]

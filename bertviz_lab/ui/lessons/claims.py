@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.ui.languages import Message, Number, Series
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.lessons.lesson import CASES, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bertviz_lab.interpret import TextTrace
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
 BIKES = "Leo has a blue bike, and Mia has a red bike."
 
 
-def word_probability(checkpoint: "Checkpoint", text: str, word: str, *, causal: bool = False) -> float:
+def word_probability(checkpoint: Checkpoint, text: str, word: str, *, causal: bool = False) -> float:
     """Return the probability of a word in a masked token of a text."""
     asked = interpret.fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[0].asked
     assert asked is not None
@@ -88,20 +87,20 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars, *count_held(own > 0.8 and only < own / 2 for own, only in of_texts))
 
 
-def _share_predicted(checkpoint: "Checkpoint", text: str, *, masked: bool) -> float:
+def _share_predicted(checkpoint: Checkpoint, text: str, *, masked: bool) -> float:
     """Return the share of tokens that are the top prediction, of all unmasked ones or of the masked ones."""
     drawn = range(10) if masked else (0,)
     return fmean(token == guess for seed in drawn for token, guess, _ in _guesses(checkpoint, text, masked, seed))
 
 
-def _share_of_next(checkpoint: "Checkpoint", texts: Sequence[str]) -> float:
+def _share_of_next(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     """Return how often a wrong prediction at an unmasked token is the token that comes next."""
     read = [guesses for text in texts for guesses in _guesses(checkpoint, text, masked=False)]
     wrong = [guess == following for token, guess, following in read if guess != token]
     return fmean(wrong) if wrong else 0.0
 
 
-def _guesses(checkpoint: "Checkpoint", text: str, masked: bool, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+def _guesses(checkpoint: Checkpoint, text: str, masked: bool, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     """Yield each predicted token, all or a masked 15%, with its top prediction and the token after it."""
     from bertviz_lab.data.pretraining.batches import masking_rule
 
@@ -118,7 +117,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
 
     checkpoint, tiny, town = (session.models.open(name) for name in (lesson.model, TINY, TOWN))
 
-    def follows(model: "Checkpoint", pair: Sequence[str], kind: Literal["", "zero", "swapped"]) -> float:
+    def follows(model: Checkpoint, pair: Sequence[str], kind: Literal["", "zero", "swapped"]) -> float:
         text_a, text_b = pair
         inputs = interpret.encode_inputs(model, text_a, text_b)
         target = interpret.choose_target(model, inputs, kind="next")
@@ -126,7 +125,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
 
     elsewhere = [(text_a, CASES["pairs"][number - 7][1]) for number, (text_a, _) in enumerate(CASES["pairs"])]
 
-    def of_pairs(model: "Checkpoint", kind: Literal["", "zero"]) -> tuple[list[float], list[float]]:
+    def of_pairs(model: Checkpoint, kind: Literal["", "zero"]) -> tuple[list[float], list[float]]:
         true, false = ([follows(model, pair, kind) for pair in pairs] for pairs in (CASES["pairs"], elsewhere))
         return true, false
 
@@ -230,7 +229,7 @@ class _Sink:
     share: float = 0.0  # of the lengths that it reads, from [CLS]
 
 
-def value_vectors(checkpoint: "Checkpoint", trace: "TextTrace") -> "NDArray[np.float32]":
+def value_vectors(checkpoint: Checkpoint, trace: "TextTrace") -> "NDArray[np.float32]":
     """Return value vectors through their head's part of the output matrix, (layers, heads, tokens, hidden size).
 
     What a head reads of a token is this times the weight (Kobayashi et al. 2020, equation 3).

@@ -4,7 +4,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.ui.languages import Message, Number, Series
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
 from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
 from bertviz_lab.ui.lessons.lesson import CASES, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
@@ -12,7 +12,6 @@ from bertviz_lab.ui.state.app_state import AppState
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _PADDING = 20  # tokens
 _WRITTEN = 12  # tokens
@@ -34,8 +33,6 @@ _FAMILIES: tuple[tuple[str, dict[str, Any], float], ...] = (
 
 def wordpiece(session: AppState, lesson: Lesson) -> Finding:
     """Measure the pieces of words that are not in the vocabulary."""
-    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
-
     checkpoint = session.models.open(lesson.model)
     tokenizer, size = checkpoint.tokenizer, checkpoint.config.vocab_size
     vocabulary = {tokenizer.token(index) for index in range(size)}
@@ -46,7 +43,7 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
         first, *others = split[word]
         return first == word[:longest] and first + "".join(piece[2:] for piece in others) == word
 
-    held, total = [is_greedy(word) for word in CASES["rare_words"]], parameter_count(checkpoint.model)
+    held, total = [is_greedy(word) for word in CASES["rare_words"]], checkpoints.parameter_count(checkpoint.model)
     word, pieces = CASES["rare_words"][1], split[CASES["rare_words"][1]]
     numbers = {"word": word, "pieces": " ".join(f"`{piece}`" for piece in pieces), "vocabulary": Number(size, ","),
                "matrix": Number(size * checkpoint.config.hidden_size, ","), "total": Number(total, ",")}  # fmt: skip
@@ -201,7 +198,7 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars, *count_held(held))
 
 
-def _mlm_probabilities(checkpoint: "Checkpoint", ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
+def _mlm_probabilities(checkpoint: Checkpoint, ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
     """Return the MLM probabilities of one text, (tokens, vocabulary)."""
     import torch
 

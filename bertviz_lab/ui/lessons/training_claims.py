@@ -5,18 +5,15 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
 from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
-
-if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Sentences that many small models take for blame; the lesson shows the first that its model does.
 TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "I expected a bad film and was wrong.")
@@ -30,8 +27,6 @@ _KINDS = {
 
 def classifier(session: AppState, lesson: Lesson) -> Finding:
     """Measure nearest neighbors before and after fine-tuning, and the number of new parameters."""
-    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
-
     tuned, plain = session.models.open(lesson.model), session.models.open(ENGLISH)
     before, after = (_neighbours(checkpoint, "cls") for checkpoint in (plain, tuned))
     phrases = len(before)
@@ -46,7 +41,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     twin, same = is_twin(before), is_same(after)
     said = {text: interpret.classify(tuned, text).labels[0] for text in TRAPS}
     trap = next((text for text in TRAPS if said[text].label == "negative"), TRAPS[0])
-    config, total = tuned.config, parameter_count(tuned.model)
+    config, total = tuned.config, checkpoints.parameter_count(tuned.model)
     new = len(config.labels) * (config.hidden_size + 1)
     numbers = {
         "twins": f"{sum(twin)}", "phrases": f"{phrases}", "same": f"{sum(same)}",
@@ -66,7 +61,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars, *count_held(held))
 
 
-def _neighbours(checkpoint: "Checkpoint", pooling: Literal["cls", "mean"]) -> list[int]:
+def _neighbours(checkpoint: Checkpoint, pooling: Literal["cls", "mean"]) -> list[int]:
     """Return the nearest other phrase of each of `CASES["opposites"]`, all praise first, by cosine."""
     import numpy as np
 

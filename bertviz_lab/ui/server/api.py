@@ -5,7 +5,7 @@ import logging
 import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 from gradio import queueing
@@ -13,15 +13,12 @@ from gradio.server_messages import EventMessage, ProcessCompletedMessage
 from gradio.state_holder import SessionState
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import MOST_CHARACTERS
-
-if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +38,7 @@ def add_endpoints(session: AppState) -> None:
     A text or model that cannot be used is an error whose message is one plain sentence.
     """
 
-    def opened(model: str) -> "Checkpoint":
+    def opened(model: str) -> Checkpoint:
         """Open a model; one of the hub is downloaded first, since a program that names it is not a link."""
         model = _checked(model, "model")
         session.models.download(model)

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.ui.lazy import interpret
-
-if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.ui.lazy import Checkpoint, interpret
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LOOKED_AT = 60  # documents of a person's text
@@ -231,7 +228,7 @@ _MARK = re.compile(r" (?=[.,;:!?](?: |$))")
 _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
 
 
-def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tuple[str, str]]:
+def task_examples(checkpoint: Checkpoint, run_folder: Path | None) -> list[tuple[str, str]]:
     """Return texts and second texts that a task model was not trained on: held out by its run, or of a sample."""
     from bertviz_lab.data.examples import read_examples
     from bertviz_lab.data.formats.read import read_task

@@ -15,6 +15,7 @@ from pathlib import Path
 from bertviz_lab.config.limits import Limits, hub_names, words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.ui.lazy import checkpoints
 
 _RECORD = "bertviz-lab-downloads.json"  # beside the cached models: those that a page has brought there
 
@@ -35,11 +36,9 @@ class Hub:
 
     def folder(self, model: str) -> Path:
         """Return the folder of a model on disk; the hub is not asked. Raises `NotDownloadedError` or `InputError`."""
-        from bertviz_lab.training.checkpoints.checkpoint import hub_folder  # brings torch
-
         self.check_allowed(model)
         try:
-            return hub_folder(model, download=False)
+            return checkpoints.hub_folder(model, download=False)
         except InputError:
             raise NotDownloadedError(
                 f"There is no model {model} on this machine yet: press Download below the input to fetch it from the "
@@ -72,14 +71,12 @@ class Hub:
             self._lock.release()
 
     def _fetch(self, model: str) -> None:
-        from bertviz_lab.training.checkpoints.checkpoint import hub_folder
-
         revision, size = self._revision_and_size(model)
         refuse_large(model, size, self._limits.model_bytes)
         self._make_room(size)
         place = _cache() / _folder_name(model)
         is_new = not place.exists()
-        folder = hub_folder(model, token=self._token, revision=revision)
+        folder = checkpoints.hub_folder(model, token=self._token, revision=revision)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         try:
             refuse_large(model, size, self._limits.model_bytes)  # whatever the hub had said
@@ -98,8 +95,6 @@ class Hub:
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
-        from bertviz_lab.training.checkpoints.checkpoint import HUB_FILES, PICKLES, SAFETENSORS
-
         try:
             info = HfApi(token=self._token).model_info(model, files_metadata=True, timeout=10)
         except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
@@ -108,8 +103,8 @@ class Hub:
                 "cannot be reached."
             ) from error
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-        weights = _sizes_of(sizes, SAFETENSORS) or _sizes_of(sizes, PICKLES)
-        return str(info.sha), sum((weights | _sizes_of(sizes, HUB_FILES)).values())
+        weights = _sizes_of(sizes, checkpoints.SAFETENSORS) or _sizes_of(sizes, checkpoints.PICKLES)
+        return str(info.sha), sum((weights | _sizes_of(sizes, checkpoints.HUB_FILES)).values())
 
     def _make_room(self, size: int) -> None:
         """Remove the oldest models that pages have downloaded, until one more fits; never what others have."""

@@ -7,7 +7,6 @@ import re
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
@@ -16,14 +15,11 @@ from bertviz_lab.jobs.new_run import is_run_id, short_name
 from bertviz_lab.tokenization.tokenizer import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.hub import Hub, NotDownloadedError, refuse_large
 from bertviz_lab.ui.state.lru_cache import LruCache
-
-if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: In place of the second model's name in a comparison: the same model before training.
 BEFORE = "before"
@@ -166,7 +162,7 @@ class Models:
         folder, _ = self.locate(model)
         return f"{folder} {_signature(folder)}"
 
-    def open(self, model: str = "") -> "Checkpoint":
+    def open(self, model: str = "") -> Checkpoint:
         """Return a model, opened once and again only when its files have changed. Raises `InputError`."""
         folder, name = self.locate(model)
         try:
@@ -176,11 +172,11 @@ class Models:
                 raise
             return self.open(model)  # the run has saved newer ones meanwhile and removed this one
 
-    def open_folder(self, folder: Path, name: str) -> "Checkpoint":
+    def open_folder(self, folder: Path, name: str) -> Checkpoint:
         """Return a model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
         signature, limits = _signature(folder), self.settings.limits
 
-        def load() -> "Checkpoint":
+        def load() -> Checkpoint:
             refuse_large(name, sum(path.stat().st_size for path in _weights(folder)), limits.model_bytes)
             if not any(folder.is_relative_to(known) for known in (self.settings.checkpoints, self.runs.root)):
                 self._try_tokenizer(folder)
@@ -189,7 +185,7 @@ class Models:
 
         return self.opened.get((folder, signature), load)
 
-    def open_comparison(self, checkpoint: "Checkpoint", name: str) -> "Checkpoint":
+    def open_comparison(self, checkpoint: Checkpoint, name: str) -> Checkpoint:
         """Open the model that is compared with `checkpoint`: one by its name, or `BEFORE`. Raises as `open`."""
         return interpret.untrained(checkpoint) if name in (BEFORE, "") else self.open(name)
 
@@ -244,7 +240,7 @@ def saved_at(run_folder: Path) -> int:
     return _signature(folder)[0] if folder else 0
 
 
-def bytes_of(checkpoint: "Checkpoint") -> int:
+def bytes_of(checkpoint: Checkpoint) -> int:
     """Return the bytes of the weights of an open model."""
     return sum(parameter.nbytes for parameter in checkpoint.model.parameters())
 
@@ -259,14 +255,12 @@ def _signature(folder: Path) -> tuple[int, int]:
     return max((s.st_mtime_ns for s in stats), default=0), sum(s.st_size for s in stats)
 
 
-def _load(folder: Path, most_bytes: int) -> "Checkpoint":
+def _load(folder: Path, most_bytes: int) -> Checkpoint:
     """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-
     with contextlib.suppress(InputError, OSError):
-        return load_checkpoint(folder, most_bytes=most_bytes)
+        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes)
     time.sleep(0.3)
     try:
-        return load_checkpoint(folder, most_bytes=most_bytes)
+        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes)
     except OSError as error:
         raise InputError(f"The model could not be read: {error.strerror or error}.") from error

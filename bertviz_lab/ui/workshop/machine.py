@@ -21,7 +21,7 @@ import psutil
 
 from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import checkpoints, interpret
 
 Outcome = Literal["ok", "warning", "failed"]
 
@@ -166,26 +166,22 @@ def _address(host: str, port: int) -> Check:
 
 
 def _models() -> Check:
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-
     names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
     if not names:
         return Check("Models", "failed", f"No model lies in {SHIPPED}: install the package again.")
     try:
         for name in names:
-            load_checkpoint(name)
+            checkpoints.load_checkpoint(name)
     except InputError as error:
         return Check("Models", "failed", str(error))
     return Check("Models", "ok", f"{', '.join(names)} open without a network.")
 
 
 def _speed() -> Check:
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-
     names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
     name, seconds = "wiki-mini" if "wiki-mini" in names else next(iter(names), ""), []
     try:
-        checkpoint = load_checkpoint(name)
+        checkpoint = checkpoints.load_checkpoint(name)
         for _ in range(6):
             start = time.perf_counter()
             interpret.fill_mask(checkpoint, "The capital of France is [MASK] .", 5)

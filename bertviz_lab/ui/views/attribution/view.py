@@ -8,7 +8,7 @@ import numpy as np
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import checkpoints, family_notes, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions
@@ -33,8 +33,6 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
     contrasted (`choosable`); the number of `heads` a layer, and whether the model is `large`.
     Raises `InputError` for a model without a head.
     """
-    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
-
     checkpoint = state.models.open(model)
     kind = _resolve_kind(checkpoint, text_a, text_b, kind)
     labels = interpret.NEXT_NAMES if kind == "next" else checkpoint.config.labels if kind in ("label", "word") else ()
@@ -50,7 +48,7 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
         "classes": list(labels),
         "choosable": kind == "token" or len(labels) > 1,
         "heads": checkpoint.config.num_attention_heads,
-        "large": parameter_count(checkpoint.model) > _LARGE,
+        "large": checkpoints.parameter_count(checkpoint.model) > _LARGE,
     }
 
 

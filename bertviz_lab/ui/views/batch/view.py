@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.forms import upload_size
-from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import MOST_CHARACTERS, ModelName, Text, Upload, View, questions
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.examples import Example, Task
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
     from bertviz_lab.training.finetuning.tasks.base import Prediction
 
 _QUESTIONS = 20  # that a file may cost as much as
@@ -104,7 +103,7 @@ def _inputs(
     return checkpoint, read.examples, dropped
 
 
-def check_cost(checkpoint: "Checkpoint", what: str, count: int, tokens: float, length: int) -> None:
+def check_cost(checkpoint: Checkpoint, what: str, count: int, tokens: float, length: int) -> None:
     """Raise `InputError` where a file, read in passes of `length` tokens, takes more than twenty questions may."""
     from bertviz_lab.interpret.inputs import forward_operations
 

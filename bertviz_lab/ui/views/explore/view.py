@@ -11,7 +11,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components import standalone
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import checkpoints, family_notes, interpret
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -31,13 +31,12 @@ def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
 
 def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
     """Return the facts about a model, or the sentence that says why it cannot be opened."""
-    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
-
     try:
         checkpoint = state.models.open(model)
         config, tokenizer = checkpoint.config, checkpoint.tokenizer
         kind = {"wordpiece": "WordPiece", "bpe": "BPE", "unigram": "Unigram"}[tokenizer.algorithm]
-        parameters, differences = parameter_count(checkpoint.model), family_notes.explained_differences(config)
+        parameters = checkpoints.parameter_count(checkpoint.model)
+        differences = family_notes.explained_differences(config)
         items = [
             *([("Family", config.family.title)] if differences else []),
             ("Layers", f"{config.num_hidden_layers}"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
 from bertviz_lab.config.options import options_of
@@ -10,11 +10,9 @@ from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import forms
+from bertviz_lab.ui.lazy import Checkpoint
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
-
-if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _LARGE = 2_000_000  # bytes; a larger text of one's own is worth more minutes
 #: The recipe in which the model to start from is a teacher.

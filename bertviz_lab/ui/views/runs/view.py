@@ -15,6 +15,7 @@ from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
+from bertviz_lab.ui.lazy import checkpoints
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -134,14 +135,13 @@ def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public:
 
 
 def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: bool, *, dry_run: bool) -> "Publication":
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # brings torch
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
     state.models.require_owner(visitor, run_id, "can publish its model")
     if not may_publish(state):
         raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
     folder, _ = state.models.locate(run_id)
-    return push_to_hub(load_checkpoint(folder), repo.strip(), private=not public, dry_run=dry_run)
+    return push_to_hub(checkpoints.load_checkpoint(folder), repo.strip(), private=not public, dry_run=dry_run)
 
 
 def _target(publication: "Publication") -> str:

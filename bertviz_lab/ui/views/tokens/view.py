@@ -9,14 +9,13 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import masking as figures
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import Checkpoint, family_notes, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, questions
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.pretraining.masking import MaskingRule
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _MOST_EXPLAINED = 4000  # characters; more words than a person would read
 _EPOCHS, _STATIC_SETS = 6, 3
