@@ -49,7 +49,7 @@ notebooks: $(VENV)/.test
 	@$(RUN) notebooks/build.py
 
 catalogue: $(VENV)/.app
-	@$(RUN) -m bertviz_lab.ui.languages.collect $(ARGS)
+	@$(RUN) -m docs.make_catalogue $(ARGS)
 
 reproduce: $(VENV)/.test
 	@test -n "$(MODEL)" || { echo "Name a shipped model: make reproduce MODEL=tiny-town"; exit 1; }

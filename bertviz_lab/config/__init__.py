@@ -2,15 +2,22 @@
 
 In reading order: `model` (the shape of a BERT; `family` and `families`, those that came after it), `options` (what a
 setting needs besides its value, and what all runs share), `pretrain`, `finetune`, `ablations` (settings of the ablation
-study), `limits` (what visitors of a page may use), `shipped` (where the models that ship are).
+study), `limits` (what visitors of a page may use). Here: where the models are that ship.
 """
+
+from pathlib import Path
 
 from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_of
 from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, IGNORE_INDEX, PRESETS, BertConfig
 from bertviz_lab.config.options import SHORTEST_SEQUENCE, parse_duration
 from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
-from bertviz_lab.config.shipped import SHIPPED
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_INSTALLED = _PACKAGE / "checkpoints"  # setup.py maps the checkout's folder here
+
+#: The Hugging Face folders of the shipped models: in the installed package, or in `checkpoints/` of a checkout.
+SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent / "checkpoints"
 
 #: The settings of a run, whatever it does.
 RunConfig = PretrainConfig | FinetuneConfig

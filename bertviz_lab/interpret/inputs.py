@@ -105,9 +105,7 @@ def in_evaluation_mode(
     return evaluated
 
 
-def analysis(
-    function: Callable[Concatenate[Checkpoint, P], Result],
-) -> Callable[Concatenate[Checkpoint, P], Result]:
+def analysis(function: Callable[Concatenate[Checkpoint, P], Result]) -> Callable[Concatenate[Checkpoint, P], Result]:
     """Run a function as `in_evaluation_mode` does, without gradients."""
     return torch.inference_mode()(in_evaluation_mode(function))
 

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.probes import PROBES, MinimalPair, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import (
-    OnProgress,
-    analysis,
-    check_passes,
-    encode_inputs,
-    nothing,
-    variants_per_batch,
-)
+from bertviz_lab.interpret.inputs import OnProgress, analysis, check_passes, encode_inputs, nothing, variants_per_batch
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head
 from bertviz_lab.tokenization import Encoding

@@ -32,26 +32,18 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Panel:
-    """Measures in one frame.
-
-    Attributes:
-        unit: a key of `UNITS`.
-        better: 1 where more is better, -1 where less is, 0 where neither is.
-        held_out: whether the measures are evaluated on held-out data too.
-        joined: whether these points are joined, as where training has no such measure.
-        folded: whether it is shown on demand only.
-    """
+    """Measures in one frame."""
 
     id: str
     title: str
     about: str
-    unit: str
+    unit: str  # a key of `UNITS`
     series: tuple[Series, ...]
     baselines: tuple[Baseline, ...] = ()
-    better: int = -1
-    held_out: bool = True
-    joined: bool = False
-    folded: bool = False
+    better: int = -1  # 1 where more is better, -1 where less is, 0 where neither is
+    held_out: bool = True  # whether the measures are evaluated on held-out data too
+    joined: bool = False  # whether these points are joined, as where training has no such measure
+    folded: bool = False  # whether it is shown on demand only
 
 
 MLM = Panel(

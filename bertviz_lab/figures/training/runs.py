@@ -31,19 +31,12 @@ _SCORED_ON = frozenset(
 
 @dataclass(frozen=True)
 class RunView:
-    """One run, or the log of a model that ships.
+    """One run, or the log of a model that ships."""
 
-    Attributes:
-        id: the run to follow; "" for one that has ended, whose `rows` are given.
-        name: for display.
-        settings: the known fields of its `PretrainConfig`.
-        rows: its events as in `events.jsonl`, for a run that is not followed.
-    """
-
-    id: str
+    id: str  # of the run to follow; "" for one that has ended, whose `rows` are given
     name: str
-    settings: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]] = ()
+    settings: Mapping[str, Any]  # the known fields of its `PretrainConfig`
+    rows: Sequence[Mapping[str, Any]] = ()  # events as in `events.jsonl`, of a run that is not followed
 
 
 def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str, max_steps: int = 400) -> Payload:

@@ -37,11 +37,7 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import (
 )
 
 #: Models with a head for a task.
-TASK_MODELS = (
-    models.BertForSequenceClassification,
-    models.BertForTokenClassification,
-    models.BertForQuestionAnswering,
-)
+TASK_MODELS = (models.BertForSequenceClassification, models.BertForTokenClassification, models.BertForQuestionAnswering)
 
 HUB_FILES = [
     *("config.json", "modules.json", "[0-9]_*/config.json", "sentence_bert_config.json", "README.md"),

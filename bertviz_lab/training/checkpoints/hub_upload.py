@@ -48,12 +48,7 @@ class Publication:
 
 
 def push_to_hub(
-    checkpoint: Checkpoint,
-    repo: str,
-    *,
-    private: bool = True,
-    dry_run: bool = False,
-    **metadata: Any,
+    checkpoint: Checkpoint, repo: str, *, private: bool = True, dry_run: bool = False, **metadata: Any
 ) -> Publication:
     """Upload a model to `repo` ("user/name"), which is made where there is none; `metadata` as in `card_for_hub`.
 

@@ -91,7 +91,10 @@ def standalone_page(kind: str, label: str, payload: str = _PAYLOAD) -> str:
 def _page(kind: str) -> tuple[str, str]:
     """Return what is before and after the payload; the title is not part of what is cached."""
     drawing = DRAWINGS[kind]
-    modules = {f"lab/{name}": _data_url(source(name)) for name in with_imports([drawing.module])}
+    modules = {
+        f"lab/{name}": f"data:text/javascript;base64,{base64.b64encode(source(name).encode()).decode()}"
+        for name in with_imports([drawing.module])
+    }
     shared = source("components/shared.css").replace(".dark &", "&.dark")
     rules = "\n".join(source(name) for name in drawing.sheets)
     plotly = f"<script>{source(PLOTLY)}</script>" if drawing.needs_plotly else ""
@@ -122,7 +125,3 @@ paint();
 draw(view.firstChild, JSON.parse(document.getElementById('payload').textContent), {{ label: document.title }});
 </script></body></html>"""
     return before, after
-
-
-def _data_url(text: str) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,7 +1,7 @@
 """The course in other languages: lessons, handouts, and the pages of a workshop. The other workspaces are English.
 
 English texts are in the code; a gettext catalogue for each language, such as `de.po`, has their translations, and
-`collect` brings it up to date (`make catalogue`).
+`make catalogue` brings it up to date.
 
 Where the language is known, a text is `say("Lesson {number}", number=5)`. Where it is not, as in a measurement that is
 cached for all visitors, it is a `Message`, a `Number` or a `Series`: English text that is translated later.

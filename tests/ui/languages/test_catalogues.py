@@ -8,7 +8,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 from bertviz_lab.ui.languages import languages, script_texts
-from bertviz_lab.ui.languages.collect import FOLDER, collected, update
+from docs.make_catalogue import FOLDER, collected, update
 
 CATALOGUES = sorted(FOLDER.glob("*.po"))
 each_catalogue = pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)

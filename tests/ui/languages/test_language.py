@@ -12,7 +12,6 @@ from babel.messages.pofile import read_po
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, Number, Series, language_of, translated
-from bertviz_lab.ui.languages.collect import FOLDER
 from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import measure
@@ -22,6 +21,7 @@ from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.workshop.leader_page import board, leader_page, notes_of
 from bertviz_lab.ui.workshop.room import Room
 from bertviz_lab.ui.workshop.sheet import screen, screen_page
+from docs.make_catalogue import FOLDER
 from tests.ui.pages import PageReader, little_settings
 
 GERMAN = language_of("de")

@@ -27,28 +27,19 @@ from bertviz_lab.training.loop.hardware import Hardware
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction for one example; which fields are set depends on the task.
+    """A prediction for one example; which fields are set depends on the task."""
 
-    Attributes:
-        label: the class, or for regression the number as text, or the answer ("" for none); of embeddings the cosine
-            of a pair as text.
-        probabilities: of every class, in the order of the model's labels.
-        labels: of words, one each; `certainty` is the probability of each. Of a text with any number of labels, those.
-        start, end: characters of the answer in the passage.
-        no_answer: how much likelier than the best answer none is, as a difference of scores.
-        best: the best few answers, each (text, start, end, probability).
-        rank: of a positive among all candidates, from 1; 0 where nothing is ranked.
-    """
-
-    label: str = ""
-    probabilities: tuple[float, ...] = ()
-    labels: tuple[str, ...] = ()
-    certainty: tuple[float, ...] = ()
-    start: int = 0
+    label: str = (
+        ""  # the class, or as text the number or the answer ("" for none), or of embeddings the cosine of a pair
+    )
+    probabilities: tuple[float, ...] = ()  # of every class, in the order of the model's labels
+    labels: tuple[str, ...] = ()  # of words, one each; or those of a text with any number of labels
+    certainty: tuple[float, ...] = ()  # the probability of each of `labels`
+    start: int = 0  # of the answer, in characters of the passage
     end: int = 0
-    no_answer: float = 0.0
-    best: tuple[tuple[str, int, int, float], ...] = ()
-    rank: int = 0
+    no_answer: float = 0.0  # how much likelier than the best answer none is, as a difference of scores
+    best: tuple[tuple[str, int, int, float], ...] = ()  # the best few answers: text, start, end, probability
+    rank: int = 0  # of a positive among all candidates, from 1; 0 where nothing is ranked
 
 
 def write_predictions(path: Path, examples: Sequence[Example], predictions: Sequence[Prediction]) -> None:
@@ -75,14 +66,7 @@ Texts = Sequence[LabelledText]
 
 @dataclass(frozen=True)
 class FinetuningTask(ABC, Generic[ExampleT]):
-    """A task with the labels of a model: its head, loss, predictions, scores and baselines.
-
-    Attributes:
-        labels: in the order of the model's outputs.
-        thresholds: where any number of labels applies, from which probability on; one for all, or one each.
-        allow_no_answer: whether questions that not all have an answer may be left without one.
-        pooling: how a text's vector is made of its tokens'; None where the model returns no vectors.
-    """
+    """A task with the labels of a model: its head, loss, predictions, scores and baselines."""
 
     name: ClassVar[Task]
     title: ClassVar[str]  # in a model card
@@ -93,10 +77,10 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
     one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
 
-    labels: tuple[str, ...] = ()
-    thresholds: tuple[float, ...] = ()
-    allow_no_answer: bool = True
-    pooling: Pooling | None = None
+    labels: tuple[str, ...] = ()  # in the order of the model's outputs
+    thresholds: tuple[float, ...] = ()  # of probability, where any number of labels applies: one for all, or one each
+    allow_no_answer: bool = True  # whether a question may be left without an answer where not all have one
+    pooling: Pooling | None = None  # how a text's vector is made of its tokens'; None where there are no vectors
 
     @classmethod
     def is_for(cls, example: Example) -> bool:

@@ -1,7 +1,7 @@
 """The results of a fine-tuning: its scores, its mistakes, and one example after another."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
@@ -21,9 +21,6 @@ from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, Word
-
-if TYPE_CHECKING:  # the page opens without PyTorch
-    from bertviz_lab.interpret import Results
 
 _MOST_LISTED = 200
 
@@ -152,7 +149,7 @@ def slices(state: AppState, run_id: Word) -> Payload:
     return figures.slices_payload(results.slices(), results.measure)
 
 
-def trials_view(results: "Results") -> Payload | None:
+def trials_view(results: "interpret.Results") -> Payload | None:
     """Return the trials side by side; None where there is one only."""
     rows = [
         {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
@@ -162,7 +159,7 @@ def trials_view(results: "Results") -> Payload | None:
     return payload if len(rows) > 1 else None
 
 
-def confusion_view(results: "Results") -> Payload:
+def confusion_view(results: "interpret.Results") -> Payload:
     """Return the confusion matrix; for words and several labels their metrics, for other tasks scores by length."""
     report = results.report
     if report is None:
@@ -172,7 +169,9 @@ def confusion_view(results: "Results") -> Payload:
     return figures.per_class_payload(report)
 
 
-def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, errors first") -> Payload:
+def listed_view(
+    results: "interpret.Results", places: list[int], title: str = "Held-out examples, errors first"
+) -> Payload:
     """Return the examples at some places, in that order."""
     examples = [_item(results, place) for place in places[:_MOST_LISTED]]
     has_errors = results.task != "regression" and not any(score < 0 for score in results.example_scores)
@@ -183,7 +182,7 @@ def listed_view(results: "Results", places: list[int], title: str = "Held-out ex
     return examples_payload(examples, title=title, sentence=sentence, key=results.task)
 
 
-def _item(results: "Results", place: int) -> Item:
+def _item(results: "interpret.Results", place: int) -> Item:
     example, prediction = results.examples[place], results.predictions[place]
     if isinstance(example, LabelledWords):
         return words_item(place, example.words, example.labels, prediction.labels)

@@ -1,6 +1,6 @@
-"""Collects what the course says from the code, and brings the catalogues up to date with it.
+"""Collect what the course says from the code, and bring the catalogues up to date with it.
 
-Run as `python -m bertviz_lab.ui.languages.collect [CODE]`: new texts come in without a translation, and those that are
+Run as `python -m docs.make_catalogue [CODE]`: new texts come in without a translation, and those that are
 gone leave. With a code, such as `fr`, a catalogue for that language is made where there is none.
 """
 
@@ -18,8 +18,8 @@ from bertviz_lab.ui.languages import translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.workshop.plans import PLANS
 
-FOLDER = Path(__file__).parent
-_PAGE = FOLDER.parent
+_PAGE = Path(__file__).parents[1] / "bertviz_lab" / "ui"
+FOLDER = _PAGE / "languages"
 #: The calls whose first argument is a text, in Python and in a script.
 _SAYING, _IN_SCRIPT = ("say", "Message"), re.compile(r"\bgettext\('([^'\\\n]+)'")
 _WIDTH = 118
