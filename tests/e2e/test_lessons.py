@@ -145,7 +145,7 @@ def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppSt
     page.get_by_role("button", name="Reveal").click()
     page.get_by_role("button", name="Open Explore, panel Attribution").first.click()
     expect(page.locator("#attribution-causal")).to_be_checked()
-    row = re.compile(rf"^team\d+\.\d%{re.escape(numbers['causal'])}")
+    row = re.compile(rf"^club\d+\.\d%{re.escape(numbers['causal'])}")
     expect(data_table(page.locator("#attribution-change"))).to_contain_text(row)
 
 
@@ -159,7 +159,7 @@ def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: t
     page.get_by_role("button", name="Open Explore, panel Attention").click()
     expect(page.locator("#text-a")).to_have_value(LESSONS[4].look[0].place.text_a)
     expect(page.locator("#text-b")).to_have_value("")
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 4, head 1 of 4")
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 4, head 1 of 8")
     expect(page.locator("#attention-difference")).not_to_have_attribute("open", "")
 
 
