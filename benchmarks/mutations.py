@@ -63,6 +63,7 @@ MUTATIONS = (
         "span loss unaveraged",
         "cross_entropy(end_logits, ends)) / 2",
         "cross_entropy(end_logits, ends))",
+        "model/test_families.py",
         "model/test_losses.py",
         "model/test_heads.py",
     ),
@@ -368,7 +369,7 @@ def _copy(tree: Path, copy: Path) -> None:
 
 def _try(copy: Path, mutation: Mutation) -> str:
     files = sorted((copy / "bertviz_lab").rglob("*.py"))
-    texts = {path: path.read_text(encoding="utf-8") for path in files if "checkpoints" not in path.parent.name}
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
     places = [path for path, text in texts.items() if mutation.code in text]
     tests = [f"tests/{name}" for name in mutation.tests if (copy / "tests" / name).exists()]
     if len(places) != 1 or not tests:

@@ -12,6 +12,8 @@ TEXT = "the red [MASK] sat on the mat"
 def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> None:
     checkpoint = little_checkpoint()
     found = ablate_heads(checkpoint, TEXT)
+    (whole,) = fill_mask(checkpoint, TEXT, word=found.target.name).masks
+    assert found.effects == pytest.approx(np.log(whole.asked.probability) - found.without_head, abs=1e-5)
     for layer in range(2):
         for head in range(2):
             head_mask = np.ones((2, 2))
