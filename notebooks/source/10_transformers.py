@@ -6,7 +6,7 @@
 # *is* a Hugging Face folder, nothing has to be converted.
 #
 # *On the page*: Explore, panel Predictions. *In the code*: `bertviz_lab/model/weights.py`, `weight_names.py`;
-# `tests/model/test_parity.py` is this notebook as a test.
+# `tests/model/test_families.py` is this notebook as a test.
 
 # %%
 import tempfile

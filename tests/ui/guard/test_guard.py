@@ -1,9 +1,11 @@
 """The door of a running server: what is let in, and under which names."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gradio.routes import App
@@ -13,6 +15,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.app import build
 from bertviz_lab.ui.guard.addresses import host_name
 from bertviz_lab.ui.guard.bodies import Refused
+from bertviz_lab.ui.guard.middleware import Guard
 from bertviz_lab.ui.guard.routes import Routes
 from bertviz_lab.ui.settings import Settings
 from tests.ui.guard.raw_requests import Server
@@ -36,6 +39,17 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     )
     with serve(settings) as (address, _):
         yield Server(address)
+
+
+def test_websockets_are_closed() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    unused: Any = None
+    asyncio.run(Guard(unused, Settings(), unused, unused)({"type": "websocket"}, unused, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
 # ---- names
