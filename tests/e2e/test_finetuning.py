@@ -402,6 +402,7 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState]
     expect(facts).to_contain_text("Training examples")
 
 
+@pytest.mark.thorough
 def test_it_is_stopped_found_again_and_gone_on_with(
     page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:

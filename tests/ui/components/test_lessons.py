@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.server.questions import questions_route
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
 from tests.browser import PageLog, complaints
@@ -74,7 +74,7 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
             )
         return blocks
 
-    with running(build, Questions(state, [View("lessons", "Lessons", "", None, asked)]).route()) as address:
+    with running(build, questions_route(state, [View("lessons", "Lessons", "", None, asked)])) as address:
         yield address
 
 
