@@ -104,7 +104,8 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     expect(page).to_have_url(re.compile("space=train"))
     reload(page, page_log)
     expect(page.locator("#run-strip")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
-    page.locator("#pretrain-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
+    at_rest(page)  # what comes above would move it out of sight again, and nothing is asked for what nobody sees
+    page.locator("#pretrain-progress").scroll_into_view_if_needed()
     expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
     assert session.runs.ids() == (run_id,)
     assert page_log.outside == []

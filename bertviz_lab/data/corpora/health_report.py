@@ -194,7 +194,7 @@ def warnings_about(
 
 
 def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
-    """Yield a sentence on each thing that was odd in the files of a text of so many sentences."""
+    """Yield one warning for each oddity found while reading a corpus of this many sentences."""
     blank = [file for file in notes.files if file.blank_after_sentence]
     if blank:
         consequence = (

@@ -187,12 +187,12 @@ class LabelCells:
 
     @classmethod
     def of_classes(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
-        """For cells with these counts, each a class: one of those that are `known`, where some are."""
+        """Read each cell as one class, which is one of `known` if any are given."""
         return cls("classification", known_names(counts, known) if known else class_names(counts))
 
     @classmethod
     def of_label_sets(cls, counts: Counter[str], names: Sequence[str]) -> Self:
-        """For cells with these counts, each with any number of classes; `names` are those of classes 0, 1 ..."""
+        """Read each cell as any number of classes; `names` are those of classes 0, 1 ..."""
         separator = label_separator(counts)
         classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
         if all(name.isdigit() and int(name) < len(names) and names[int(name)] for name in classes.values()):
@@ -200,7 +200,7 @@ class LabelCells:
         return cls("multilabel", classes, separator)
 
     def with_cells(self, cells: Iterable[str]) -> Self:
-        """For these cells too, which decide nothing: they name the same classes, or classes that nobody knows."""
+        """Accept the cells of further files, which add only classes that are unknown to the first."""
         if self.task == "regression":
             return self
         several = self.task == "multilabel"

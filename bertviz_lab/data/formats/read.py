@@ -174,8 +174,8 @@ def _read_tables(
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
     if listed := sum(split_lists(table, columns.label) for table, columns in chain.from_iterable(tables)):
-        one = "cell of labels is a list and was read as the labels in it"
-        lists = pluralized(listed, one, "cells of labels are lists and were read as the labels in them")
+        one = "label cell holds a list and was read as its labels"
+        lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
         splits[0][1].note(f"{lists}.")
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]

@@ -80,7 +80,7 @@ class _Coin:
 
 
 def _balanced(table: Examples) -> Examples:
-    """Return the examples without those that make one label more frequent, by more than one, than the other."""
+    """Drop examples of the more frequent label until it leads by at most one."""
     labels = table[:, LABEL]
     kept = 1 + min((labels == IS_NEXT).sum(), (labels == IS_RANDOM).sum())
     rank = np.where(labels == IS_NEXT, np.cumsum(labels == IS_NEXT), np.cumsum(labels == IS_RANDOM))

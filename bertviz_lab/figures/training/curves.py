@@ -170,7 +170,7 @@ def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps:
         return selected
     shown = {steps[round(index * (len(steps) - 1) / (max_steps - 1))] for index in range(max_steps)}
     kept: list[dict[str, Any]] = []
-    skipped: dict[str, Any] = {}  # what a step lacks is filled in from those that were left out before it
+    skipped: dict[str, Any] = {}  # a step is completed with fields of the steps dropped before it
     for index, row in enumerate(selected):
         if row["event"] == "StepDone" and index not in shown:
             skipped |= row

@@ -175,7 +175,7 @@ class Setup:
         parts = config.gradient_accumulation_steps * start_accelerator().num_processes
         if parts > 1 and any(isinstance(e, RelatedTexts) and e.score is None for e in data.train):
             raise InputError(
-                "Pairs without scores are told apart from the rest of their batch, which must not be split: train in "
+                "Pairs without scores use the rest of their batch as negatives, so a batch must not be split: train in "
                 "one process with --gradient-accumulation-steps 1."
             )
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model

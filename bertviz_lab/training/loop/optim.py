@@ -179,10 +179,10 @@ class Muon(torch.optim.Muon):
             stacked = bool(trained) and trained[0].is_cuda and not hasattr(trained[0], "full_tensor")  # of a DTensor
             for places in _by_shape(updates) if stacked else [[place] for place in range(len(updates))]:
                 if len(places) == 1:
-                    found = [orthogonalized(updates[places[0]], *settings)]
+                    directions = [orthogonalized(updates[places[0]], *settings)]
                 else:
-                    found = list(orthogonalized(torch.stack([updates[place] for place in places]), *settings))
-                for place, update in zip(places, found, strict=True):
+                    directions = list(orthogonalized(torch.stack([updates[place] for place in places]), *settings))
+                for place, update in zip(places, directions, strict=True):
                     matrix = trained[place]
                     matrix.mul_(1 - group["lr"] * group["weight_decay"])
                     matrix.add_(update, alpha=-0.2 * group["lr"] * math.sqrt(max(matrix.shape)))

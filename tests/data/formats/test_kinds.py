@@ -428,7 +428,7 @@ def test_a_list_written_in_a_cell_is_read_as_its_labels(cell, tmp_path):
     data = read_task(records(tmp_path, rows))
     assert (data.task, data.labels) == ("multilabel", ("bad", "good"))
     assert data.examples[-1].label == ("bad", "good")
-    assert "13 cells of labels are lists and were read as the labels in them." in data.notes
+    assert "13 label cells hold lists and were read as their labels." in data.notes
 
 
 def test_a_list_of_bare_words_in_a_cell_is_doubted(tmp_path):

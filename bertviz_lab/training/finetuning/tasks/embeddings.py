@@ -144,7 +144,6 @@ class Embeddings(FinetuningTask[RelatedTexts]):
 
 _LARGEST = 500_000_000  # bytes
 
-
 #: Questions, the candidates of all of them, and the indices of each one's right candidates.
 RetrievalSet = tuple[list[str], list[str], list[list[int]]]
 
@@ -197,5 +196,5 @@ def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: i
         mask_BL = torch.ones_like(ids_BL) if mask_BL is None else mask_BL.to(hardware.device)
         vectors[batch.rows] = pool(model(ids_BL, mask_BL).last_hidden_state.float(), mask_BL, pooling).cpu()
     place = {text: number for number, text in enumerate(texts)}
-    asked, found = (vectors[[place[text] for text in part]] for part in (questions, candidates))
-    return retrieval_scores(cosine_ranks(asked, found, right))
+    queries, documents = (vectors[[place[text] for text in part]] for part in (questions, candidates))
+    return retrieval_scores(cosine_ranks(queries, documents, right))

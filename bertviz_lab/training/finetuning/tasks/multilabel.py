@@ -25,7 +25,7 @@ class MultiLabel(TextTask):
         return super().model_settings(train) | {"problem_type": "multi_label_classification"}
 
     def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
-        """Return the mean over texts and labels; `weights` are those of labels that apply, unlike those that do not."""
+        """Return the mean over texts and labels; `weights`, one for each label, multiply its positive terms."""
         summed = F.binary_cross_entropy_with_logits(
             logits[0].float(), batch.targets, pos_weight=weights, reduction="sum"
         )
