@@ -30,10 +30,9 @@ from bertviz_lab.metrics.classification import (
 )
 from bertviz_lab.metrics.entities import EntityReport, marks_entities
 from bertviz_lab.metrics.names import METRICS
-from bertviz_lab.metrics.squad import answer_f1
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.tasks import task_for
-from bertviz_lab.training.finetuning.tasks.base import Prediction
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Prediction
 from bertviz_lab.training.finetuning.tasks.classification import Classification
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
@@ -71,12 +70,13 @@ class Results:
     predictions: tuple[Prediction, ...]
 
     @cached_property
-    def example_scores(self) -> NDArray[np.float64]:
-        """The score of each prediction, 0 to 1, (n,); for a regression or a cosine, minus the absolute error.
+    def _task(self) -> FinetuningTask[Any]:
+        return task_for(self.task, self.labels)
 
-        Of several labels the Jaccard index of the true and the predicted ones; of a rank its reciprocal.
-        """
-        return np.array([_example_score(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
+    @cached_property
+    def example_scores(self) -> NDArray[np.float64]:
+        """The score of each prediction by `example_score` of the task, (n,)."""
+        return np.array(list(map(self._task.example_score, self.examples, self.predictions)))
 
     @cached_property
     def confidences(self) -> NDArray[np.float64]:
@@ -89,7 +89,7 @@ class Results:
         if self.task == "tokens" and not marks_entities(self.labels):
             return self.words_report
         report: ClassificationReport | MultiLabelReport | EntityReport | None
-        report = task_for(self.task, self.labels).report(self.examples, self.predictions)
+        report = self._task.report(self.examples, self.predictions)
         return report
 
     @cached_property
@@ -143,15 +143,13 @@ class Results:
         if self.task == "classification":  # accuracy needs no report on all labels, of which there may be a thousand
             return float(self.example_scores[indices].mean())
         subset = [self.examples[index] for index in indices], [self.predictions[index] for index in indices]
-        return task_for(self.task, self.labels).scores(*subset)[self.measure]
+        return self._task.scores(*subset)[self.measure]
 
     @property
     def measure(self) -> str:
         """The metric of the slices."""
-        if self.task in ("classification", "regression"):
-            return "accuracy" if self.task == "classification" else "pearson"
-        if self.metric != "loss":
-            return self.metric
+        if self._task.slice_metric or self.metric != "loss":
+            return self._task.slice_metric or self.metric
         return next(name for name in METRICS[self.task] if name in self.scores)
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
@@ -164,7 +162,7 @@ class Results:
         if truth is not None:
             true_names = [self._true_name(example) for example in self.examples]
             indices = [n for n in indices if true_names[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
-        if self.task in ("regression", "embeddings"):
+        if self._task.numeric:
             return sorted(indices, key=lambda n: self.example_scores[n])
         scores = self.example_scores
         return sorted(indices, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
@@ -199,22 +197,6 @@ def read_results(folder: str | Path) -> Results:
 def _prediction(body: dict[str, Any]) -> Prediction:
     plural = {name: tuple(body[name]) for name in ("probabilities", "labels", "certainty")}
     return Prediction(**(body | plural | {"best": tuple(tuple(answer) for answer in body["best"])}))
-
-
-def _example_score(example: Example, prediction: Prediction) -> float:
-    if isinstance(example, RelatedTexts):
-        return 1 / prediction.rank if example.score is None else -abs(example.score - float(prediction.label))
-    if isinstance(example, LabelledWords):
-        right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
-        return right / len(example.labels)
-    if isinstance(example, Question):
-        return answer_f1(prediction.label, [answer.text for answer in example.answers])
-    if isinstance(example.label, str):
-        return float(example.label == prediction.label)
-    if isinstance(example.label, tuple):  # Jaccard: labels in common, of all that either has
-        true, predicted = set(example.label), set(prediction.labels)
-        return len(true & predicted) / len(true | predicted) if true | predicted else 1.0
-    return -abs(example.label - float(prediction.label))
 
 
 def _confidence(prediction: Prediction) -> float:

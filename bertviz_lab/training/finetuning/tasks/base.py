@@ -76,6 +76,8 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     label_type: ClassVar[type] = object  # of a text's label
     reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
     one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
+    slice_metric: ClassVar[str] = ""  # of parts of the held-out examples, where it is not that of the run
+    numeric: ClassVar[bool] = False  # a number is predicted: a prediction is off by some amount, not right or wrong
 
     labels: tuple[str, ...] = ()  # in the order of the model's outputs
     thresholds: tuple[float, ...] = ()  # of probability, where any number of labels applies: one for all, or one each
@@ -109,6 +111,10 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     @abstractmethod
     def predictions(self, examples: Sequence[ExampleT], features: Features, outputs: list[Outputs]) -> list[Prediction]:
         """Return a prediction for each example from the outputs of its rows."""
+
+    @abstractmethod
+    def example_score(self, example: ExampleT, prediction: Prediction) -> float:
+        """Return the score of one prediction, 0 to 1; of a number minus the absolute error."""
 
     @abstractmethod
     def scores(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction]) -> dict[str, float]:

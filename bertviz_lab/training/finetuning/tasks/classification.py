@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.tasks.batches import Features
 from bertviz_lab.metrics.classification import ClassificationReport, classification_report
 from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Outputs, Prediction, Texts, TextTask, fields
@@ -15,7 +16,7 @@ class Classification(TextTask):
     """The class with the largest logit; a label that the model does not know comes after those it knows."""
 
     name, title = "classification", "classification"
-    label_type, one_label = str, True
+    label_type, one_label, slice_metric = str, True, "accuracy"
 
     def predictions(self, examples: Texts, features: Features, outputs: list[Outputs]) -> list[Prediction]:
         from scipy.special import softmax
@@ -35,6 +36,9 @@ class Classification(TextTask):
         predicted = np.array([index[p.label] for p in predictions], dtype=np.int64)
         names = (*self.labels, UNKNOWN) if known in truth else self.labels
         return classification_report(truth, predicted, names, known=known)
+
+    def example_score(self, example: LabelledText, prediction: Prediction) -> float:
+        return float(example.label == prediction.label)
 
     def scores(self, examples: Texts, predictions: Sequence[Prediction]) -> dict[str, float]:
         return fields(self.report(examples, predictions), "accuracy", "f1", "macro_f1", "mcc")

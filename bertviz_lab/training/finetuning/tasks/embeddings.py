@@ -71,7 +71,7 @@ class Embeddings(FinetuningTask[RelatedTexts]):
     """Vectors whose cosines follow the scores of pairs, or rank each anchor's positive first."""
 
     name, title, pipeline = "embeddings", "sentence embeddings", "sentence-similarity"
-    model_class, example_type = BertModel, RelatedTexts
+    model_class, example_type, numeric = BertModel, RelatedTexts, True
 
     pooling: Pooling = "mean"
 
@@ -124,6 +124,10 @@ class Embeddings(FinetuningTask[RelatedTexts]):
             own = row_ranks[wanted.index(index[example.positive])]
             predictions.append(Prediction(cosine, rank=own - sum(rank < own for rank in row_ranks)))
         return predictions
+
+    def example_score(self, example: RelatedTexts, prediction: Prediction) -> float:
+        """Return minus the error of the cosine, or without a score the reciprocal of the rank."""
+        return 1 / prediction.rank if example.score is None else -abs(example.score - float(prediction.label))
 
     def scores(self, examples: Sequence[RelatedTexts], predictions: Sequence[Prediction]) -> dict[str, float]:
         """Return with scores the correlation of cosines with them; without, how high the positives rank."""

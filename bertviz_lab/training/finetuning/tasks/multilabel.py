@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, multi_hot
 from bertviz_lab.metrics.classification import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Logits, Outputs, Prediction, Texts, TextTask, fields
@@ -80,6 +81,11 @@ class MultiLabel(TextTask):
         if unknown.any():
             truth, predicted = np.hstack([truth, unknown]), np.hstack([predicted, np.zeros_like(unknown)])
         return multi_label_report(truth, predicted, (*self.labels, UNKNOWN)[: truth.shape[1]])
+
+    def example_score(self, example: LabelledText, prediction: Prediction) -> float:
+        """Return the Jaccard index: labels in common, of all that either has."""
+        true, predicted = set(cast(tuple[str, ...], example.label)), set(prediction.labels)
+        return len(true & predicted) / len(true | predicted) if true | predicted else 1.0
 
     def scores(self, examples: Texts, predictions: Sequence[Prediction]) -> dict[str, float]:
         return fields(self.report(examples, predictions), "micro_f1", "macro_f1", "subset_accuracy")

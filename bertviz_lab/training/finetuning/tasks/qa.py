@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.data.tasks.question_answering import extract_answers
-from bertviz_lab.metrics.squad import answer_scores
+from bertviz_lab.metrics.squad import answer_f1, answer_scores
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction
@@ -57,6 +57,10 @@ class QuestionAnswering(FinetuningTask[Question]):
             )
             predictions.append(prediction)
         return predictions
+
+    def example_score(self, example: Question, prediction: Prediction) -> float:
+        """Return the F1 of words in common with the best of the answers."""
+        return answer_f1(prediction.label, [answer.text for answer in example.answers])
 
     def scores(self, examples: Sequence[Question], predictions: Sequence[Prediction]) -> dict[str, float]:
         # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.regression import regression_scores
@@ -95,7 +96,7 @@ class Regression(TextTask):
     """One logit, the number in its original unit."""
 
     name, title, column = "regression", "rating", "number"
-    label_type = float
+    label_type, slice_metric, numeric = float, "pearson", True
 
     def model_settings(self, train: Texts) -> dict[str, Any]:
         return {"num_labels": 1, "id2label": ("number",), "problem_type": "regression"}
@@ -109,6 +110,9 @@ class Regression(TextTask):
 
     def predictions(self, examples: Texts, features: Features, outputs: list[Outputs]) -> list[Prediction]:
         return [Prediction(str(out[0][0])) for out in outputs]
+
+    def example_score(self, example: LabelledText, prediction: Prediction) -> float:
+        return -abs(cast(float, example.label) - float(prediction.label))
 
     def scores(self, examples: Texts, predictions: Sequence[Prediction]) -> dict[str, float]:
         return regression_scores(numbers_of(examples), np.array([float(p.label) for p in predictions]))

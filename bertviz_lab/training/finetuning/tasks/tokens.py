@@ -41,6 +41,11 @@ class Tokens(FinetuningTask[LabelledWords]):
         """Return scores by type of entity."""
         return entity_report([example.labels for example in examples], [p.labels for p in predictions])
 
+    def example_score(self, example: LabelledWords, prediction: Prediction) -> float:
+        """Return the share of words with the right label."""
+        right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
+        return right / len(example.labels)
+
     def scores(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> dict[str, float]:
         spans = self.report(examples, predictions)
         accuracy = {"accuracy": spans.token_accuracy}
