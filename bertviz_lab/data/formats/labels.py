@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from bertviz_lab.data.corpora.formats.tables import number_of
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
@@ -177,56 +177,80 @@ def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
 
 
 @dataclass(frozen=True)
-class LabelCells:
-    """How the cells of a label column are read."""
+class ClassCells:
+    """Cells of a label column that hold one class each."""
 
-    task: Task  # classification, multi-label classification or regression
-    # the class that each cell names, for multi-label classification each part of one
-    classes: Mapping[str, str] = field(default_factory=dict)
-    separator: str = ""  # between the parts of a cell
+    classes: Mapping[str, str]  # that each cell, or each part of one, names
+    task: ClassVar[Task] = "classification"
 
     @classmethod
-    def of_classes(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
-        """Read each cell as one class, which is one of `known` if any are given."""
-        return cls("classification", known_names(counts, known) if known else class_names(counts))
+    def of(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
+        """Read cells with these counts; their classes are some of `known` if any are given."""
+        return cls(known_names(counts, known) if known else class_names(counts))
 
-    @classmethod
-    def of_label_sets(cls, counts: Counter[str], names: Sequence[str]) -> Self:
-        """Read each cell as any number of classes; `names` are those of classes 0, 1 ..."""
-        separator = label_separator(counts)
-        classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
-        if all(name.isdigit() and int(name) < len(names) and names[int(name)] for name in classes.values()):
-            classes = {part: names[int(name)] for part, name in classes.items()}
-        return cls("multilabel", classes, separator)
+    def parts(self, cell: str) -> Sequence[str]:
+        """Return the parts of a cell that name a class."""
+        return (cell,)
 
     def with_cells(self, cells: Iterable[str]) -> Self:
         """Accept the cells of further files, which add only classes that are unknown to the first."""
-        if self.task == "regression":
-            return self
-        several = self.task == "multilabel"
-        parts = chain.from_iterable(split_labels(cell, self.separator) for cell in cells) if several else cells
+        parts = chain.from_iterable(map(self.parts, cells))
         return replace(self, classes={**known_names(parts, set(self.classes.values())), **self.classes})
 
     def label(self, cell: str) -> Label | None:
-        """What a cell says; None where it is no number, and a number is needed."""
-        if self.task == "regression":
-            return number_of(cell)
-        if self.task == "multilabel":
-            labels = (self.classes[part] for part in split_labels(cell, self.separator))
-            return tuple(sorted(set(labels)))
+        """Return the label in a cell; None for no number where one is needed."""
         return self.classes.get(cell) or cell.strip()
 
     def is_missing(self, cell: str) -> bool:
-        """Whether a cell lacks its label; one of several labels may hold none."""
-        return self.task != "multilabel" and is_missing(cell)
+        """Return whether a cell lacks its label."""
+        return is_missing(cell)
 
     def is_known(self, cell: str) -> bool:
-        """Whether a cell holds a label, as that of a row of the usual width does."""
-        if is_missing(cell):
-            return False
-        if self.task == "multilabel":
-            return all(part in self.classes for part in split_labels(cell, self.separator))
-        return number_of(cell) is not None if self.task == "regression" else cell in self.classes
+        """Return whether a cell holds a label, as that of a row of the usual width does."""
+        return not is_missing(cell) and all(part in self.classes for part in self.parts(cell))
+
+
+@dataclass(frozen=True)
+class LabelSetCells(ClassCells):
+    """Cells that hold any number of classes each, or none."""
+
+    separator: str  # between the parts of a cell
+    task: ClassVar[Task] = "multilabel"
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
+        """Read cells with these counts; `known` are the names of classes 0, 1 ..., where cells hold numbers."""
+        separator = label_separator(counts)
+        classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
+        if all(name.isdigit() and int(name) < len(known) and known[int(name)] for name in classes.values()):
+            classes = {part: known[int(name)] for part, name in classes.items()}
+        return cls(classes, separator)
+
+    def parts(self, cell: str) -> Sequence[str]:
+        return split_labels(cell, self.separator)
+
+    def label(self, cell: str) -> Label:
+        return tuple(sorted({self.classes[part] for part in self.parts(cell)}))
+
+    def is_missing(self, cell: str) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class NumberCells(ClassCells):
+    """Cells that hold a number each."""
+
+    classes: Mapping[str, str] = field(default_factory=dict)  # none
+    task: ClassVar[Task] = "regression"
+
+    def with_cells(self, cells: Iterable[str]) -> Self:
+        return self
+
+    def label(self, cell: str) -> Label | None:
+        return number_of(cell)
+
+    def is_known(self, cell: str) -> bool:
+        return not is_missing(cell) and number_of(cell) is not None
 
 
 def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:

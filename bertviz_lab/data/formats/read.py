@@ -21,7 +21,9 @@ from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table
 from bertviz_lab.data.formats.labels import (
     MAX_CLASSES,
     NAMES_FILE,
-    LabelCells,
+    ClassCells,
+    LabelSetCells,
+    NumberCells,
     are_label_sets,
     check_classes,
     check_held_out,
@@ -183,13 +185,13 @@ def _read_tables(
     if options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name)):
         for table, columns in chain.from_iterable(tables):
             check_numbers(table, columns.label)
-        cells = LabelCells("regression")
+        cells: ClassCells = NumberCells()
     elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
-        cells = LabelCells.of_label_sets(counts, names)
+        cells = LabelSetCells.of(counts, names)
         if cells.classes and set(cells.classes.values()) <= set(names):
             splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
     else:
-        cells = LabelCells.of_classes(counts, known)
+        cells = ClassCells.of(counts, known)
     results = []
     for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
         if number == deciding:
@@ -199,7 +201,7 @@ def _read_tables(
             examples += labelled_texts(table, columns, cells, report)
         infos = tuple(table.info_with_columns(*columns) for table, columns in tables_of_split)
         results.append(_task_data(cells.task, examples, infos, report))
-    if cells.task == "regression" or known:
+    if isinstance(cells, NumberCells) or known:
         return results
     return _with_classes(results, first, first_columns.label, deciding)
 

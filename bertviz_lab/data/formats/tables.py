@@ -11,7 +11,7 @@ from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Di
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
-from bertviz_lab.data.formats.labels import LabelCells, is_missing, list_of_labels, number_of
+from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labels, number_of
 from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
@@ -163,7 +163,7 @@ def split_lists(table: RawTable, column: int) -> int:
     return lists
 
 
-def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:
+def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report: DropReport) -> list[LabelledText]:
     """The examples of a table with its header split; every row gives one or is counted with its reason."""
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)

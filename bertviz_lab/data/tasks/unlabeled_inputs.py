@@ -21,7 +21,7 @@ from bertviz_lab.data.examples import (
     texts_of_example,
 )
 from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
-from bertviz_lab.data.formats.labels import LabelCells, is_regression
+from bertviz_lab.data.formats.labels import ClassCells, NumberCells, is_regression
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawData, RawFile, RawQuestions, RawSentences, ReadOptions
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
@@ -119,12 +119,12 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     if options.text_b:
         second = None if options.text_b == NO_TEXT else raw.column(options.text_b)
     names = raw.column_names
-    labels: dict[int, LabelCells] = {}  # of all columns, to see where they stand: nothing else is done with them
+    labels: dict[int, ClassCells] = {}  # of all columns, to see where they stand: nothing else is done with them
     for column, profile in enumerate(profiles):
         if profile.is_label and column not in (first, second):
             counts = Counter(columns[column])
             numeric = is_regression(counts, names[column])
-            labels[column] = LabelCells("regression") if numeric else LabelCells.of_classes(counts)
+            labels[column] = NumberCells() if numeric else ClassCells.of(counts)
 
     def fits(row: list[str]) -> bool:
         known = [cells.is_known(row[column]) for column, cells in labels.items() if column < len(row)]
