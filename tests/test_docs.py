@@ -14,7 +14,7 @@ import pytest
 from bertviz_lab.cli.main import command_parser, main
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
-from bertviz_lab.interpret.family_notes import CHANGES
+from bertviz_lab.config.family_notes import CHANGES
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.views import VIEWS
 from tests.little import little_text

@@ -4,7 +4,7 @@ In reading order: `inputs` (text to tensors, and their cost) and `targets` (whic
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
 pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
 `layers` (logit lens, norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through
-the snapshots of a run), `results` (of a fine-tuning) and `family_notes` (how a model differs from BERT).
+the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example

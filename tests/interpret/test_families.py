@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertviz_lab import InputError, interpret
-from bertviz_lab.interpret.family_notes import differences
+from bertviz_lab.config.family_notes import differences
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.little import little_checkpoint
 

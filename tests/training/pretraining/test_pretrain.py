@@ -17,9 +17,9 @@ import transformers
 
 from bertviz_lab import interpret
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config.family_notes import differences
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.family_notes import differences
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint

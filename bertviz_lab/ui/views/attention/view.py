@@ -4,10 +4,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
 

@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
-from bertviz_lab.ui.lazy import checkpoints, family_notes, interpret
+from bertviz_lab.ui.lazy import checkpoints, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions

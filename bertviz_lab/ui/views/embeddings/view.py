@@ -3,11 +3,12 @@
 import re
 from typing import Any, Literal
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import embeddings as figures
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import token_name
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import PretrainConfig, family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components import standalone
-from bertviz_lab.ui.lazy import checkpoints, family_notes, interpret
+from bertviz_lab.ui.lazy import checkpoints, interpret
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState

@@ -1,9 +1,10 @@
 """What Layers asks: the prediction at every layer, norms, and the sum of token, segment and position embeddings."""
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.figures.interpret.embeddings import embedding_payload
 from bertviz_lab.figures.interpret.layers import NormKind, logit_lens_payload, norms_payload, token_norms_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, questions
 

@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import predictions as figures
 from bertviz_lab.figures.interpret.layers import surprisal_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import Tokenizer, token_text
-from bertviz_lab.ui.lazy import family_notes, interpret
+from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, questions

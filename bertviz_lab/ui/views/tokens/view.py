@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import masking as figures
 from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.lazy import Checkpoint, family_notes, interpret
+from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, questions

@@ -3,7 +3,7 @@
 docs/families.md has the papers and the code behind each.
 """
 
-from bertviz_lab.config import BertConfig
+from bertviz_lab.config.model import BertConfig
 
 _ROBERTA = (
     "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with new masks each time, "
