@@ -36,7 +36,7 @@ _LONGEST_NAME = 120  # bytes of a file's name
 class UploadStore:
     """The uploads of all visitors, each in a folder of its own under the upload folder.
 
-    The caller's event loop alone changes it; `file` is safe in any thread.
+    `space` is for the event loop alone; `add` and `file` are safe in any thread.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -75,8 +75,9 @@ class UploadStore:
             nonlocal taken
             taken += count
             self._arriving[address] += count
-            own = sum(file.bytes for file in self._kept.values() if file.address == address)
-            used = sum(file.bytes for file in self._kept.values())
+            files = list(self._kept.values())  # in one step: `add` runs in other threads
+            own = sum(file.bytes for file in files if file.address == address)
+            used = sum(file.bytes for file in files)
             most = self._limits.upload_space
             if self._limits.shared and own + self._arriving[address] > max(most // _SHARE, self._limits.upload_bytes):
                 raise InputError("Your network has uploaded all that it may; try again in an hour.")
