@@ -5,13 +5,14 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import Runs, worker
 from bertviz_lab.training.checkpoints.atomic_io import is_locked, write_json
 from bertviz_lab.training.runs.events import Preparing
 from bertviz_lab.training.runs.run_folder import record
@@ -77,3 +78,10 @@ def test_many_who_look_at_once_see_no_run_where_none_is(folder: Path) -> None:
     (folder / ".lock").touch()
     with ThreadPoolExecutor(16) as pool:
         assert not any(pool.map(is_locked, [folder / ".lock"] * 2_000))
+
+
+def test_a_run_stops_when_the_server_that_started_it_is_gone(folder: Path) -> None:
+    stop = threading.Event()
+    server = os.getppid() + 1  # not the process that this one belongs to
+    threading.Thread(target=worker._watch, args=(folder, server, stop, float("inf")), daemon=True).start()
+    assert stop.wait(10)
