@@ -3,7 +3,7 @@
 import { h } from 'lab/client/dom.js';
 
 // Viridis (van der Walt and Smith, 2015) at 16 even places; between them straight lines are close enough.
-export const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688e', '2a788e', '23888e', '1f988b',
+const VIRIDIS = ['440154', '481a6c', '472f7d', '414487', '39568c', '31688e', '2a788e', '23888e', '1f988b',
   '22a884', '35b779', '54c568', '7ad151', 'a5db36', 'd2e21b', 'fde725'];
 
 /** Red, green and blue (0-255) of viridis at a share from 0 to 1. */
@@ -43,7 +43,7 @@ export function sharpContext(canvas, width, height) {
   return context;
 }
 
-export const seenColors = new Map();
+const seenColors = new Map();
 
 /** The page's current color behind a CSS variable, in a form that a canvas takes. */
 export function pageColor(variable) {

@@ -113,7 +113,7 @@ export function walkWithKeys(host,
   return { moveTo, get current() { return current; } };
 }
 
-/** What a drawing is given where no token can be selected: see `linkTo` in drawing.js. */
+/** What a drawing is given where no token can be selected: see `makeDrawing` in panel.js. */
 export const NO_SELECTION = { linked: false, follow() {}, choose() {} };
 
 /** A drawing of payloads. `build(content, options, root)` fills `content` and returns the function that shows a

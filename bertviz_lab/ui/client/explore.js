@@ -2,9 +2,8 @@
 // one of them is selected in all.
 
 import { h, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
-import { makeDrawing } from 'lab/client/drawing.js';
 import { page } from 'lab/client/page.js';
-import { makeLinkButton } from 'lab/client/panel.js';
+import { makeDrawing, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { makeWorkspace } from 'lab/client/workspace.js';
 

@@ -2,8 +2,15 @@
 // object, `page`, for the whole document.
 
 import { askWith, serverAnswerer } from 'lab/client/ask.js';
-import { LANGUAGE } from 'lab/client/language.js';
-import { VIEWS } from 'lab/site.js';
+import { TEXTS, VIEWS } from 'lab/site.js';
+
+/** The language of the course: the one that the address asks for, else the server's. */
+export const LANGUAGE = [new URLSearchParams(location.search).get('lang'),
+  document.querySelector('meta[name=lab-language]')?.content].find((code) => code in TEXTS) ?? 'en';
+
+/** A text of the course in its language, with values in place of the names in braces. */
+export const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text)
+  .replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 export const page = (() => {
   const listeners = new Map(); // a topic -> functions
@@ -18,9 +25,9 @@ export const page = (() => {
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
   const start = new URLSearchParams(location.search);
-  const TEXTS = ['text_a', 'text_b', 'model', 'other'];
+  const INPUTS = ['text_a', 'text_b', 'model', 'other'];
   const LONGEST = 2000; // characters of a text in an address that can still be sent
-  const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
+  const input = Object.fromEntries(INPUTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
   const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
   const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space'))
@@ -32,7 +39,7 @@ export const page = (() => {
   let changes = 0; // none of them takes the place of another
 
   function address() {
-    const texts = TEXTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
+    const texts = INPUTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
     const parts = [...(start.has('lang') ? [['lang', LANGUAGE]] : []), ...(space ? [['space', space]] : []), ...texts,
       ...kept];
     return `${location.pathname}${parts.length ? '?' : ''}${new URLSearchParams(parts)}`;

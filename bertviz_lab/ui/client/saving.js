@@ -1,6 +1,7 @@
 // Save what is shown as a file, and remember choices in this browser.
 
-import { h } from 'lab/client/dom.js';
+import { pageColor, plainPaint } from 'lab/client/colors.js';
+import { h, svg } from 'lab/client/dom.js';
 
 export function recall(key) {
   try {
@@ -38,7 +39,7 @@ export const saveText = (name, type, text) => saveBlob(name, new Blob([text], { 
 
 export const saveJson = (name, body) => saveText(name, 'application/json', JSON.stringify(body, null, 1));
 
-export const saveCanvas = (name, canvas) => canvas.toBlob((blob) => saveBlob(name, blob), 'image/png');
+const saveCanvas = (name, canvas) => canvas.toBlob((blob) => saveBlob(name, blob), 'image/png');
 
 /** Rows as CSV. A text cell that a spreadsheet would run as a formula gets a quote in front. */
 export function saveCsv(name, rows) {
@@ -48,4 +49,148 @@ export function saveCsv(name, rows) {
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   saveText(name, 'text/csv', rows.map((row) => `${row.map(cell).join(',')}\r\n`).join(''));
+}
+
+// ---- a piece of the page as a picture: every box becomes a rectangle, every run of text a text element. The browser
+// has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
+
+/** An SVG element that looks like `root`, under a caption. Parts marked data-noexport are left out. */
+export function pictureOf(root, caption = '', margin = 16) {
+  const head = margin + (caption ? 28 : 0);
+  const origin = root.getBoundingClientRect();
+  let [right, bottom] = [origin.width, 0];
+  const place = ({ left, top, width, height }) => {
+    const at = { x: left - origin.left, y: top - origin.top, width, height };
+    [right, bottom] = [Math.max(right, at.x + width), Math.max(bottom, at.y + height)];
+    return at;
+  };
+  const shapes = shapesOf(root, place);
+  const [width, height] = [Math.ceil(right + 2 * margin), Math.ceil(bottom + margin + head)];
+  const paint = (color) => plainPaint(pageColor(color));
+  const title = { x: margin, y: margin + 8, fill: paint('--lab-text'), 'font-size': '13px',
+    'font-family': getComputedStyle(root).fontFamily };
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
+    svg('rect', { width, height, fill: paint('--lab-page') }), svg('text', title, caption),
+    svg('g', { transform: `translate(${margin} ${head})` }, ...shapes));
+}
+
+function shapesOf(node, place) {
+  if (node.nodeType === Node.TEXT_NODE) return textShapes(node, place);
+  if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport') || node.classList.contains('hush'))
+    return [];
+  const style = getComputedStyle(node);
+  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0') return [];
+  const box = node.getBoundingClientRect();
+  if (node.localName === 'svg') return [vectorShape(node, place(box))];
+  if (node.localName === 'canvas')
+    return [svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` })];
+  const own = box.width > 0 && box.height > 0 ? boxShapes(style, place(box)) : [];
+  const isFolded = node.localName === 'details' && !node.open;
+  const children = isFolded ? node.querySelectorAll(':scope > summary') : node.childNodes;
+  return [...own, ...[...children].flatMap((child) => shapesOf(child, place))];
+}
+
+function boxShapes(style, { x, y, width, height }) {
+  const isVisible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
+  const sides = ['Top', 'Right', 'Bottom', 'Left'].map((side) => {
+    const [line, paint, size] = ['Style', 'Color', 'Width'].map((name) => style[`border${side}${name}`]);
+    return { size: line !== 'none' && isVisible(paint) ? parseFloat(size) : 0, paint: plainPaint(paint) };
+  });
+  const [{ size, paint: stroke }] = sides;
+  const even = sides.every((side) => side.size === size && side.paint === stroke);
+  const fill = isVisible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
+  const inset = even ? size / 2 : 0;
+  const frame = { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
+    height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset ? stroke : 'none',
+    'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null };
+  const box = fill === 'none' && !inset ? [] : [svg('rect', frame)];
+  if (even) return box;
+  const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
+  return [...box, ...sides.flatMap((side, index) => {
+    const [[x1, y1], [x2, y2]] = [corners[index], corners[index + 1]];
+    return side.size ? [svg('line', { x1, y1, x2, y2, stroke: side.paint, 'stroke-width': side.size })] : [];
+  })];
+}
+
+/** Text without control characters, which have no place in an XML file. */
+export const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+
+/** One text element for each line that the browser broke the text into. */
+function textShapes(node, place) {
+  const style = getComputedStyle(node.parentElement);
+  const range = document.createRange();
+  const lines = [];
+  for (const part of node.data.matchAll(/\S+\s*/gu)) {
+    range.setStart(node, part.index);
+    range.setEnd(node, part.index + part[0].trimEnd().length);
+    const { left, top, right, width, height } = range.getBoundingClientRect();
+    const last = lines.at(-1);
+    if (last && Math.abs(last.top - top) < 2)
+      Object.assign(last, { text: last.text + part[0], top, height, width: right - last.left });
+    else if (width > 0) lines.push({ text: part[0], left, top, width, height });
+  }
+  return lines.map((line) => {
+    const { x, y, width, height } = place(line);
+    // A reader without this page's fonts keeps the widths, so that nothing overlaps.
+    return svg('text', { x, y: y + height / 2, 'dominant-baseline': 'central', textLength: width,
+      lengthAdjust: 'spacingAndGlyphs', fill: plainPaint(style.color), 'font-family': style.fontFamily,
+      'font-size': style.fontSize, 'font-weight': style.fontWeight, 'xml:space': 'preserve' },
+      forXml(line.text.trimEnd()));
+  });
+}
+
+const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
+  'stroke-dasharray', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight'];
+
+/** A copy of a drawing inside the page, with the colors that the page's style sheet gave it written in. */
+function vectorShape(node, box) {
+  const copy = node.cloneNode(true);
+  const originals = [node, ...node.querySelectorAll('*')];
+  [copy, ...copy.querySelectorAll('*')].forEach((part, index) => {
+    const style = getComputedStyle(originals[index]);
+    for (const name of STYLES) part.setAttribute(name, plainPaint(style.getPropertyValue(name)));
+    part.removeAttribute('class');
+    part.removeAttribute('style');
+    for (const child of part.childNodes) if (child.nodeType === Node.TEXT_NODE) child.data = forXml(child.data);
+  });
+  for (const [name, value] of Object.entries(box)) copy.setAttribute(name, value);
+  return copy;
+}
+
+const svgText = (picture) => new XMLSerializer().serializeToString(picture);
+
+/** Save a picture as PNG with so many pixels for each CSS pixel, fewer where a canvas cannot hold as many. */
+export function savePng(name, picture, pixels = 2) {
+  const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
+  const scale = Math.min(pixels, 16000 / height, 16000 / width);
+  const image = new Image();
+  image.onload = () => {
+    const canvas = h('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    saveCanvas(name, canvas);
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
+}
+
+/** "Save: PNG CSV": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
+export function saveButtons(what, kinds, saveHtml = null) {
+  const button = (name, title, onclick) => h('button.plain', {
+    'data-save': name.toLowerCase(),
+    'aria-label': title, title, onclick }, name);
+  return h('div.save.push', { 'data-noexport': '' }, h('span.quiet', 'Save'),
+    ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),
+    saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
+}
+
+/** The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON
+ * value, `file()` the name of the files. `savePage(stem)`, where there is one, saves the drawing as a page of its
+ * own. */
+export function saveDrawing(what, file, { picture, rows, body, savePage = null }) {
+  const name = (ending) => `${file()}.${ending}`;
+  return saveButtons(what, {
+    ...(picture && { PNG: () => savePng(name('png'), picture()),
+      SVG: () => saveText(name('svg'), 'image/svg+xml', svgText(picture())) }),
+    ...(rows && { CSV: async () => saveCsv(name('csv'), await rows()) }),
+    ...(body && { JSON: async () => saveJson(name('json'), await body()) }),
+  }, savePage && (() => savePage(file())));
 }

@@ -1,7 +1,7 @@
 """The drawings of the page, and each of them as a page of its own that works offline.
 
 A drawing is an ES module whose default export `(root, payload, options)` draws into an element and returns the function
-that shows the next payload. Panels make them by name (`client/drawing.js`).
+that shows the next payload. Panels make them by name (`client/panel.js`).
 """
 
 import base64

@@ -4,7 +4,7 @@
 import { poll, posted } from 'lab/client/ask.js';
 import { setText } from 'lab/client/dom.js';
 import { percent } from 'lab/client/format.js';
-import { gettext } from 'lab/client/language.js';
+import { gettext } from 'lab/client/page.js';
 
 const { live } = document.body.dataset;
 const all = (selector) => [...document.querySelectorAll(selector)];

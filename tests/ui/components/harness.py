@@ -281,8 +281,8 @@ body { margin: 16px; background: #fff; color: #1f2937; font-family: system-ui, s
 body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; background: #0b0f19; color: #f1f5f9 }
 </style></head><body><main></main><script type="module">
 import { unpack } from 'lab/client/ask.js';
-import { makeDrawing } from 'lab/client/drawing.js';
 import { page } from 'lab/client/page.js';
+import { makeDrawing } from 'lab/client/panel.js';
 document.body.classList.add(new URLSearchParams(location.search).get('__theme'));
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
 page.ask = async (view, question, { drawing }) => (await fetch(`standalone/${drawing}`)).text();

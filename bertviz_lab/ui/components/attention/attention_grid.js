@@ -2,7 +2,7 @@
 
 import { barRow, choices, elements, h, makeTable, payloadView, setOptions, setText } from 'lab/client/dom.js';
 import { percent, plural } from 'lab/client/format.js';
-import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/picture.js';
+import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/saving.js';
 import {
   QUARTERS, SCALES, headId, headWeights, isPlain, isPrecise, largest, meanWeights, peakOf, rampOf, reachOf,
   readAttention, rollout, scalesOf, specialShare, throughLens,

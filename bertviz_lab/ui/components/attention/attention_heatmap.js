@@ -2,7 +2,7 @@
 
 import { onThemeChange, pageColor, plainPaint, sharpContext } from 'lab/client/colors.js';
 import { h, svg } from 'lab/client/dom.js';
-import { forXml } from 'lab/client/picture.js';
+import { forXml } from 'lab/client/saving.js';
 import { paintWeights } from 'lab/components/attention/attention_data.js';
 
 /** `onMove(row, column, settled)`: the pointer passes over a cell (settled false) or a cell was chosen (true). */

@@ -3,7 +3,7 @@
 import { onThemeChange } from 'lab/client/colors.js';
 import { h, payloadView } from 'lab/client/dom.js';
 import { percent } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { NO_LENS, headWeights, readAttention } from 'lab/components/attention/attention_data.js';
 import { makeOverview } from 'lab/components/attention/attention_overview.js';
 

@@ -2,8 +2,7 @@
 
 import { elements, h, payloadView, setText } from 'lab/client/dom.js';
 import { short, whole } from 'lab/client/format.js';
-import { saveButtons } from 'lab/client/picture.js';
-import { decodeBase64, saveBlob, saveCsv, saveJson } from 'lab/client/saving.js';
+import { decodeBase64, saveBlob, saveButtons, saveCsv, saveJson } from 'lab/client/saving.js';
 import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
 
 /** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.

@@ -3,7 +3,7 @@
 import { poll } from 'lab/client/ask.js';
 import { choices, elements, h, payloadView, setText } from 'lab/client/dom.js';
 import { whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { baselinesOf, curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
 import { makeDataTable, makePlot, makeTurns } from 'lab/components/charts/plot.js';
 import {

@@ -2,7 +2,7 @@
 
 import { elements, h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
-import { saveDrawing } from 'lab/client/picture.js';
+import { saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('No examples yet. They appear after the first evaluation.',
   (content, { events, savePage }) => {

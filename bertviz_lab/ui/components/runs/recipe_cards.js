@@ -3,8 +3,7 @@
 import { poll } from 'lab/client/ask.js';
 import { barRow, choices, elements, h, payloadView, tickBox } from 'lab/client/dom.js';
 import { ACTIVE, percent, plural, whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
-import { recall, remember } from 'lab/client/saving.js';
+import { pictureOf, recall, remember, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('No ablations yet.', (content, { events, server }, root) => {
   let payload = null;

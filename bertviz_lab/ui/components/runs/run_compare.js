@@ -3,7 +3,7 @@
 import { poll } from 'lab/client/ask.js';
 import { choices, elements, h, makeTable, payloadView, setOptions, setText, tickBox } from 'lab/client/dom.js';
 import { ACTIVE, STATUS, duration, whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
 import { makeDataTable, makePlot, makeTurns } from 'lab/components/charts/plot.js';
 import { NEWEST, entriesOf, hasMeasure, makeLog, rowsOf, statusOf, tableOf } from 'lab/components/runs/run_log.js';

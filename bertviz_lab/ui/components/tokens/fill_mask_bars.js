@@ -2,7 +2,7 @@
 
 import { barRow, h, payloadView } from 'lab/client/dom.js';
 import { percent, plural, short, whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Write a sentence with [MASK] in it, then press Predict.',
   (content, { events, selection, savePage }) => {

@@ -2,7 +2,7 @@
 
 import { barRow, elements, h, nextByArrow, payloadView, setText } from 'lab/client/dom.js';
 import { percent, plural, whole } from 'lab/client/format.js';
-import { saveDrawing } from 'lab/client/picture.js';
+import { saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Nothing has been marked yet.', (content, { savePage }) => {
   const ANSWER = 'answer'; // the type of its mark

@@ -3,7 +3,7 @@
 
 import { shade } from 'lab/client/colors.js';
 import { elements, emphasised, h, makeTable, payloadView, setText, walkWithKeys } from 'lab/client/dom.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Type a text to see its tokens.', (content, { selection, savePage }) => {
   let payload = null;

@@ -2,7 +2,7 @@
 
 import { elements, h } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
-import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/picture.js';
+import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/saving.js';
 import { NO_LENS, headWeights, peakOf, readAttention, throughLens } from 'lab/components/attention/attention_data.js';
 import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
 import { makeOverview } from 'lab/components/attention/attention_overview.js';

@@ -3,7 +3,7 @@
 
 import { choices, elements, h } from 'lab/client/dom.js';
 import { percent, short, whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/picture.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { makeTimeline } from 'lab/views/dynamics/timeline.js';
 
 export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');

@@ -2,8 +2,7 @@
 
 import { poll, posted } from 'lab/client/ask.js';
 import { elements, h } from 'lab/client/dom.js';
-import { LANGUAGE, gettext } from 'lab/client/language.js';
-import { page } from 'lab/client/page.js';
+import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { keep, marked, memory } from 'lab/views/lessons/lesson.js';
 
 export function mountLessonBar(root) {

@@ -2,8 +2,7 @@
 // person has done so far is kept in this browser and nowhere else; in a workshop, for the room that it belongs to.
 
 import { emphasised, h } from 'lab/client/dom.js';
-import { gettext } from 'lab/client/language.js';
-import { page } from 'lab/client/page.js';
+import { gettext, page } from 'lab/client/page.js';
 import { recall, remember } from 'lab/client/saving.js';
 
 const KEY = 'bertviz-lab-lessons';

@@ -1,8 +1,7 @@
 // The list of lessons and the one that is open. What was revealed stays revealed after a reload.
 
 import { h } from 'lab/client/dom.js';
-import { LANGUAGE, gettext } from 'lab/client/language.js';
-import { page } from 'lab/client/page.js';
+import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { LANGUAGES } from 'lab/site.js';
 import { drawLesson, keep, memory } from 'lab/views/lessons/lesson.js';
 
