@@ -378,6 +378,30 @@ def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], t
     assert page.title() == "BertViz Lab"
 
 
+def test_thirty_typed_and_pasted_examples_make_a_classifier(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    page.goto(address)
+    tab(page, "Fine-tune")
+    unfold(page, "examples-typed")
+    page.get_by_label("Text of example 1", exact=True).click()
+    for cell in ("a warm and funny film", "good", "dull from start to end", "bad"):
+        page.keyboard.type(cell)
+        page.keyboard.press("Enter")
+    pairs = [("a fine day at the sea", "good"), ("the soup was cold", "bad")]
+    rows = [f"{text} {n}\t{label}" for n in range(14) for text, label in pairs]
+    page.evaluate(
+        "text => { const data = new DataTransfer(); data.setData('text/plain', text);"
+        "document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true})); }",
+        "\n".join(rows),
+    )
+    expect(page.locator("#examples-typed")).to_contain_text("30 examples, 2 labels.")
+    fact(page, "Labels", "2")
+    expect(page.locator("#examples-preview")).to_contain_text("typed-examples.csv")
+    run_id = tune(page, session)
+    (predicted, *_) = classify(model_of(session, run_id), "the soup was cold again").labels
+    assert predicted.label == "bad"
+
+
 def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, _ = served
     path = tmp_path / "two.csv"
@@ -388,6 +412,14 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState]
     preview = page.locator("#examples-preview")
     chosen = preview.locator("th", has=page.locator("text=label"))
     expect(chosen).to_have_count(1, timeout=TRAINING)
+
+    # Two columns may be the label: a run starts once one of them is chosen.
+    question = page.locator("#examples-confirm fieldset")
+    expect(question).to_contain_text("first")
+    page.locator("#tune").click()
+    expect(page.locator("#tune-message")).to_contain_text("Confirm how the file is read")
+    question.get_by_role("button", name="Yes: ").click()
+    expect(question).to_have_count(0, timeout=TRAINING)
     other = "second" if "first" in chosen.inner_text() else "first"
     preview.locator("th", has_text=other).locator("button").click()
     expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)

@@ -15,7 +15,16 @@ import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, read_examples, texts_of_example, write_examples
+from bertviz_lab.data.examples import (
+    Doubt,
+    Example,
+    FileInfo,
+    Task,
+    TaskData,
+    read_examples,
+    texts_of_example,
+    write_examples,
+)
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
@@ -119,6 +128,7 @@ class Examination:
     file: FileInfo  # how the first file was read
     first: tuple[Example, ...]
     report: TaskReport  # on all examples, as the model would read them
+    doubts: tuple[Doubt, ...] = ()  # what a person should confirm before training on them
 
 
 def examine_labelled(
@@ -137,4 +147,4 @@ def examine_labelled(
     length = config.length_for(data.task, positions, trained_length)
     train = replace(data, examples=splits.train, labels=splits.labels, notes=splits.notes)
     report = examine_task(train, splits.held_out, tokenizer, length)
-    return Examination(data.files[0], data.examples[:_SHOWN], report)
+    return Examination(data.files[0], data.examples[:_SHOWN], report, Reading.of(data).doubts)

@@ -143,28 +143,30 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
     onChange();
   }
 
-  async function send(file) {
+  async function send(file, stays) {
     status.textContent = `Uploading ${file.name} …`;
     const body = new FormData();
     body.append('file', file);
     const answer = await fetch('lab/upload', { method: 'POST', body }).then((sent) => sent.json())
       .catch(() => ({ error: LOST }));
     status.textContent = answer.error ?? '';
-    if (answer.token) setFiles(multiple ? [...files, answer] : [answer]);
+    if (answer.token) setFiles([...files.filter(stays), answer]);
   }
 
-  function add(chosen) {
+  function add(chosen, stays = () => multiple) {
     if (!chosen.length) return;
     input.value = '';
     onChange(true); // an upload chooses itself at once
     uploading = uploading.then(async () => {
-      for (const file of chosen) await send(file);
+      for (const file of chosen) await send(file, stays);
       onChange();
     });
   }
   return {
     node,
     get tokens() { return files.map(({ token }) => token); },
+    /** Upload a file in place of the one of its name. */
+    put: (file) => add([file], ({ name }) => name !== file.name),
     async ready() {
       for (let last = null; last !== uploading;) {
         last = uploading;
@@ -187,7 +189,7 @@ export function makeSource(form, { id, label, accept }, onChoose) {
     if (files.tokens.length || early) sources.set(form.own);
     if (!early) onChoose();
   } });
-  return { nodes: [sources.node, files.node], ready: files.ready,
+  return { nodes: [sources.node, files.node], ready: files.ready, put: files.put,
     sent: () => ({ source: sources.value, files: sources.value === form.own ? files.tokens : [] }) };
 }
 

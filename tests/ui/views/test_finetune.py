@@ -116,6 +116,19 @@ def test_columns_that_cannot_be_used_are_shown_as_chosen_so_that_others_can_be(
         assert (facts["tone"], "charts" in answer) == ("error", False)
 
 
+def test_a_reading_that_is_not_sure_is_confirmed_before_a_run(session: AppState, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("date,label\n" + "".join(f"2024-01-{n:02},{'ab'[n % 2]}\n" for n in range(1, 29)), encoding="utf-8")
+    files = [own(path)]
+    (question,) = check(session, OWN, files, [], VALUES)["confirm"]
+    assert (question["option"], question["choices"][0]) == ("text_a", ["date", "Yes: date"])
+    assert '"Text column"' in question["sentence"]
+    assert "--" not in question["sentence"]
+    with pytest.raises(InputError, match="Confirm how the file is read"):
+        view.start(session, NOBODY, OWN, files, [], VALUES)
+    assert check(session, OWN, files, [], VALUES | {"text_a": "date"})["confirm"] == []
+
+
 def predicted(session: AppState, model: str, path: Path, query: str = "") -> tuple[list[dict[str, str]], str]:
     """Return the rows of the table for a file, and the sentence."""
     answer = batch.predict(session, model, own(path), query)

@@ -1,6 +1,7 @@
 // Fine-tune: labeled examples, how they were read, the options of a run, and Fine-tune.
 
 import { h } from 'lab/client/dom.js';
+import { makeTypedExamples } from 'lab/components/data/typed_examples.js';
 import { followStarts, makeFields, makeFiles, makeSource, makeStart } from 'lab/client/form.js';
 
 export async function mount(panel) {
@@ -11,6 +12,8 @@ export async function mount(panel) {
   const about = h('p.quiet', { id: 'examples-about' });
   const preview = panel.drawing('preview', 'First rows of the data',
     { id: 'examples-preview', events: { column_select: takeColumn } });
+  const typed = makeTypedExamples('examples-typed', source.put);
+  const confirm = h('div', { id: 'examples-confirm' });
   const facts = panel.drawing('facts', 'Data set statistics', { id: 'examples-facts' });
   const charts = {
     labels: panel.drawing('chart', 'Label distribution', { id: 'examples-labels' }),
@@ -26,8 +29,9 @@ export async function mount(panel) {
     const chosen = source.sent();
     return { ...chosen, scored: chosen.source === form.own ? scored.tokens : [], values: fields.values() };
   };
-  const read = panel.part([h('h2', '2. Check the data'), preview.host, facts.host, ...folds, parsing], check);
-  read.node.before(h('h2', '1. Choose a labeled data set'), h('div.fields', ...source.nodes, scored.node), about);
+  const read = panel.part([h('h2', '2. Check the data'), confirm, preview.host, facts.host, ...folds, parsing], check);
+  read.node.before(h('h2', '1. Choose a labeled data set'), h('div.fields', ...source.nodes, scored.node), typed,
+    about);
   panel.body.append(h('h2', '3. Choose a model and fine-tune it'), fields.main, ...fields.folds.values(),
     ...makeStart(panel, form, { id: 'tune', label: 'Fine-tune', fields, sent,
       ready: () => Promise.all([source.ready(), scored.ready()]) }));
@@ -56,10 +60,18 @@ export async function mount(panel) {
     read.redraw();
   }
 
+  /** What is not sure about the file: the person chooses how it is read, here or in the parsing options. */
+  const drawQuestion = ({ option, sentence, choices }) => h('fieldset.field.card', h('legend', sentence),
+    h('div.line', ...choices.map(([value, words]) => h('button.action', { onclick: () => {
+      fields.set({ [option]: value });
+      read.redraw();
+    } }, words))));
+
   async function check() {
     const answer = await panel.ask('check', sent()).catch(({ message }) => ({ preview: { message } }));
     if (answer === undefined) return;
     preview.show(answer.preview);
+    confirm.replaceChildren(...(answer.confirm ?? []).map(drawQuestion));
     facts.show(answer.facts ?? null);
     const unread = { message: 'These are shown once the data set has been read.' };
     for (const [name, chart] of Object.entries(charts)) chart.show(answer.charts?.[name] ?? unread);

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import GRID_SETTINGS, GRIDS
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
+from bertviz_lab.config.options import in_page_words
+from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
@@ -30,6 +32,7 @@ _READING = ("task text_a text_b label delimiter quoting header encoding eval_sha
 #: All that a sample may decide.
 _SUITED = sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings})
 _COLUMNS = ("text_a", "text_b", "label")
+_MOST_CHOICES = 12  # columns offered beside a doubt; the parsing options have all of them
 _OWN_FILE = (
     "A table (.csv, .tsv, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a text, "
     "words with their labels (CoNLL), or questions about passages (SQuAD .json)."
@@ -78,6 +81,7 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
     columns = [["", "auto"], *([column, column] for column in info.columns)]
     return {
         "preview": preview_payload(info, examined.first),
+        "confirm": confirmations(examined),
         "facts": _numbers(report),
         "charts": data_charts(report),
         "columns": {name: [*columns, *([["none", "none"]] if name == "text_b" else [])] for name in _COLUMNS},
@@ -91,7 +95,10 @@ def start(
     data_set = forms.chosen_source("labeled", TASK_SAMPLES, source, files, scored)
     config = config_from(state, data_set, values)
     state.quota.check(visitor, config, key=key)
-    report = _examined(state, config, values).report  # refused here, not by a run that fails
+    examined = _examined(state, config, values)  # refused here, not by a run that fails
+    if questions := confirmations(examined):
+        raise InputError(f"Confirm how the file is read before you train on it: {questions[0]['sentence']}")
+    report = examined.report
     from bertviz_lab.training.finetuning.setup import trials_of  # imports torch, which the first page does without
 
     if config.model == RANDOM_START:
@@ -100,6 +107,24 @@ def start(
     run_id = state.quota.start(visitor, config, data_set.files, data_set.scored, key)
     log_event("run started", run=run_id)
     return run_id
+
+
+def confirmations(examined: "Examination") -> list[dict[str, Any]]:
+    """Return what is not sure about a file: each option in doubt, why, and its values, the one that was read first."""
+    info, questions = examined.file, dict[str, dict[str, Any]]()
+    for doubt in examined.doubts:
+        option = doubt.options[0]
+        if option == "task":
+            read, values = str(examined.report.task), _TASKS
+        else:
+            read = getattr(info, option) or NO_TEXT
+            values = {column: column for column in (*info.columns[:_MOST_CHOICES], *[NO_TEXT] * (option == "text_b"))}
+        choices = [[read, f"Yes: {values.get(read, read)}"], *([v, words] for v, words in values.items() if v != read)]
+        sentence = in_page_words(FinetuneConfig, doubt.sentence)
+        earlier = questions.get(option)
+        sentence = f"{earlier['sentence']} {sentence}" if earlier else sentence
+        questions[option] = {"option": option, "sentence": sentence, "choices": choices}
+    return list(questions.values())
 
 
 def suited(source: str) -> dict[str, Any]:
