@@ -88,6 +88,12 @@ class FinetuneConfig(TrainingConfig):
         "Labeled files of a test set: scored once at the end by the selected model, never used for any choice",
         by=COMMAND,
     )
+    corrections: str = data(
+        "",
+        "Corrections",
+        "Corrected labels of training examples, as a label check keeps them in the folder of a run (corrections.jsonl)",
+        by=COMMAND,
+    )
     model: str = main(
         "wiki-tiny",
         "Start from",

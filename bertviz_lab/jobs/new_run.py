@@ -51,7 +51,9 @@ def with_copies(
     train = (*_not_files(config.train), *copies) if copies else config.train
     tested = tuple(Path(name) for name in config.test if name not in _not_files(config.test))
     test = (*_not_files(config.test), *_copy_in(tested, folder / "tested"))
-    return replace(config, train=train, eval=_copy_in(scored, folder / "scored") or config.eval, test=test)
+    applied = shutil.copyfile(config.corrections, folder / "applied_corrections.jsonl") if config.corrections else ""
+    evaluated = _copy_in(scored, folder / "scored") or config.eval
+    return replace(config, train=train, eval=evaluated, test=test, corrections=str(applied))
 
 
 def _not_files(entries: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,5 +5,5 @@ file, and which were dropped or repaired), `registry` (finds files, asks each re
 `text_files` (encoding, lines); the readers `tables`, `records` (JSON, Parquet), `conll` (with the BIO schemes, and
 tables with a word a row), `questions` (SQuAD and its relatives) and `spans` (entities as character spans); `columns`
 (texts and labels of a table), `labels` (the cells of a label column, the labels of held-out examples),
-`related_texts` (pairs and triplets for embeddings).
+`related_texts` (pairs and triplets for embeddings); `corrected_files` (files again, with other labels).
 """

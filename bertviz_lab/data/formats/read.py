@@ -71,6 +71,11 @@ def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
     return _read([paths], ReadOptions(task, **options), 1)[0]
 
 
+def read_each(paths: Sequence[str | Path], task: str, **options: Any) -> list[TaskData]:
+    """Return the examples of each file apart, in files that are read as one data set; arguments as for `read_task`."""
+    return _read([[path] for path in paths], ReadOptions(task, **options), len(paths))
+
+
 def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
     """Examples to score a model with these labels on, by class names or numbers; arguments as for `read_task`."""
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
@@ -26,25 +27,16 @@ FASTTEXT_PREFIX = "__label__"
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
     """The rows of a table. Raises `InputError` for one that cannot be parsed, or has more rows than may be read."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
-    sample = file.sample_with_quotes()
-    said = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None  # a line of Excel's
-    if said and not options.delimiter:
-        options = replace(options, delimiter=said[1])
-    long = "" if options.delimiter else next((d for d in LONG_DELIMITERS if _divides(sample, d)), "")
-    sample = [line.replace(long, "\t") for line in sample[bool(said) :]] if long else sample[bool(said) :]
-    dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
-    # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
-    universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
+    layout = layout_of(file, options)
     rows: list[list[str]] = []
     numbers: list[int] = []
     number = 0
-    place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=dialect.quoting))
-    with file.lines("" if universal_newlines else "\n") as lines:
+    place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=layout.dialect.quoting))
+    with file.lines(layout.newline) as lines:
         try:
-            if said:
+            if layout.said:
                 next(lines)
-            whole = (line.replace(long, "\t") for line in lines) if long else lines
-            for number, row in enumerate(dialect.rows(whole), 1 + bool(said)):
+            for number, row in enumerate(layout.rows(lines), 1 + layout.said):
                 if any(row):
                     if len(row) > MAX_COLUMNS:
                         too_many = f"{place.at(number)} has more than {MAX_COLUMNS:,} cells"
@@ -59,12 +51,39 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
             ) from None
     file.note_losses(report)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    shown = (long or dialect.delimiter) if width > 1 else ""
-    info = replace(place.info, delimiter=shown)
-    table = RawTable(info, "row", rows, numbers, width, delimiter=long or dialect.delimiter)
+    delimiter = layout.long or layout.dialect.delimiter
+    info = replace(place.info, delimiter=delimiter if width > 1 else "")
+    table = RawTable(info, "row", rows, numbers, width, delimiter=delimiter)
     _leave_out_titles(table, report)
     _leave_out_empty_columns(table, report)
     return table
+
+
+class Layout(NamedTuple):
+    """How the lines of a table are rows of cells."""
+
+    dialect: Dialect
+    long: str  # a delimiter of several characters, which becomes a tab; "" for another
+    said: bool  # whether the first line is one of Excel's that names the delimiter
+    newline: str  # as for `open`
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Return the cells of each row. Raises `csv.Error` as `Dialect.rows`."""
+        return self.dialect.rows((line.replace(self.long, "\t") for line in lines) if self.long else lines)
+
+
+def layout_of(file: TextFile, options: ReadOptions) -> Layout:
+    """Return how a table is laid out, by its first lines."""
+    sample = file.sample_with_quotes()
+    said = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None
+    if said and not options.delimiter:
+        options = replace(options, delimiter=said[1])
+    long = "" if options.delimiter else next((d for d in LONG_DELIMITERS if _divides(sample, d)), "")
+    sample = [line.replace(long, "\t") for line in sample[bool(said) :]] if long else sample[bool(said) :]
+    dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
+    # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
+    universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
+    return Layout(dialect, long, bool(said), "" if universal_newlines else "\n")
 
 
 def has_long_delimiter(lines: Sequence[str]) -> bool:

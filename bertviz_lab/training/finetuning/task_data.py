@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.examples import (
     Doubt,
@@ -28,6 +29,7 @@ from bertviz_lab.data.examples import (
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
+from bertviz_lab.data.tasks.corrections import correct, read_corrections
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.data.tasks.task_report import TaskReport, examine_task
 from bertviz_lab.errors import InputError
@@ -72,6 +74,9 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
         chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
         notes.append(f"Of {len(train):,} examples {config.max_train_examples:,} are trained on, drawn at random.")
         train = [train[index] for index in sorted(chosen)]
+    if config.corrections:
+        train, changed = correct(train, read_corrections(Path(config.corrections)))
+        notes.append(f"{pluralized(changed, 'training example was', 'training examples were')} corrected or left out.")
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")
     notes = [*understood.summary(), *dict.fromkeys([*data.remarks, *understood.notes]), *notes]

@@ -19,6 +19,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
+from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, ExampleDynamics
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
 from bertviz_lab.training.finetuning.setup import EarlyStopping, Setup, Trial
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Prediction, write_predictions
@@ -82,6 +83,7 @@ class TrialRun:
         if saved:
             load_training_state(saved.path, [self.optimizer], hardware, trial.seed)
             self.early_stopping = EarlyStopping.load(saved.path, state["best"], setup.metric, config.patience)
+        self.dynamics = self._dynamics()
         position = state.get("position", {"epoch": 0, "number": 0})
         self.stream = Prefetcher(BatchStream(self.batches, position["epoch"], position["number"]))
 
@@ -109,6 +111,8 @@ class TrialRun:
         task, batch = self.setup.task, batch.to(self.hardware.device)
         logits = task.logits(model, batch)
         loss = task.loss(logits, batch, self.class_weights, training=True)
+        if self.dynamics:
+            self.dynamics.record(self.stream.epoch, batch.rows, logits[0], batch.targets)
         metrics: dict[str, Tensor] = {}
         if measure and task.one_label:
             metrics["accuracy"] = count_correct(logits[0], batch.targets) / max(1, batch.count)
@@ -137,6 +141,8 @@ class TrialRun:
                 save_adapters(self.model, fresh)
             if self.setup.target_scaler:  # exactly as it is trained, which rescaling twice would not give back
                 write_tensors(head_state(self._head), fresh / _STANDARDIZED_HEAD)
+            if self.dynamics:
+                self.dynamics.save(fresh / DYNAMICS_FILE)
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
             best = self.early_stopping.save(fresh)
             save_training_state(
@@ -185,6 +191,8 @@ class TrialRun:
         load_state(model, best.weights)
         predictions, _, thresholds = self._predict(model)
         write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
+        if self.dynamics:
+            self.dynamics.save(setup.folder / DYNAMICS_FILE)
         checkpoint = self._checkpoint(model.eval())
         checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
         card = finetuning_card(setup.config, checkpoint, setup.data, self.trial, best.scores, setup.metric)
@@ -200,6 +208,18 @@ class TrialRun:
         predictions, loss = task.predict(model, examples, self.held_out, self.hardware)
         predictions, thresholds = task.tune(examples, predictions, setup.config.thresholds)
         return predictions, loss, thresholds
+
+    def _dynamics(self) -> ExampleDynamics | None:
+        """Return what records the predictions of the training examples, where their labels can be checked by them."""
+        shape = self.trial.epochs, len(self.setup.train), len(self.setup.data.labels)
+        if self.setup.task.unchecked or self.hardware.processes > 1 or not ExampleDynamics.fits(*shape):
+            return None
+        dynamics = ExampleDynamics(*shape, self.hardware.device)
+        if self.saved:
+            if not (self.saved.path / DYNAMICS_FILE).is_file():
+                return None  # an earlier version saved this checkpoint
+            dynamics.load(self.saved.path / DYNAMICS_FILE)
+        return dynamics
 
     @property
     def _has_adapters(self) -> bool:

@@ -67,7 +67,8 @@ def sit(config, folder: Path, **options) -> list:
 def same_run(a: Path, b: Path) -> bool:
     assert story(a) == story(b)
     assert report(a) == report(b)
-    assert (a / "predictions.jsonl").read_bytes() == (b / "predictions.jsonl").read_bytes()
+    for name in ("predictions.jsonl", "dynamics.safetensors"):
+        assert [path.read_bytes() for path in a.glob(name)] == [path.read_bytes() for path in b.glob(name)]
     last = [latest_checkpoint(folder) for folder in (a, b)]
     assert last[0].name == last[1].name
     for name in ("model.safetensors", "optimizer.safetensors", "best.safetensors"):

@@ -77,6 +77,7 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
     one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
     slice_metric: ClassVar[str] = ""  # of parts of the held-out examples, where it is not that of the run
+    unchecked: ClassVar[str] = ""  # why the labels of its examples are not checked; "" where they are
     numeric: ClassVar[bool] = False  # a number is predicted: a prediction is off by some amount, not right or wrong
 
     labels: tuple[str, ...] = ()  # in the order of the model's outputs

@@ -72,6 +72,7 @@ class Embeddings(FinetuningTask[RelatedTexts]):
 
     name, title, pipeline = "embeddings", "sentence embeddings", "sentence-similarity"
     model_class, example_type, numeric = BertModel, RelatedTexts, True
+    unchecked = "Texts that belong together have no labels."
 
     pooling: Pooling = "mean"
 

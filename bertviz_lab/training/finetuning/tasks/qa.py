@@ -23,6 +23,7 @@ class QuestionAnswering(FinetuningTask[Question]):
 
     name, title, pipeline = "qa", "finding answers", "question-answering"
     model_class, example_type, reads_tokens = BertForQuestionAnswering, Question, True
+    unchecked = "Answers are spans, not classes: look at the questions with errors among the results instead."
 
     def model_settings(self, train: Sequence[Question]) -> dict[str, Any]:
         unanswerable = any(not question.answers for question in train)

@@ -97,6 +97,7 @@ class Regression(TextTask):
 
     name, title, column = "regression", "rating", "number"
     label_type, slice_metric, numeric = float, "pearson", True
+    unchecked = "A number is not right or wrong: look at the largest errors among the results instead."
 
     def model_settings(self, train: Texts) -> dict[str, Any]:
         return {"num_labels": 1, "id2label": ("number",), "problem_type": "regression"}

@@ -21,6 +21,7 @@ class Tokens(FinetuningTask[LabelledWords]):
     name, title, pipeline = "tokens", "labeling words", "token-classification"
     model_class, example_type = BertForTokenClassification, LabelledWords
     reads_tokens = one_label = True
+    unchecked = "Labels of words depend on each other: look at the sentences with errors among the results."
 
     def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
         return (model(batch.input_ids, batch.attention_mask, batch.token_type_ids).logits,)

@@ -1,0 +1,234 @@
+"""Label check: training examples whose labels the evidence doubts, near-duplicates, and leakage between splits.
+
+Two kinds of evidence, from models that have not seen the label of an example when they judge it, or hardly:
+
+- Out-of-fold probabilities: logistic regression on tokens and pairs of tokens (TF-IDF), trained on the other folds.
+- Training dynamics: the mean probabilities of the fine-tuned model over the epochs (Swayamdipta et al. 2020). A wrong
+  label is learned late, because the other examples speak against it.
+
+The geometric mean of the two ranks the examples, and confident learning (Northcutt et al. 2021) counts wrong labels.
+A text with one label is one decision among the classes (D = 1); of several labels each is a decision of its own, which
+is 0 or 1. Shapes: N examples, D decisions, C classes.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from bertviz_lab.data.examples import Example, Label, LabelledText
+from bertviz_lab.data.tasks.batches import multi_hot
+from bertviz_lab.data.tasks.near_duplicates import near_duplicates
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.finetuning.example_dynamics import DataMap
+from bertviz_lab.training.finetuning.task_data import read_task_splits
+from bertviz_lab.training.finetuning.tasks import TASKS
+
+Shares = NDArray[np.floating]
+SPLITS = ("training", "held-out", "test")
+
+_FILE = "label_check.json"
+_FOLDS = 5
+_INVERSE_STRENGTH = 3.0  # of the regularization of the logistic regression
+_LEAST = 1e-4  # probability: no evidence is taken for certain
+_MOST_LISTED = 1000  # doubts, conflicts and leaks that are kept
+_MOST_PLACES = 6  # of nearly the same examples
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A training example whose label the evidence doubts."""
+
+    place: int  # of the example among those that are trained on
+    suggested: Label
+    given_share: float  # the probability of the given label; of several labels that of the doubted one
+    suggested_share: float
+    unseen_share: float  # of the suggestion, by a model that was trained on other examples
+    right_epochs: int  # in which the given label was predicted
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Examples that are nearly the same."""
+
+    share: float  # the Jaccard index of their words
+    places: tuple[tuple[int, int], ...]  # of the first few: the number of the split, and the place in it
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """What was found out about the labels of a run's training examples."""
+
+    epochs: int  # that the training dynamics are of
+    estimated: int  # number of wrong labels, by confident learning
+    doubts: tuple[Doubt, ...]  # the most doubtful first
+    conflicts: tuple[Duplicates, ...]  # training examples with different labels
+    leaks: tuple[Duplicates, ...]  # examples in several splits
+    leaked: int  # held-out and test examples that are nearly the same as one that is trained on
+
+
+_CHECK = TypeAdapter(LabelCheck)
+
+
+def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
+    """Check the labels of a fine-tuning's training examples, and keep the result in its folder.
+
+    Raises `InputError` where the task has no labels to check, or the training dynamics were not recorded.
+    """
+    splits = read_task_splits(folder)
+    if reason := TASKS[splits.task].unchecked:
+        raise InputError(f"The labels of this task are not checked. {reason}")
+    dynamics, texts = DataMap.read(folder), cast(Sequence[LabelledText], splits.train)
+    if splits.task == "multilabel":
+        targets_ND = multi_hot(texts, splits.labels).astype(np.int64)
+        learned_NDC = np.stack([1 - dynamics.probabilities, dynamics.probabilities], axis=-1)
+    else:
+        index = {label: number for number, label in enumerate(splits.labels)}
+        targets_ND = np.array([[index[cast(str, text.label)]] for text in texts])
+        learned_NDC = dynamics.probabilities[:, None]
+    unseen_NDC = out_of_fold(texts, targets_ND, learned_NDC.shape[-1], tokenizer)
+    shares_NDC = geometric_mean(unseen_NDC, learned_NDC)
+    confident_ND = confident_classes(targets_ND, shares_NDC)
+    conflicts, leaks, leaked = _duplicates(splits.train, splits.held_out, splits.test)
+    check = LabelCheck(
+        epochs=dynamics.epochs,
+        estimated=round(estimated_errors(targets_ND, confident_ND)),
+        doubts=tuple(_doubts(texts, splits.labels, targets_ND, shares_NDC, unseen_NDC, dynamics)),
+        conflicts=conflicts,
+        leaks=leaks,
+        leaked=leaked,
+    )
+    write_json(folder / _FILE, asdict(check))
+    return check
+
+
+def read_label_check(folder: Path) -> LabelCheck | None:
+    """Return the label check of a run; None where there is none yet."""
+    try:
+        return _CHECK.validate_json((folder / _FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def out_of_fold(
+    texts: Sequence[LabelledText], targets_ND: NDArray[np.integer], classes: int, tokenizer: Tokenizer
+) -> Shares:
+    """Return probabilities of the classes, (N, D, C), of each text by models that were trained on other texts.
+
+    The fold of a text depends on its words: texts that are the same are in one fold, or a copy would tell the label.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    firsts = tokenizer.ids([text.text_a for text in texts])
+    seconds = tokenizer.ids([text.text_b or "" for text in texts])
+    rows = [list(map(str, [*a, *(-1 - token for token in b)])) for a, b in zip(firsts, seconds, strict=True)]
+    vectors = TfidfVectorizer(analyzer=lambda row: [*row, *map(" ".join, pairwise(row))], sublinear_tf=True)
+    features = vectors.fit_transform(rows)
+    folds = np.array([zlib.crc32(" ".join(row).encode()) % _FOLDS for row in rows])
+    shares_NDC = np.zeros((*targets_ND.shape, classes))
+    for fold in range(_FOLDS):
+        known, judged = folds != fold, np.flatnonzero(folds == fold)
+        for decision, targets_N in enumerate(targets_ND.T):
+            present = np.unique(targets_N[known])
+            if len(judged) and len(present) == 1:
+                shares_NDC[judged, decision, present[0]] = 1.0
+            elif len(judged) and len(present):
+                model = LogisticRegression(C=_INVERSE_STRENGTH).fit(features[known], targets_N[known])
+                shares_NDC[judged[:, None], decision, present] = model.predict_proba(features[judged])
+    return shares_NDC
+
+
+def geometric_mean(*several: Shares) -> Shares:
+    """Return the geometric mean of probabilities, normalized; none of them is taken for certain."""
+    mean = np.exp(np.mean([np.log(np.clip(shares, _LEAST, 1.0)) for shares in several], axis=0))
+    return mean / mean.sum(axis=-1, keepdims=True)
+
+
+def confident_classes(targets_ND: NDArray[np.integer], shares_NDC: Shares) -> NDArray[np.int64]:
+    """Return the class that each example confidently belongs to, -1 for none (Northcutt et al. 2021, equation 1).
+
+    Of the classes whose probability reaches its mean over the examples that have the class as their label, it is the
+    most probable one.
+    """
+    counts_DC = (targets_ND[..., None] == np.arange(shares_NDC.shape[-1])).astype(float)
+    means_DC = (counts_DC * shares_NDC).sum(0) / counts_DC.sum(0).clip(1e-9)
+    means_DC[counts_DC.sum(0) == 0] = np.inf
+    above_NDC = shares_NDC >= means_DC - 1e-6
+    return np.where(above_NDC.any(-1), np.where(above_NDC, shares_NDC, -1.0).argmax(-1), -1)
+
+
+def estimated_errors(targets_ND: NDArray[np.integer], confident_ND: NDArray[np.integer]) -> float:
+    """Return the number of wrong labels: the confident joint off its diagonal, its rows scaled to the given labels."""
+    errors = 0.0
+    for targets_N, confident_N in zip(targets_ND.T, confident_ND.T, strict=True):
+        for label in np.unique(targets_N):
+            confident = confident_N[(targets_N == label) & (confident_N >= 0)]
+            errors += (targets_N == label).sum() * (confident != label).mean() if len(confident) else 0.0
+    return errors
+
+
+def doubtful_order(targets_ND: NDArray[np.integer], shares_NDC: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the examples in order, the most doubtful first, and the most doubtful decision of each example.
+
+    A decision is the more doubtful the lower the probability of what was given is.
+    """
+    given_ND = np.take_along_axis(shares_NDC, targets_ND[..., None], axis=-1)[..., 0]
+    decision_N = given_ND.argmin(axis=1)
+    return np.argsort(given_ND.min(axis=1), kind="stable"), decision_N
+
+
+def _doubts(
+    texts: Sequence[LabelledText],
+    labels: Sequence[str],
+    targets_ND: NDArray[np.integer],
+    shares_NDC: Shares,
+    unseen_NDC: Shares,
+    dynamics: DataMap,
+) -> list[Doubt]:
+    """Return the examples for which another label is more probable, the most doubtful first."""
+    order_N, decision_N = doubtful_order(targets_ND, shares_NDC)
+    doubts = []
+    for place in order_N.tolist():
+        decision = decision_N[place]
+        given, shares_C = targets_ND[place, decision], shares_NDC[place, decision]
+        better = int(shares_C.argmax())
+        if better == given:
+            continue
+        label: Label = labels[better]
+        if isinstance(before := texts[place].label, tuple):
+            label = tuple(sorted({*before} ^ {labels[decision]}))
+        shares = (shares_C[given], shares_C[better], unseen_NDC[place, decision, better])
+        right_epochs = round(dynamics.correctness[place] * dynamics.epochs)
+        doubts.append(Doubt(place, label, *map(float, shares), right_epochs))
+        if len(doubts) == _MOST_LISTED:
+            break
+    return doubts
+
+
+def _duplicates(*splits: Sequence[Example]) -> tuple[tuple[Duplicates, ...], tuple[Duplicates, ...], int]:
+    """Return training examples that are nearly the same with different labels, those in several splits, and how many
+    held-out and test examples are nearly the same as one that is trained on."""
+    owners = [(number, place) for number, split in enumerate(splits) for place in range(len(split))]
+    examples = [example for split in splits for example in split]
+    conflicts, leaks, leaked = [], [], set[int]()
+    for share, places in sorted(near_duplicates(examples), key=lambda alike: (-alike.share, alike.places)):
+        trained = [place for place in places if owners[place][0] == 0]
+        others = [place for place in places if owners[place][0] > 0]
+        labels = {cast(LabelledText, examples[place]).label: place for place in reversed(trained)}
+        if len(labels) > 1:
+            shown = sorted(dict.fromkeys([*labels.values(), *trained[:_MOST_PLACES]]))[:_MOST_PLACES]
+            conflicts.append(Duplicates(share, tuple(owners[place] for place in shown)))
+        if trained and others:
+            leaked.update(others)
+            shown = [*trained[: _MOST_PLACES // 2], *others[: _MOST_PLACES // 2]]
+            leaks.append(Duplicates(share, tuple(owners[place] for place in shown)))
+    return tuple(conflicts[:_MOST_LISTED]), tuple(leaks[:_MOST_LISTED]), len(leaked)
