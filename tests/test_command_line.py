@@ -549,3 +549,27 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     assert (found["reason"], found["step"]) == ("finished", 200)
     steps = [row["step"] for row in map(json.loads, log.read_text().splitlines()) if row["event"] == "StepDone"]
     assert steps == sorted(set(steps))
+
+
+def test_doubted_labels_are_printed_accepted_and_written_back(capsys, tmp_path: Path) -> None:
+    rows = [
+        (f"the {('red cat', 'small dog')[n % 2]} sat on day {n}", ("good", "bad")[(n % 2) ^ (n == 6)])
+        for n in range(60)
+    ]
+    reviews = tmp_path / "reviews.csv"
+    reviews.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in rows), encoding="utf-8")
+    model, runs = str(little_folder(tmp_path / "little")), str(tmp_path / "runs")
+    run = ["--model", model, "--out", f"{runs}/first", "--epochs", "2", "--batch-size", "8", "--threads", "1"]
+    answer(capsys, "finetune", "--train", str(reviews), *run)
+    check = ["runs", "check", "first", "--runs-dir", runs, "--first", "1", "--accept", "1"]
+    found = answer(capsys, *check, "--corrected", str(tmp_path / "mended"))
+    assert [(row["row"], row["label"], row["suggested"]) for row in found["doubts"]] == [(8, "bad", "good")]
+    before, after = (Path(path).read_text(encoding="utf-8").splitlines() for path in (reviews, *found["files"]))
+    assert [pair for pair in zip(before, after, strict=True) if len(set(pair)) > 1] == [
+        ("the red cat sat on day 6,bad", "the red cat sat on day 6,good")
+    ]
+    run[3] = f"{runs}/second"
+    answer(capsys, "finetune", "--train", str(reviews), *run, "--corrections", f"{runs}/first/corrections.jsonl")
+    about = (tmp_path / "runs" / "second" / "examples" / "about.json").read_text(encoding="utf-8")
+    assert "1 training example was corrected or left out." in about
+    assert "is no fine-tuning" in refusal(capsys, "runs", "check", "little", "--runs-dir", str(tmp_path))

@@ -5,7 +5,7 @@ import dataclasses
 from pathlib import Path
 
 from bertviz_lab.cli.options import AddCommand
-from bertviz_lab.cli.result import Result
+from bertviz_lab.cli.result import Result, write_file
 from bertviz_lab.errors import InputError
 
 
@@ -25,7 +25,12 @@ def add_commands(command: AddCommand) -> None:
     push.add_argument("--base-model", help="The hub id of the model that it was fine-tuned from")
 
     runs = command("runs", runs_command, model=False)
+    runs.add_argument("action", nargs="?", choices=("list", "check"), default="list", help="check: the labels of a run")
+    runs.add_argument("name", nargs="?", metavar="NAME", help="The run to check, in --runs-dir")
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs (default: runs)")
+    runs.add_argument("--first", type=int, default=20, metavar="N", help="Doubted labels to print (default: 20)")
+    runs.add_argument("--accept", type=int, default=0, metavar="N", help="Accept the suggestions of the first N doubts")
+    runs.add_argument("--corrected", metavar="DIR", help="Write the training files there, with the corrected labels")
 
 
 def export_command(options: argparse.Namespace) -> Result:
@@ -64,8 +69,11 @@ def push_command(options: argparse.Namespace) -> Result:
 
 
 def runs_command(options: argparse.Namespace) -> Result:
-    """List the runs of a folder, newest first."""
+    """List the runs of a folder, newest first; with check, doubt the labels that a classifier was trained on."""
     from bertviz_lab.jobs import Runs
+
+    if options.action == "check":
+        return _check_labels(options)
 
     if Path(options.runs_dir).is_file():
         raise InputError(f"{options.runs_dir} is not a folder.")
@@ -74,3 +82,44 @@ def runs_command(options: argparse.Namespace) -> Result:
     body = {"runs": [{"run": run_id, **dataclasses.asdict(state)} for run_id, state in states.items()]}
     lines = [f"{run_id:40} {s.status:10} step {s.step:<8} {s.model}" for run_id, s in states.items()]
     return Result(body, "\n".join(lines) or f"There are no runs in {options.runs_dir}.")
+
+
+def _check_labels(options: argparse.Namespace) -> Result:
+    """Print the doubted labels of a run, accept suggestions, and write the corrected files."""
+    from bertviz_lab.config import FinetuneConfig
+    from bertviz_lab.data.examples import LabelledText
+    from bertviz_lab.data.tasks.corrections import CORRECTIONS_FILE, Correction, append_correction
+    from bertviz_lab.interpret import check_labels, read_label_check
+    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.training.finetuning.task_data import corrected_train_files, read_task_splits
+    from bertviz_lab.training.runs.run_folder import read_config
+
+    folder = Path(options.runs_dir) / (options.name or "")
+    config = read_config(folder) if (folder / "report.json").is_file() else None
+    if not isinstance(config, FinetuneConfig):
+        raise InputError(f"{folder} is no fine-tuning with a result; name one of `bertviz-lab runs`.")
+    check = read_label_check(folder) or check_labels(folder, Tokenizer.load(folder / "model"))
+    texts = [text for text in read_task_splits(folder).train if isinstance(text, LabelledText)]
+    for doubt in check.doubts[: options.accept]:
+        append_correction(folder / CORRECTIONS_FILE, Correction.of(texts[doubt.place], doubt.suggested))
+    files = corrected_train_files(folder, config) if options.corrected else []
+    for file in files:
+        Path(options.corrected).mkdir(parents=True, exist_ok=True)
+        write_file(Path(options.corrected) / file.name, file.content)
+    shown = [{**dataclasses.asdict(texts[d.place]), **dataclasses.asdict(d)} for d in check.doubts[: options.first]]
+    lines = [
+        f"row {row['row']:<7} {_words(row['label'])} -> {_words(row['suggested'])} ({row['suggested_share']:.0%})  "
+        f"{' '.join(row['text_a'].split())[:90]}"
+        for row in shown
+    ]
+    lines += [f"{file.name}: {file.changed:,} labels were corrected. {file.note}".strip() for file in files]
+    found = f"{len(check.conflicts):,} near-duplicates with other labels, {check.leaked:,} leaked examples"
+    head = f"About {check.estimated:,} of {len(texts):,} training labels are wrong; {found}."
+    counts = {"estimated": check.estimated, "conflicts": len(check.conflicts), "leaked": check.leaked}
+    body = {"run": str(folder), "examples": len(texts), **counts, "doubts": shown}
+    body["files"] = [str(Path(options.corrected) / file.name) for file in files]
+    return Result(body, "\n".join([head, *lines]))
+
+
+def _words(label: object) -> str:
+    return ", ".join(label) or "no label" if isinstance(label, (tuple, list)) else str(label)

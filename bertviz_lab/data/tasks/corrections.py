@@ -60,6 +60,20 @@ def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in corrections), encoding="utf-8")
 
 
+def append_correction(path: Path, correction: Correction) -> None:
+    """Add a decision to a file, which need not be there yet."""
+    write_corrections(path, (*(read_corrections(path) if path.is_file() else ()), correction))
+
+
+def undo_correction(path: Path) -> Correction | None:
+    """Take the last decision out of a file and return it; None where there is none."""
+    corrections = read_corrections(path) if path.is_file() else ()
+    if not corrections:
+        return None
+    write_corrections(path, corrections[:-1])
+    return corrections[-1]
+
+
 def newest(corrections: Iterable[Correction]) -> Mapping[LabelledText, Label | None]:
     """Return the newest decision about each example as it was at first, those that changed nothing left out.
 

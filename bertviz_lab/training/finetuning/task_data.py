@@ -26,10 +26,11 @@ from bertviz_lab.data.examples import (
     texts_of_example,
     write_examples,
 )
+from bertviz_lab.data.formats.corrected_files import CorrectedFile, corrected_files
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
-from bertviz_lab.data.tasks.corrections import correct, read_corrections
+from bertviz_lab.data.tasks.corrections import CORRECTIONS_FILE, Correction, correct, newest, read_corrections
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.data.tasks.task_report import TaskReport, examine_task
 from bertviz_lab.errors import InputError
@@ -111,6 +112,20 @@ def read_task_splits(folder: Path) -> TaskSplits:
         return TaskSplits(body["task"], tuple(body["labels"]), train, held_out, tuple(body["notes"]), test)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"There are no examples in {folder.name}.") from error
+
+
+def decided_labels(folder: Path, config: FinetuneConfig) -> tuple[Correction, ...]:
+    """Return what was decided about the labels of a run's training files: before it, and in its label check."""
+    before = read_corrections(Path(config.corrections)) if config.corrections else ()
+    own = folder / CORRECTIONS_FILE
+    return (*before, *(read_corrections(own) if own.is_file() else ()))
+
+
+def corrected_train_files(folder: Path, config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> list[CorrectedFile]:
+    """Return the training files of a run with all decisions about their labels. Raises `InputError`."""
+    files = [resolve_file(name) for name in config.train]
+    decisions = newest(decided_labels(folder, config))
+    return corrected_files(files, config.task, decisions, max_bytes, **config.reading)
 
 
 def texts_of(examples: Sequence[Example]) -> Iterator[str]:
