@@ -10,7 +10,19 @@ import pytest
 import transformers
 
 from bertviz_lab.cli.main import command_parser
-from bertviz_lab.config import PRESETS, RECIPES, BertConfig, FinetuneConfig, PretrainConfig, parse_duration, run_config
+from bertviz_lab.config import (
+    ABLATIONS,
+    PRESETS,
+    RECIPES,
+    BertConfig,
+    FinetuneConfig,
+    PretrainConfig,
+    ablated,
+    ablation_of,
+    parse_duration,
+    run_config,
+)
+from bertviz_lab.config.ablations import MEASURES, WHOLE
 from bertviz_lab.config.limits import GIGABYTE, MEGABYTE, Limits, limit_fields, read_limits_file, variable_of, words_of
 from bertviz_lab.config.options import flag_of, from_form, grouped_options, in_page_words, options_of
 from bertviz_lab.errors import InputError
@@ -53,7 +65,6 @@ def test_an_unknown_preset_is_refused_with_the_known_ones():
     [
         ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, not 0"),
         ({"num_hidden_layers": 2.0}, "num_hidden_layers must be a whole number"),
-        ({"num_attention_heads": -1}, "num_attention_heads must be"),
         ({"hidden_size": 100, "num_attention_heads": 3}, "is not divisible by 3 heads"),
         ({"hidden_act": "prelu"}, "hidden_act 'prelu' is not known; choose one of gelu, gelu_new, relu"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob must be at least 0 and below 1"),
@@ -62,12 +73,9 @@ def test_an_unknown_preset_is_refused_with_the_known_ones():
         ({"initializer_range": 0}, "initializer_range must be a number above 0"),
         ({"layer_norm_eps": "1e-12"}, "layer_norm_eps must be a number above 0"),
         ({"id2label": ("yes",)}, "id2label names 1 labels but num_labels is 2"),
-        ({"id2label": {0: "yes"}}, "id2label names 1 labels but num_labels is 2"),
         ({"id2label": {"no": "yes", 1: "no"}}, "id2label must map 0, 1, 2 ... to names"),
-        ({"id2label": "ab"}, "id2label must map 0, 1, 2 ... to names"),
         ({"problem_type": "bogus"}, "problem_type 'bogus' is not known; choose one of regression, single_label_class"),
         ({"pad_token_id": -7}, "pad_token_id must be a whole number of at least 0, not -7"),
-        ({"pad_token_id": "x"}, "pad_token_id must be a whole number of at least 0, not 'x'"),
         ({"is_decoder": "no"}, "is_decoder must be True or False, not 'no'"),
         ({"hidden_size": np.float64(128)}, r"hidden_size must be a whole number of at least 1, not 128\.0"),
     ],
@@ -160,7 +168,7 @@ def test_every_option_is_declared_once_for_the_command_line_and_the_page(kind):
     assert not {"corpus", "train", "threads", "temperature"} & {field.name for field in options_of(kind, "page")}
 
 
-def test_a_form_leaves_emptied_fields_to_the_recipe_and_its_numbers_may_be_text():
+def test_a_form_leaves_emptied_fields_to_the_recipe_and_messages_have_its_labels():
     sent = {"steps": "500", "learning_rate": " 1e-3 ", "seq_len": 64.0, "text_field": "", "layers": "", "warmup": None}
     assert from_form(PretrainConfig, sent) == {"steps": 500, "learning_rate": 1e-3, "seq_len": 64, "layers": None}
     untouched = {field.name: field.default for field in options_of(PretrainConfig, "page")}
@@ -170,9 +178,6 @@ def test_a_form_leaves_emptied_fields_to_the_recipe_and_its_numbers_may_be_text(
             from_form(PretrainConfig, {"seq_len": value})
     with pytest.raises(InputError, match='"Time budget" is too long: it has at most 500 characters'):
         from_form(PretrainConfig, {"time_budget": "9" * 501})
-
-
-def test_a_message_for_the_page_has_labels_in_place_of_flags():
     words = in_page_words(PretrainConfig, "--short-seq-len 9 is longer than --seq-len; go on with --resume.")
     assert words == '"Initial sequence length" 9 is longer than "Max sequence length"; go on with "Resume training".'
 
@@ -216,6 +221,10 @@ def test_an_option_that_counts_takes_whole_numbers_only(name):
         ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, distil, electra, not 'bert'"),
         ({"batch_size": 4, "gradient_accumulation_steps": 8}, "steps 8 is more than the batch size, 4"),
         ({"short_seq_len": 7}, "--short-seq-len is 7: choose at least 8 tokens, or 0"),
+        (
+            {"preset": "tiny", "heads": 3},
+            "--heads 3 does not divide the hidden size 128 of a tiny model; choose 1, 2, 4",
+        ),
         ({"seq_len": None}, "--seq-len must lie between"),
         ({"family": "t5"}, "must be one of bert, roberta, albert, electra, deberta-v2, modernbert"),
         ({"family": "roberta", "objective": "mlm+sop"}, "RoBERTa has neither sentence-order prediction nor"),
@@ -241,12 +250,9 @@ def test_files_may_be_one_name_a_list_and_paths():
     assert config.resumed_with(train=[Path("a.csv")]) == config
 
 
-def test_steps_win_over_the_time_budget():
+def test_steps_win_over_the_time_budget_and_the_model_has_preset_and_dropout():
     assert PretrainConfig(corpus=("a",), time_budget="10m").time_budget_seconds == 600
     assert PretrainConfig(corpus=("a",), time_budget="10m", steps=5).time_budget_seconds is None
-
-
-def test_the_model_of_a_run_has_its_preset_vocabulary_and_dropout():
     config = PretrainConfig(corpus=("a",), preset="tiny", dropout=0.2).model_config(vocab_size=321)
     assert config.vocab_size == 321
     assert config.hidden_size == 128
@@ -284,10 +290,14 @@ def test_the_papers_recipe_is_the_papers():
     assert paper.causal_share == 0.0
 
 
-def test_a_run_that_was_begun_before_layers_could_join_later_has_them_all():
+def test_older_runs_and_other_versions_are_read_for_what_is_known():
     body = PretrainConfig(corpus=("a",)).to_dict()
     assert PretrainConfig.from_dict(body).shallow_share == 0.75
     assert PretrainConfig.from_dict({name: body[name] for name in body if name != "shallow_share"}).shallow_share == 0
+    body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
+    del body["dropout"]
+    assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)
+    assert run_config(body | {"grid": "small"}) == FinetuneConfig(train=("a.csv",), grid="small")
 
 
 # Fine-tuning
@@ -299,10 +309,7 @@ def test_a_run_that_was_begun_before_layers_could_join_later_has_them_all():
         ({"train": ()}, "Name at least one labeled file"),
         ({"eval": 3}, "--eval takes a list of files"),
         ({"random_baseline": 1}, "random_baseline must be True or False, not 1"),
-        (
-            {"task": "ner"},
-            "--task must be one of auto, classification, multilabel, regression, tokens, qa, embeddings, not 'ner'",
-        ),
+        ({"task": "ner"}, "--task must be one of auto, classification, multilabel, regression, .* not 'ner'"),
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, rates, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
@@ -327,13 +334,6 @@ def test_a_wrong_option_of_fine_tuning_is_named_with_what_is_allowed(changes, me
 )
 def test_the_settings_of_either_kind_of_run_come_back_from_its_folder(config):
     assert run_config(json.loads(json.dumps(config.to_dict()))) == config
-
-
-def test_a_file_of_another_version_is_read_for_what_is_known():
-    body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
-    del body["dropout"]
-    assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)
-    assert run_config(body | {"grid": "small"}) == FinetuneConfig(train=("a.csv",), grid="small")
 
 
 def test_a_fine_tuning_that_goes_on_may_not_become_another():
@@ -407,3 +407,46 @@ def test_the_deployment_guide_has_every_limit_with_its_defaults_and_a_reason(fie
     row = "| " + " | ".join(cell.replace("*", "\\*") for cell in cells) + " | "
     guide = (Path(__file__).parents[1] / "docs" / "deployment.md").read_text(encoding="utf-8")
     assert re.search(re.escape(row) + r"\w[^|]+ \|\n", guide), row
+
+
+EVERY = (WHOLE, *ABLATIONS)
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_an_ablation_differs_from_the_whole_recipe_in_what_it_says_and_nothing_else(name):
+    whole, without = ablated(WHOLE), ablated(name)
+    differs = {f.name for f in dataclasses.fields(whole) if getattr(whole, f.name) != getattr(without, f.name)}
+    assert differs == set(ABLATIONS[name].changes)
+    assert len(differs) == 1
+    assert ABLATIONS[name].asks
+    assert set(ABLATIONS[name].asks) <= set(MEASURES)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_run_s_settings_tell_which_it_is(name):
+    config = ablated(name, steps=77, seed=3, threads=2)
+    assert ablation_of(config) == name
+    assert ablation_of(PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict())))) == name
+    assert ablation_of(dataclasses.replace(config, eval_every=99.0, snapshot_room=0, threads=5)) == name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"steps": None},
+        {"corpus": ("book.txt",)},
+        {"batch_size": 31},
+        {"position_embeddings": False, "segment_embeddings": False},
+    ],
+    ids=str,
+)
+def test_another_run_is_none_of_them(changes):
+    assert ablation_of(dataclasses.replace(ablated(WHOLE), **changes)) is None
+
+
+def test_no_clock_decides_what_is_learnt():
+    for name in EVERY:
+        config = ablated(name)
+        assert config.time_budget_seconds is None
+        assert config.precision == "fp32"
+        assert (config.seed, config.steps, config.corpus) == (0, ablated(WHOLE).steps, ("sample:tiny-town",))

@@ -99,14 +99,10 @@ def test_what_work_prints_is_no_part_of_its_answer_and_there_is_no_input(run):
 
 
 @linux
-def test_work_writes_no_files_unless_it_is_allowed_to(tmp_path):
+def test_workers_write_no_files_unless_allowed_and_open_few(tmp_path):
     with pytest.raises(RuntimeError, match="OSError"):
         run_confined(partial(work.writing, tmp_path / "a", 1000), LIMITS)
     assert run_confined(partial(work.writing, tmp_path / "b", 1000), Confinement(500_000_000, 5, 1000)) == 1000
-
-
-@linux
-def test_open_files_are_limited():
     with pytest.raises(RuntimeError, match="OSError"):
         run_confined(partial(work.many_sockets), LIMITS)
 

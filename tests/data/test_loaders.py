@@ -34,14 +34,6 @@ def test_labels_are_the_true_ids_and_only_chosen_tokens_differ(tokenizer):
         assert not (original == tokenizer.mask_id).any()
 
 
-def test_iterating_again_masks_again_and_the_same_seed_repeats(tokenizer):
-    batches = mlm_batches([STORY] * 8, tokenizer, seed=3)
-    first, second = next(iter(batches)), next(iter(batches))
-    assert first["input_ids"].shape != second["input_ids"].shape or not first["input_ids"].equal(second["input_ids"])
-    again = next(iter(mlm_batches([STORY] * 8, tokenizer, seed=3)))
-    assert first["input_ids"].equal(again["input_ids"])
-
-
 def test_a_file_and_a_sample_are_corpora(tokenizer, tmp_path):
     (tmp_path / "story.txt").write_text(f"{STORY}\n\n{STORY}\n", encoding="utf-8")
     assert len(list(mlm_batches(tmp_path / "story.txt", tokenizer))) == 1
@@ -53,9 +45,11 @@ def test_without_pairs_to_draw_there_is_no_next_sentence_label(tokenizer, texts)
     assert "next_sentence_label" not in next(iter(mlm_batches(texts, tokenizer)))
 
 
-def test_texts_without_words_are_refused(tokenizer):
+def test_texts_without_words_and_other_numbers_of_labels_are_refused(tokenizer):
     with pytest.raises(ValueError, match="no words"):
         mlm_batches(["", " "], tokenizer)
+    with pytest.raises(ValueError, match="2 texts and 1 labels"):
+        classification_batches(["a", "b"], [0], tokenizer)
 
 
 @pytest.mark.parametrize("seq_len", [12, 40, 128])
@@ -77,16 +71,8 @@ def test_classes_of_strings_are_alphabetical_and_whole_numbers_keep_their_value(
     assert named.classes == ("neg", "pos")
     assert sorted(next(iter(named))["labels"].tolist()) == [0, 1, 1]
     assert sorted(next(iter(classification_batches(texts, [2, 0, 2], tokenizer)))["labels"].tolist()) == [0, 2, 2]
-
-
-def test_pairs_have_two_segments(tokenizer):
-    batch = next(iter(classification_batches([("a cat", "a dog")], [1], tokenizer)))
-    assert batch["token_type_ids"].max() == 1
-
-
-def test_as_many_labels_as_texts_are_needed(tokenizer):
-    with pytest.raises(ValueError, match="2 texts and 1 labels"):
-        classification_batches(["a", "b"], [0], tokenizer)
+    pair = next(iter(classification_batches([("a cat", "a dog")], [1], tokenizer)))
+    assert pair["token_type_ids"].max() == 1
 
 
 def test_evaluate_scores_names_and_indices_alike():

@@ -77,13 +77,6 @@ def test_close_ends_the_thread_even_while_it_waits_for_room(taken):
     ahead.close()
 
 
-def test_no_thread_is_started_before_the_first_batch_is_taken():
-    count = threading.active_count()
-    ahead = Prefetcher(BatchStream(Numbers()))
-    assert threading.active_count() == count
-    ahead.close()
-
-
 def test_the_thread_of_a_forgotten_prefetcher_ends():
     ahead = Prefetcher(BatchStream(Numbers()), ahead=1)
     next(ahead)

@@ -54,13 +54,6 @@ def test_a_text_of_more_tokens_than_the_page_takes_is_refused_with_both_numbers(
     assert len(encode_inputs(checkpoint, "the red cat").encoding) == 5
 
 
-def test_a_text_that_only_the_model_cuts_is_cut_as_ever():
-    checkpoint = limited(tokens=512)
-    encoding = encode_inputs(checkpoint, TEXT * 4).encoding
-    assert len(encoding) == 64
-    assert encoding.dropped_a
-
-
 def test_attention_is_sized_before_it_is_computed():
     checkpoint = limited(shape={"max_position_embeddings": 4000, "num_attention_heads": 32}, memory_bytes=2_000_000_000)
     start = time.monotonic()

@@ -67,16 +67,6 @@ def test_next_sentence_says_that_the_family_was_not_trained_for_it(model_type, c
     assert interpret.analyze_snapshot(checkpoints[model_type], masked(checkpoints[model_type]), TEXT_B).is_next is None
 
 
-@every_family
-def test_fine_tuned_heads_answer(model_type, tmp_path):
-    of_texts = family_checkpoint(model_type, tmp_path / "a", "SequenceClassification")
-    assert sum(label.score for label in interpret.classify(of_texts, "the cat", TEXT_B).labels) == pytest.approx(1)
-    of_tokens = family_checkpoint(model_type, tmp_path / "b", "TokenClassification")
-    assert [word.text for word in interpret.label_words(of_tokens, "the red cat").words] == ["the", "red", "cat"]
-    of_answers = family_checkpoint(model_type, tmp_path / "c", "QuestionAnswering")
-    assert interpret.answer_question(of_answers, "who sat?", "the red cat sat on the mat").best
-
-
 def test_the_prediction_of_a_classifier_that_reads_the_mean_is_explained_by_all_its_tokens(tmp_path):
     checkpoint = family_checkpoint("modernbert", tmp_path, "SequenceClassification", classifier_pooling="mean")
     best, *_ = interpret.classify(checkpoint, "the red cat").labels
@@ -104,9 +94,6 @@ def test_two_families_fill_the_same_mask_and_their_words_are_matched(checkpoints
             ]
             assert max(probabilities) == pytest.approx(candidate.probabilities[0], abs=1e-6)
         assert in_both
-
-
-# ---- attention scores in their terms
 
 
 @every_family
@@ -153,9 +140,6 @@ def test_keys_outside_the_window_of_local_attention_are_masked(checkpoints):
     assert scores.pair(1, 0, 0, 5).weight == 0
 
 
-# ---- two families on one text
-
-
 @every_family
 def test_attention_of_any_family_is_compared_with_that_of_bert(model_type, checkpoints):
     bert, other = little_checkpoint(), checkpoints[model_type]
@@ -171,9 +155,6 @@ def test_attention_of_any_family_is_compared_with_that_of_bert(model_type, check
     np.testing.assert_array_equal(
         compared.first, interpret.trace_text(bert, "the red [MASK] sat on unbelievably", TEXT_B).attentions
     )
-
-
-# ---- what differs from BERT, in words
 
 
 @every_family

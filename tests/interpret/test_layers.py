@@ -3,13 +3,13 @@ import pytest
 import torch
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import choose_target, encode_inputs, fill_mask, logit_lens, norms_by_layer, trace_text
+from bertviz_lab.interpret import choose_target, encode_inputs, fill_mask, logit_lens, norms_by_layer
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the [MASK]"
 
 
-def test_another_masked_token_and_another_word_can_be_followed() -> None:
+def test_another_mask_and_word_can_be_followed_and_nothing_but_a_mask() -> None:
     checkpoint = little_checkpoint()
     inputs = encode_inputs(checkpoint, TEXT)
     position = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)[1]
@@ -21,9 +21,6 @@ def test_another_masked_token_and_another_word_can_be_followed() -> None:
         asked.rank,
         pytest.approx(asked.probability, abs=1e-6),
     )
-
-
-def test_a_target_that_is_no_masked_token_is_refused() -> None:
     checkpoint = little_checkpoint()
     target = choose_target(checkpoint, encode_inputs(checkpoint, TEXT, "a dog"), "next")
     with pytest.raises(InputError, match="predicts a token, not B "):
@@ -50,14 +47,6 @@ def test_norms_are_those_of_what_the_modules_of_each_layer_put_out() -> None:
     ):
         truth = torch.stack(outputs[name]).norm(dim=-1)
         np.testing.assert_allclose(values, truth.numpy(), rtol=1e-4)
-
-
-def test_the_first_row_of_hidden_states_is_the_embeddings() -> None:
-    checkpoint = little_checkpoint()
-    norms, trace = norms_by_layer(checkpoint, TEXT_A), trace_text(checkpoint, TEXT_A)
-    assert norms.hidden.shape == (3, len(trace.tokens))
-    assert norms.attention.shape == norms.feed_forward.shape == (2, len(trace.tokens))
-    np.testing.assert_allclose(norms.hidden[0], np.sqrt((trace.hidden_states[0] ** 2).sum(-1)), rtol=1e-5)
 
 
 def test_layers_that_share_parameters_are_measured_one_by_one() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, confusion_matrix
 
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.errors import InputError
@@ -81,16 +80,6 @@ def test_before_the_first_trial_has_ended_there_are_no_results(spoil, run, tmp_p
         read_results(tmp_path / "run")
 
 
-def test_the_report_of_classes_is_that_of_scikit_learn(run) -> None:
-    found = read_results(run("classification"))
-    truth, said = [e.label for e in found.examples], [p.label for p in found.predictions]
-    assert found.report.accuracy == accuracy_score(truth, said)
-    assert (found.report.confusion == confusion_matrix(truth, said, labels=found.labels)).all()
-    assert sum(bin.count for bin in found.calibration().bins) == 11
-    with pytest.raises(InputError, match="classification only"):
-        read_results(run("qa")).calibration()
-
-
 def test_the_report_of_words_is_by_entities_where_labels_mark_them(run) -> None:
     found = read_results(run("tokens"))
     assert found.report.f1 == pytest.approx(found.scores["f1"])
@@ -102,13 +91,19 @@ def test_the_report_of_words_is_by_entities_where_labels_mark_them(run) -> None:
     assert read_results(run("qa")).report is None
 
 
-def test_the_surest_mistakes_come_first_and_then_what_is_right() -> None:
+def test_the_surest_mistakes_and_the_largest_errors_come_first() -> None:
     found = texts(("a", "a", 0.9), ("a", "b", 0.6), ("b", "a", 0.8), ("b", "b", 0.55))
     assert found.example_scores.tolist() == [1.0, 0.0, 0.0, 1.0]
     assert found.confidences.tolist() == [0.9, 0.6, 0.8, 0.55]
     assert found.picked() == [2, 1, 0, 3]
     assert found.picked("a", "b") == [1]
     assert found.picked("b", "b") == [3]
+    rows = [LabelledText("a", None, float(n), n) for n in range(4)]
+    found = results("regression", rows, [Prediction(label=str(said)) for said in (0.5, 1.0, 9.0, 2.0)], metric="loss")
+    assert found.example_scores.tolist() == [-0.5, 0.0, -7.0, -1.0]
+    assert found.picked() == [2, 3, 0, 1]
+    assert not found.confidences.any()
+    assert np.isfinite([part.score for part in found.slices()]).all()
 
 
 def test_a_label_that_the_model_does_not_know_has_a_row_and_a_slice() -> None:
@@ -117,15 +112,6 @@ def test_a_label_that_the_model_does_not_know_has_a_row_and_a_slice() -> None:
     assert found.picked("(unknown to the model)", "b") == [1]
     parts = {part.name: (part.count, part.score) for part in found.slices() if part.kind == "label"}
     assert parts == {"a": (1, 1.0), "(unknown to the model)": (2, 0.0)}
-
-
-def test_the_largest_errors_of_numbers_come_first() -> None:
-    rows = [LabelledText("a", None, float(n), n) for n in range(4)]
-    found = results("regression", rows, [Prediction(label=str(said)) for said in (0.5, 1.0, 9.0, 2.0)], metric="loss")
-    assert found.example_scores.tolist() == [-0.5, 0.0, -7.0, -1.0]
-    assert found.picked() == [2, 3, 0, 1]
-    assert not found.confidences.any()
-    assert np.isfinite([part.score for part in found.slices()]).all()
 
 
 def test_words_and_answers_are_right_in_part() -> None:

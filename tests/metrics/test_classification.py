@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from sklearn import metrics as sklearn_metrics
 
-from bertviz_lab.metrics.classification import classification_report
+from bertviz_lab.metrics.classification import calibration, choose_thresholds, classification_report, multi_label_report
 
 LABELS = ("bad", "fair", "good")
 pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40)
@@ -63,15 +64,15 @@ def test_a_constant_guess_scores_as_the_majority_and_correlates_with_nothing() -
     assert report.balanced_accuracy == pytest.approx(1 / 3)
 
 
-def test_one_class_alone_is_right_and_tells_nothing() -> None:
-    report = classification_report(np.array([1, 1]), np.array([1, 1]), LABELS)
-    assert (report.accuracy, report.macro_f1, report.weighted_f1, report.mcc) == (1, 1, 1, 0)
-
-
 def test_no_examples_score_nothing() -> None:
     report = classification_report(np.array([], dtype=int), np.array([], dtype=int), LABELS)
     assert (report.count, report.accuracy, report.macro_f1, report.f1) == (0, 0, 0, 0)
     assert report.confusion.shape == (3, 3)
+    none = np.zeros((0, 3), dtype=bool)
+    several = multi_label_report(none, none, LABELS)
+    assert (several.count, several.micro_f1, several.macro_f1, several.subset_accuracy) == (0, 0.0, 0.0, 0.0)
+    calibrated = calibration(np.zeros((0, 2)), np.zeros(0))
+    assert (calibrated.ece, calibrated.mce, sum(one.count for one in calibrated.bins)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("predicted", [[0.2, 0.9], [0, np.nan], ["no", "yes"]])
@@ -79,3 +80,107 @@ def test_probabilities_and_names_are_no_classes(predicted) -> None:
     with pytest.raises(ValueError, match="classes and labels must be whole numbers from 0 to 1, not"):
         classification_report(np.array([0, 1]), np.array(predicted), ("no", "yes"))
     assert classification_report(np.array([0, 1]), np.array([0.0, 1.0]), ("no", "yes")).accuracy == 1
+
+
+@given(arrays.arrays(bool, st.tuples(st.integers(1, 12), st.just(6))))
+def test_scores_are_those_of_scikit_learn_over_all_labels(both) -> None:
+    truth, predicted = both[:, :3], both[:, 3:]
+    report = multi_label_report(truth, predicted, LABELS)
+    for average, value in (("micro", report.micro_f1), ("macro", report.macro_f1)):
+        expected = sklearn_metrics.f1_score(truth, predicted, average=average, zero_division=0.0)
+        assert value == pytest.approx(expected)
+    assert report.subset_accuracy == pytest.approx(sklearn_metrics.accuracy_score(truth, predicted))
+    expected = sklearn_metrics.f1_score(truth, predicted, average=None, zero_division=0.0)
+    assert [scores.f1 for scores in report.per_class] == pytest.approx(expected)
+    assert [(scores.label, scores.support) for scores in report.per_class] == list(
+        zip(LABELS, truth.sum(0), strict=True)
+    )
+
+
+def noisy() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    truth = rng.random((60, 3)) < [0.1, 0.4, 0.7]
+    return (truth * 0.3 + rng.random((60, 3)) * 0.7) ** [1, 2, 4], truth
+
+
+def test_no_threshold_of_a_hundred_gives_a_better_f1() -> None:
+    probabilities, truth = noisy()
+    (one,) = choose_thresholds(probabilities, truth)
+    scores = {t: sklearn_metrics.f1_score(truth, probabilities >= t, average="micro") for t in np.arange(1, 100) / 100}
+    assert scores[one] == max(scores.values())
+    each = choose_thresholds(probabilities, truth, per_label=True)
+    for label, threshold in enumerate(each):
+        known, shares = truth[:, label], probabilities[:, label]
+        best = max(sklearn_metrics.f1_score(known, shares >= t, zero_division=0) for t in scores)
+        assert sklearn_metrics.f1_score(known, shares >= threshold) == pytest.approx(best)
+
+
+def test_of_thresholds_that_are_as_good_the_nearest_to_one_half_is_taken() -> None:
+    truth = np.array([[True], [False]])
+    assert choose_thresholds(np.array([[0.9], [0.1]]), truth) == (0.5,)
+    assert choose_thresholds(np.array([[0.4], [0.1]]), truth) == (0.4,)
+    assert choose_thresholds(np.array([[0.9], [0.6]]), truth) == (0.61,)
+
+
+def test_a_label_that_no_example_has_keeps_one_half() -> None:
+    probabilities, truth = noisy()
+    truth[:, 1] = False
+    assert choose_thresholds(probabilities, truth, per_label=True)[1] == 0.5
+    assert choose_thresholds(probabilities, np.zeros_like(truth)) == (0.5,)
+
+
+def test_probabilities_are_no_labels() -> None:
+    truth = np.array([[1.0, 0.0, 1.0]])
+    assert multi_label_report(truth, truth, LABELS).subset_accuracy == 1
+    with pytest.raises(ValueError, match="must be whole numbers from 0 to 1"):
+        multi_label_report(truth, np.array([[0.9, 0.2, 0.6]]), LABELS)
+
+
+def drawn(seed: int, count: int = 200, classes: int = 3):
+    generator = np.random.default_rng(seed)
+    return generator.dirichlet(np.ones(classes), size=count), generator.integers(0, classes, count)
+
+
+@given(st.integers(0, 1000), st.integers(1, 20))
+def test_every_prediction_is_in_the_bin_of_its_confidence(seed, bins) -> None:
+    probabilities, truth = drawn(seed, 60)
+    found = calibration(probabilities, truth, bins)
+    confidence, right = probabilities.max(1), probabilities.argmax(1) == truth
+    assert len(found.bins) == bins
+    for one in found.bins:
+        inside = (confidence > one.low) & (confidence <= one.high)
+        assert one.count == inside.sum()
+        if one.count:
+            assert one.confidence == pytest.approx(confidence[inside].mean())
+            assert one.accuracy == pytest.approx(right[inside].mean())
+    gaps = [(abs(b.confidence - b.accuracy), b.count) for b in found.bins if b.count]
+    assert found.ece == pytest.approx(sum(gap * count for gap, count in gaps) / 60)
+    assert found.mce == pytest.approx(max(gap for gap, _ in gaps))
+    assert found.ece <= found.mce + 1e-12
+
+
+def test_a_model_that_is_right_as_often_as_it_says_is_calibrated() -> None:
+    probabilities = np.repeat([[0.25, 0.75]], 4, axis=0)
+    found = calibration(probabilities, np.array([1, 1, 1, 0]))
+    assert (found.ece, found.mce) == (0, 0)
+
+
+def test_a_confidence_on_an_edge_belongs_to_the_bin_below() -> None:
+    found = calibration(np.array([[0.5, 0.5]]), np.array([0]), bins=2)
+    assert [one.count for one in found.bins] == [1, 0]
+
+
+def test_what_is_not_a_number_is_in_no_bin_and_makes_no_error() -> None:
+    found = calibration(np.array([[0.2, 0.8], [np.nan, 1.0]]), np.array([1, 1]))
+    assert np.isnan([found.ece, found.mce]).all()
+    assert sum(one.count for one in found.bins) == 1
+
+
+def test_logits_and_classes_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1; of logits take the softmax first"):
+        calibration(np.array([[2.0, -1.0]]), np.array([0]))
+    probabilities = np.array([[0.25, 0.75]])
+    for wrong in (-1, -100, 3, 0.5):
+        with pytest.raises(ValueError, match="must be whole numbers from 0 to 2"):
+            calibration(probabilities, np.array([wrong]))
+    assert calibration(probabilities, np.array([2])).ece == 0.75  # a class that the classifier does not know

@@ -70,12 +70,6 @@ def test_a_tag_without_a_prefix_is_a_type() -> None:
     assert entity_spans(["INTJ", "INTJ", "", "Bird", "Ox"]) == (("INTJ", 0, 2), ("Bird", 3, 4), ("Ox", 4, 5))
 
 
-def test_nearly_right_is_wrong() -> None:
-    report = entity_report([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]])
-    assert report.f1 == 0
-    assert report.token_accuracy == pytest.approx(2 / 3)
-
-
 def test_tags_of_entities_are_told_from_parts_of_speech_that_have_hyphens() -> None:
     assert marks_entities(("O", "B-PER", "I-PER"))
     assert not marks_entities(("NN", "VB", "-LRB-"))

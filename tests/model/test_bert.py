@@ -24,7 +24,6 @@ from tests.model.support import (
     gradients,
     inputs,
     largest_difference,
-    small_config,
 )
 
 POSITIONS = torch.tensor([[1, 4, 9], [7, 2, 0], [3, 0, 0]])  # unused places point at [CLS]
@@ -68,24 +67,6 @@ def test_one_row_of_positions_is_that_of_every_text(causal):
         model(**inputs(), masked_positions=POSITIONS[:2])
 
 
-def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
-    model = build(MODEL)
-    whole = model(**inputs())
-    some = model(**inputs(), masked_positions=POSITIONS)
-    picked = torch.stack([whole.last_hidden_state[row, POSITIONS[row]] for row in range(3)])
-    assert some.last_hidden_state.shape == (3, 3, 24)
-    assert largest_difference(some.last_hidden_state, picked) < 1e-6
-    assert largest_difference(some.pooler_output, whole.pooler_output) < 1e-6
-
-
-def test_embeddings_of_the_ids_give_what_the_ids_give():
-    model = build(MODEL)
-    given = inputs()
-    expected = model(**given).last_hidden_state
-    ids = given.pop("input_ids")
-    assert torch.equal(model(**given, inputs_embeds=model.embeddings.word(ids)).last_hidden_state, expected)
-
-
 @pytest.mark.parametrize("given", [{}, {"input_ids": torch.zeros(1, 2).long(), "inputs_embeds": torch.zeros(1, 2, 24)}])
 def test_ids_or_embeddings_are_given_and_not_both(given):
     with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
@@ -101,12 +82,6 @@ def test_only_what_is_asked_for_comes_back():
     assert out.hidden_states[-1] is out.last_hidden_state
     with pytest.raises(dataclasses.FrozenInstanceError):
         out.trace = ()
-
-
-def test_a_model_without_pooler_has_no_pooled_output():
-    model = BertModel(small_config(), add_pooling_layer=False).eval()
-    assert model(**inputs()).pooler_output is None
-    assert not any("pooler" in name for name, _ in model.named_parameters())
 
 
 #: For V = 30522, 512 positions, 2 segments, tied weights counted once:

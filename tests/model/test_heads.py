@@ -7,7 +7,6 @@ from tests.model.support import (
     KINDS,
     LENGTH,
     MASKED_LM,
-    MODEL,
     NEXT_SENTENCE,
     PRETRAINING,
     QUESTION,
@@ -58,13 +57,6 @@ def test_a_classifier_has_its_own_dropout(kind):
     assert torch.equal(model(**inputs()).logits, model(**inputs()).logits)
 
 
-def test_the_classifier_falls_back_to_the_hidden_dropout():
-    config = small_config(hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.0)
-    x = torch.ones(10_000)
-    dropped = build(SEQUENCE, config).train().drop(x)
-    assert float((dropped == 0).float().mean()) == pytest.approx(0.4, abs=0.03)
-
-
 def test_every_head_hands_the_backbone_s_options_on():
     head_mask = torch.ones(3, 4)
     head_mask[0, 0] = 0
@@ -91,17 +83,6 @@ def test_the_number_of_labels_is_given_with_any_head():
         assert type(build(kind))(config, num_labels=5).config.labels == tuple(f"LABEL_{n}" for n in range(5))
     assert type(build(SEQUENCE))(config, num_labels=5)(**inputs()).logits.shape[-1] == 5
     assert type(build(SEQUENCE))(config, num_labels=3).config.labels == ("a", "b", "c")
-
-
-def test_positions_and_embeddings_may_be_given():
-    ours = build(MODEL)
-    theirs = as_huggingface(MODEL, ours)
-    generator = torch.Generator().manual_seed(5)
-    given = {
-        "inputs_embeds": torch.randn(2, LENGTH, 24, generator=generator),
-        "position_ids": torch.randperm(LENGTH, generator=generator)[None],
-    }
-    assert largest_difference(ours(**given).last_hidden_state, theirs(**given).last_hidden_state) < 1e-5
 
 
 def test_one_half_of_the_pretraining_labels_gives_that_half_of_the_loss():

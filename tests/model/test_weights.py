@@ -14,7 +14,7 @@ from bertviz_lab.model.weights import (
     weight_files,
     write_tensors,
 )
-from tests.model.support import KINDS, MASKED_LM, PRETRAINING, Kind, as_huggingface, build, inputs, small_config
+from tests.model.support import KINDS, MASKED_LM, PRETRAINING, as_huggingface, build, inputs, small_config
 
 
 def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
@@ -111,29 +111,6 @@ def test_a_decoder_with_weights_of_its_own_is_refused():
     state["cls.predictions.decoder.weight"] = torch.zeros(53, 24)
     with pytest.raises(InputError, match="not tied"):
         normalize_names(state)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_files_arrive_in_full_precision(dtype, tmp_path):
-    model = build(MASKED_LM)
-    halved = {name: tensor.to(dtype) for name, tensor in state_for_huggingface(model).items()}
-    write_tensors(halved, tmp_path / "model.safetensors")
-    state = read_tensors(weight_files(tmp_path))
-    assert {tensor.dtype for tensor in state.values()} == {torch.float32}
-    assert all(torch.equal(state[name], halved[name].float()) for name in state)
-    other = build(MASKED_LM, seed=1)
-    assert load_state(other, state).missing == ()
-    torch.testing.assert_close(other.mlm.bias, model.mlm.bias, rtol=1e-2, atol=0)
-
-
-@every_head
-def test_shards_are_put_together(kind: Kind, tmp_path):
-    model, other = build(kind), build(kind, seed=1)
-    as_huggingface(kind, model).save_pretrained(tmp_path, max_shard_size="10KB")
-    files = weight_files(tmp_path)
-    assert len(files) > 3
-    assert load_state(other, read_tensors(files)).missing == ()
-    assert same_weights(model, other)
 
 
 def test_a_missing_shard_is_named(tmp_path):

@@ -1,5 +1,3 @@
-import dataclasses
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,17 +74,3 @@ def test_padding_fills_every_field(tokenizer):
     assert padded.special_tokens_mask == plain.special_tokens_mask + (1,) * extra
     assert padded.offsets == plain.offsets + ((0, 0),) * extra
     assert padded.word_ids == plain.word_ids + (None,) * extra
-
-
-def test_padding_never_cuts(wordpiece):
-    assert wordpiece.encode("the cat sat", pad_to=2) == wordpiece.encode("the cat sat")
-
-
-@given(text=texts, pad_to=st.integers(0, 20))
-def test_every_field_has_one_entry_a_position(cased, text, pad_to):
-    encoding = cased.encode(text, text, max_length=16, pad_to=pad_to)
-    fields = dataclasses.asdict(encoding)
-    for name in ("text_a", "text_b", "dropped_a", "dropped_b"):
-        fields.pop(name)
-    assert {len(values) for values in fields.values()} == {len(encoding)}
-    assert all(isinstance(values, tuple) for values in fields.values())

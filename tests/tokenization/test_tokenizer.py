@@ -29,14 +29,6 @@ def test_published_vocabulary_gives_the_ids_of_every_peer_case(published, shared
     assert [list(published.encode(text).ids[1:-1]) for text in given_texts] == expected_ids
 
 
-def test_mask_typed_in_text_is_the_mask_token(tokenizer):
-    encoding = tokenizer.encode("the [MASK] sat near [MASK].")
-    assert encoding.mask_positions(tokenizer.mask_id) == tuple(
-        position for position, token in enumerate(encoding.tokens) if token == "[MASK]"
-    )
-    assert len(encoding.mask_positions(tokenizer.mask_id)) == 2
-
-
 def test_bpe_mask_leaves_no_space_token_behind(bpe):
     encoding = bpe.encode(" cat [MASK] sat")
     assert encoding.tokens == ("[CLS]", "Ġcat", "[MASK]", "Ġsat", "[SEP]")
@@ -104,21 +96,6 @@ def _byte_words(tokenizer: Tokenizer, text: str) -> list[tuple[str, tuple[int, i
     return words
 
 
-def test_offsets_survive_stripped_accents_chinese_and_emoji(published):
-    text = "Cafe\u0301 naïve 漢字 👩\u200d👧 x"
-    encoding = published.encode(text)
-    pieces = [text[start:end] for start, end in encoding.offsets[1:-1]]
-    assert pieces[:4] == ["Cafe", "naïve", "漢", "字"]
-    assert pieces[-1] == "x"
-
-
-def test_words_are_counted_inside_their_own_text(wordpiece):
-    encoding = wordpiece.encode("the cat [MASK].", "a dog")
-    words = [word for word, added in zip(encoding.word_ids, encoding.special_tokens_mask, strict=True) if not added]
-    assert words == [0, 1, 2, 3, 0, 1]
-    assert encoding.word_ids[0] is None
-
-
 @given(text=texts)
 def test_cased_bpe_spells_the_text_again(bpe, text):
     if not any(token in text for token in SpecialTokens().all):
@@ -167,32 +144,12 @@ def test_ids_beyond_the_vocabulary_have_a_name_and_negative_ones_are_an_error(wo
         wordpiece.token(-1)
 
 
-def test_special_ids_are_those_of_the_special_tokens(tokenizer):
-    ids = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
-    assert ids == (0, 1, 2, 3, 4)
-    assert tokenizer.special_ids == set(ids)
-    assert [tokenizer.token(token_id) for token_id in ids] == list(SpecialTokens().all)
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda tokenizer: pickle.loads(pickle.dumps(tokenizer))])
 def test_copies_still_read_corpus_text_as_text(tokenizer, duplicate):
     same = duplicate(tokenizer)
     assert same.fingerprint == tokenizer.fingerprint
     assert same.ids(["a [MASK] b"]) == tokenizer.ids(["a [MASK] b"])
     assert same.encode("a [MASK] b") == tokenizer.encode("a [MASK] b")
-
-
-@pytest.mark.slow
-def test_megabyte_without_spaces_is_encoded(tokenizer):
-    encoding = tokenizer.encode("ab" * 500_000)
-    assert len(encoding) >= 3
-    if tokenizer.algorithm == "wordpiece":
-        assert encoding.tokens == ("[CLS]", "[UNK]", "[SEP]")
-
-
-def test_word_of_a_hundred_characters_is_split_and_one_longer_is_unknown(wordpiece):
-    assert "[UNK]" not in wordpiece.encode("a" * 100).tokens
-    assert wordpiece.encode("a" * 101).tokens == ("[CLS]", "[UNK]", "[SEP]")
 
 
 def test_length_without_room_for_the_added_tokens_is_refused(tokenizer):

@@ -1,12 +1,16 @@
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from transformers import AutoTokenizer
 
+from bertviz_lab.confined import Confinement, run_confined
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+from bertviz_lab.tokenization.tokenizer import try_tokenizer
+from tests.little import little_tokenizer
 from tests.tokenization.strategies import texts
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -33,15 +37,6 @@ def test_saved_folder_has_four_files_and_saving_is_repeatable(tokenizer, tmp_pat
     assert {path.name for path in (tmp_path / "one").iterdir()} == names
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-def test_different_tokenizers_have_different_fingerprints(wordpiece, cased, bpe):
-    assert len({wordpiece.fingerprint, cased.fingerprint, bpe.fingerprint}) == 3
-
-
-def test_saved_vocabulary_has_one_token_a_line_in_the_order_of_ids(tokenizer, tmp_path):
-    tokenizer.save(tmp_path)
-    assert (tmp_path / "vocab.txt").read_bytes().decode().split("\n") == [*tokenizer.tokens, ""]
 
 
 @pytest.fixture(scope="session")
@@ -155,15 +150,9 @@ def test_special_tokens_that_the_file_does_not_mark_are_still_special(wordpiece,
     assert loaded.ids(["[MASK]"]) == wordpiece.ids(["[MASK]"])
 
 
-# Files that cannot be used
-
-
-def test_missing_folder_is_named(tmp_path):
+def test_a_missing_folder_and_one_without_a_tokenizer_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
         Tokenizer.load(tmp_path / "nowhere")
-
-
-def test_folder_without_a_tokenizer_names_both_files(tmp_path):
     with pytest.raises(InputError, match=r"tokenizer\.json and vocab\.txt are both missing"):
         Tokenizer.load(tmp_path)
 
@@ -231,9 +220,6 @@ def test_vocabulary_of_bpe_without_its_merges_is_refused(bpe, tmp_path):
         Tokenizer.load(tmp_path)
 
 
-# Added tokens, and names of models
-
-
 @pytest.mark.parametrize("file", ["added_tokens.json", "tokenizer_config.json"])
 def test_added_tokens_without_tokenizer_json_have_their_ids_and_survive_a_save(file, tmp_path):
     write_vocab(tmp_path, [*SPECIAL, "the", "cat"])
@@ -262,3 +248,65 @@ def test_a_tokenizer_is_loaded_by_the_name_of_a_shipped_model_or_a_folder(wordpi
     assert Tokenizer.from_pretrained(tmp_path).fingerprint == wordpiece.fingerprint
     with pytest.raises(InputError, match=r"There is no model 'no-such-model': .* \(.*wiki-mini"):
         Tokenizer.from_pretrained("no-such-model")
+
+
+SPLIT = {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated", "invert": False}
+CATASTROPHIC = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}
+
+
+def saved(folder: Path, **changes: object) -> Path:
+    """The little tokenizer with parts of its tokenizer.json replaced."""
+    little_tokenizer().save(folder)
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"normalizer": CATASTROPHIC}, "regular expression"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, CATASTROPHIC]}}, "regular expr"),
+        ({"pre_tokenizer": SPLIT}, "regular expression"),
+        ({"decoder": {"type": "Replace", "pattern": {"Regex": "(x*)*y"}, "content": ""}}, "regular expression"),
+        ({"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}}, "longer text"),
+        ({"normalizer": {"type": "Prepend", "prepend": "a" * 100}}, "longer text"),
+        ({"normalizer": {"type": "Lua"}}, "stage 'Lua'"),
+    ],
+    ids=["normalizer", "in a sequence", "split", "decoder", "growing", "prepending", "unknown"],
+)
+def test_a_stage_that_could_freeze_the_page_is_refused_at_once(changes, reason, tmp_path):
+    with pytest.raises(InputError, match=reason):
+        Tokenizer.load(saved(tmp_path, **changes))
+
+
+def test_words_of_any_length_are_refused_because_wordpiece_is_quadratic(tmp_path):
+    model = json.loads(little_tokenizer().backend.to_str())["model"]
+    with pytest.raises(InputError, match="more than 1,000 characters"):
+        Tokenizer.load(saved(tmp_path, model=model | {"max_input_chars_per_word": 10**6}))
+
+
+def test_a_file_larger_than_any_tokenizer_is_not_read(tmp_path):
+    saved(tmp_path)
+    with (tmp_path / "tokenizer.json").open("ab") as file:
+        file.truncate(60_000_000)
+    with pytest.raises(InputError, match="60 MB: no tokenizer of BERT has that many"):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+        {"type": "Replace", "pattern": {"String": "``"}, "content": '"'},
+        {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]},
+    ],
+    ids=["spaces", "quotes", "sequence"],
+)
+def test_stages_of_published_pipelines_are_welcome(stage, tmp_path):
+    assert Tokenizer.load(saved(tmp_path, normalizer=stage)).encode("the  cat").tokens
+
+
+def test_texts_of_the_worst_shapes_are_tried_in_a_confined_process(tmp_path):
+    limits = Confinement(memory_bytes=1_000_000_000, seconds=20)
+    assert run_confined(partial(try_tokenizer, saved(tmp_path)), limits) == little_tokenizer().vocab_size

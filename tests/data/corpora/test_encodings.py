@@ -91,11 +91,8 @@ def test_any_bytes_give_documents_or_one_input_error(tmp_path, raw, suffix):
             "".join(document.sentences).encode("utf-8")
 
 
-def test_null_bytes_are_dropped(tmp_path):
+def test_null_bytes_are_dropped_and_lone_surrogates_replaced(tmp_path):
     assert text_of(read(written(tmp_path, "n.txt", b"The c\0at sat.\0 It ran."))) == "The cat sat. It ran."
-
-
-def test_lone_surrogates_become_replacement_characters(tmp_path):
     path = written(tmp_path, "s.jsonl", '{"text": "A \\ud800 here."}\n')
     assert read(path)[0].sentences == ("A \ufffd here.",)
 

@@ -73,11 +73,3 @@ def test_a_very_large_file_is_known_without_reading_all_of_it(tmp_path, monkeypa
     path.write_text("x" * 399_999 + "y")
     os.utime(path, (1, 1))
     assert fingerprint([path]) != first
-
-
-def test_what_was_left_out_belongs_to_the_text_since_a_run_says_so(tmp_path):
-    path = written(tmp_path, "a.txt", "One text.")
-    alone = fingerprint([tmp_path])
-    written(tmp_path, "empty.txt", "")
-    assert fingerprint([tmp_path]) != alone
-    assert fingerprint([path]) == alone

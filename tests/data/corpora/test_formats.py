@@ -12,8 +12,6 @@ from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, text_of, written
 
-# Plain text
-
 
 def test_a_wiki_dump_has_a_paragraph_a_line_and_an_article_a_block(tmp_path):
     text = f"{PROSE}\n{PROSE}\n\n{PROSE}\n\n{PROSE}\n{PROSE}\n{PROSE}\n\n{PROSE}\n{PROSE}\n"
@@ -35,12 +33,9 @@ def test_a_hard_wrapped_book_is_joined_and_split_at_its_chapters(tmp_path):
     assert len(whole.sentences) == 40
 
 
-def test_sentences_of_one_length_line_by_line_are_not_taken_for_wrapped_text(tmp_path):
+def test_wrapped_lines_are_told_from_sentences_and_verse(tmp_path):
     text = "\n\n".join("\n".join(f"The cat number {d}{s} sat on the mat today." for s in range(5)) for d in range(9))
     assert [len(document.sentences) for document in read(written(tmp_path, "toy.txt", text))] == [5] * 9
-
-
-def test_wrapped_lines_are_told_from_sentences_and_verse():
     sentences = [f"Sentence number {n} has {'quite ' * (n % 7)}a few words." for n in range(60)]
     assert not is_wrapped(sentences)
     assert is_wrapped(wrapped(PROSE * 5).splitlines())
@@ -56,9 +51,6 @@ def test_after_single_sentences_a_wider_gap_ends_a_document(tmp_path):
 def test_asked_for_files_a_file_is_a_document(tmp_path):
     paths = [written(tmp_path, f"{n}.txt", f"{PROSE}\n\n{PROSE}") for n in range(3)]
     assert [len(d.sentences) for d in read_documents(paths, documents="file")] == [4, 4, 4]
-
-
-# Markdown
 
 
 def test_markdown_loses_its_markup_and_keeps_its_words(tmp_path):
@@ -87,17 +79,11 @@ def test_markdown_is_read_in_time_that_grows_linearly_with_its_lines(tmp_path, u
     assert large < 24 * small + 0.1
 
 
-def test_a_heading_of_the_second_level_begins_a_document(tmp_path):
+def test_markdown_is_split_at_headings_of_the_second_level_and_a_lone_rule_is_no_front_matter(tmp_path):
     text = f"# Book\n\n## One\n\n{PROSE}\n\n### Part\n\n{PROSE}\n\nTwo\n---\n\n{PROSE}\n"
     documents = read(written(tmp_path, "book.md", text))
     assert [document.sentences[0] for document in documents] == ["Book", "One", "Two"]
-
-
-def test_a_rule_at_the_top_without_an_end_is_no_front_matter(tmp_path):
     assert text_of(read(written(tmp_path, "a.md", "---\nHello there.\n"))) == "Hello there."
-
-
-# Tables
 
 
 @pytest.mark.parametrize(
@@ -123,35 +109,21 @@ def test_the_dialect_and_the_text_column_are_guessed(tmp_path, name, content, te
     assert [" ".join(document.sentences) for document in documents] == texts
 
 
-def test_ragged_rows_are_read_and_counted(tmp_path):
+def test_columns_can_be_named_and_ragged_rows_are_counted(tmp_path):
     notes = ReadingNotes()
     path = written(tmp_path, "r.csv", "id,text,label\n1,hello there,a\n2,more words\n3\n4,some words,b,c,d\n5,x y,z\n")
     assert [d.sentences[0] for d in read(path, notes)] == ["hello there", "more words", "some words", "x y"]
     assert notes.files[0].ragged_rows == 3
     assert notes.files[0].skipped_rows == 1
-
-
-def test_a_named_column_is_taken_and_an_unknown_one_refused(tmp_path):
     path = written(tmp_path, "a.csv", "id,text,title\n1,the text here,The Title\n2,more text,Other\n")
     assert [d.sentences[0] for d in read(path, text_field="title")] == ["The Title", "Other"]
     with pytest.raises(InputError, match='no column "body"; it has "id", "text", "title"'):
         read(path, text_field="body")
 
 
-def test_a_book_in_one_cell_is_read(tmp_path):
-    path = written(tmp_path, "books.csv", f'id,text\n1,"{PROSE * 2_000}"\n2,"{PROSE}"\n')
-    assert [len(document.sentences) for document in read(path)] == [4_000, 2]
-
-
-# JSON
-
-
-def test_json_lines_are_documents_with_the_text_field_guessed(tmp_path):
+def test_json_lines_are_documents_and_hard_wrapped_text_in_them_is_joined(tmp_path):
     path = written(tmp_path, "a.jsonl", '{"id": "x", "text": "One. Two."}\n\n{"text": "Three."}\n"a bare string"\n')
     assert [d.sentences for d in read(path)] == [("One.", "Two."), ("Three.",), ("a bare string",)]
-
-
-def test_hard_wrapped_text_in_a_record_or_a_cell_is_joined(tmp_path):
     once = tuple(f"{s}." for s in PROSE.strip(". ").split(". "))
     text = wrapped(PROSE * 3)
     (record,) = read(written(tmp_path, "a.jsonl", json.dumps({"text": text})))

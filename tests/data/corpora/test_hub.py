@@ -42,16 +42,13 @@ def test_a_single_file_and_its_folder_are_data_sets(kind, tmp_path):
         assert sentences(f"dataset:{tmp_path}") == EXPECTED
 
 
-def test_a_split_can_be_named_and_is_train_otherwise(tmp_path):
+def test_a_split_and_a_configuration_can_be_named(tmp_path):
     folder = lines(tmp_path / "set", "train.jsonl", ROWS)
     lines(folder, "test.jsonl", ROWS[:2])
     assert sentences(f"dataset:{folder}") == EXPECTED
     assert sentences(f"dataset:{folder}@test") == EXPECTED[:2]
     with pytest.raises(InputError, match='no split "dev"; it has "train", "test"'):
         sentences(f"dataset:{folder}@dev")
-
-
-def test_a_configuration_can_be_named(tmp_path):
     folder = lines(tmp_path / "set", "a.jsonl", ROWS)
     lines(folder, "b.jsonl", ROWS[:3])
     configs = "".join(f"- config_name: {name}\n  data_files: {name}.jsonl\n" for name in "ab")
@@ -81,11 +78,6 @@ def test_rows_that_are_lines_are_read_as_a_text(tmp_path):
     assert sentences(f"dataset:{folder}", documents="file") == [document * 5]
 
 
-def test_a_list_of_sentences_is_a_document(tmp_path):
-    folder = lines(tmp_path / "set", "data.jsonl", [{"sentences": ["One here.", "Two there."]}] * 3)
-    assert sentences(f"dataset:{folder}") == [("One here.", "Two there.")] * 3
-
-
 def test_a_data_set_beside_files_and_a_limit_on_both(tmp_path):
     folder = lines(tmp_path / "set", "data.jsonl", ROWS)
     (tmp_path / "more.txt").write_text("More text. It is here.\n")
@@ -95,28 +87,14 @@ def test_a_data_set_beside_files_and_a_limit_on_both(tmp_path):
         list(read_documents([f"dataset:{folder}"], max_bytes=100))
 
 
-def test_progress_is_told_in_what_was_read(tmp_path, monkeypatch):
-    folder = lines(tmp_path / "set", "data.jsonl", [{"text": "Word. " * 10_000}] * 12)
-    heard: list[tuple[int, int]] = []
-    list(read_documents([f"dataset:{folder}"], on_progress=lambda done, total: heard.append((done, total))))
-    assert heard[-1] == (720_000, 0)
-    assert len(heard) > 2
-
-
-def test_the_hub_out_of_reach_is_told_in_one_sentence():
+def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path):
     with pytest.raises(
         InputError, match=r'"nobody/nothing" could not be opened .*; check its name and the network'
     ) as e:
         sentences("dataset:nobody/nothing:config@train")
     assert "\n" not in str(e.value)
-
-
-def test_a_set_without_text_is_refused(tmp_path):
     with pytest.raises(InputError, match="no field that holds text"):
         sentences(f"dataset:{lines(tmp_path / 'numbers', 'data.jsonl', [{'n': 1}, {'n': 2}])}")
-
-
-def test_damage_in_the_middle_is_told_in_one_sentence(tmp_path):
     folder = lines(tmp_path / "set", "data.jsonl", ROWS)
     (folder / "other.jsonl").write_text('{"text": "fine."}\n{"text": broken\n')
     with pytest.raises(InputError, match="could not be"):

@@ -28,15 +28,15 @@ def test_articles_are_documents_without_their_markup(kind, tmp_path):
     assert kind.strip("|") in notes.files[0].layout
 
 
-def test_html_tags_are_left_out_and_entities_replaced(tmp_path):
+def test_html_tags_scripts_styles_and_licenses_are_left_out(tmp_path):
     lines = "<p>The <b>cat</b> ran &amp; sat.<br/>The dog sat.</p>\n\n" * 9
     notes = ReadingNotes()
     documents = read(written(tmp_path, "a.txt", lines), notes)
     assert documents[0].sentences == ("The cat ran & sat.", "The dog sat.")
     assert "HTML tags were left out" in notes.files[0].layout
-
-
-def test_the_license_of_a_book_is_left_out(tmp_path):
+    line = "<p>A cat <script src='a'>if (a < b) {}</script>ran <style>p {}</STYLE>home <script>alone.</p>\n"
+    documents = read(written(tmp_path, "a.txt", line * 9))
+    assert documents[0].sentences[0] == "A cat ran home alone."
     start, end = (f"*** {mark} OF THE PROJECT GUTENBERG EBOOK X ***" for mark in ("START", "END"))
     body = f"A license.\n\n{start}\n{PROSE}\n{end}\nMore."
     assert "icense" not in text_of(read(written(tmp_path, "a.txt", body)))
@@ -60,12 +60,6 @@ def test_markup_is_stripped_in_time_that_grows_linearly(tmp_path, unit):
 
     small, large = (min(seconds(size) for _ in range(3)) for size in (8_000, 64_000))
     assert large < 16 * small + 0.1
-
-
-def test_scripts_and_styles_are_left_out_with_their_text(tmp_path):
-    line = "<p>A cat <script src='a'>if (a < b) {}</script>ran <style>p {}</STYLE>home <script>alone.</p>\n"
-    documents = read(written(tmp_path, "a.txt", line * 9))
-    assert documents[0].sentences[0] == "A cat ran home alone."
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.corpora.read import PART_SENTENCES, ReadingNotes, read_documents
+from bertviz_lab.data.corpora.read import PART_SENTENCES, read_documents
 from bertviz_lab.data.documents import LONGEST_SENTENCE, clean_text, count_words, split_sentences
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, written
-
-# Sentences
 
 
 @pytest.mark.parametrize(
@@ -49,15 +47,12 @@ def test_no_sentence_is_longer_than_the_limit(words):
     assert "".join(sentences).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_sentence_of_5000_words_is_cut_at_its_clauses():
+def test_a_long_sentence_is_cut_at_its_clauses_and_a_quotation_at_its_sentences():
     sentence = ", ".join(f"clause {n} goes on and on" for n in range(834)) + "."
     parts = split_sentences(sentence)
     assert count_words(sentence) >= 5_000
     assert len(parts) >= 5_000 // LONGEST_SENTENCE
     assert all(part.endswith((",", ".")) for part in parts)
-
-
-def test_a_long_quotation_is_split_into_its_sentences():
     inner = " ".join(f"This is the sentence with number {n}." for n in range(20))
     parts = split_sentences(f'He said, "{inner}" and was gone. Nobody cared.')
     assert len(parts) >= 20
@@ -69,9 +64,6 @@ def test_words_are_counted_in_scripts_without_blanks():
     assert count_words("two words") == 2
     assert count_words("我是学生。") == 5
     assert count_words("") == 0
-
-
-# Documents
 
 
 def test_an_unknown_way_to_tell_documents_apart_is_refused(tmp_path):
@@ -150,9 +142,6 @@ def test_memory_stays_flat(tmp_path, text, documents, sentences):
     assert peak < 6e6
 
 
-# Real text
-
-
 def test_a_wikipedia_dump_is_read_article_by_article(shared_data):
     path = shared_data / "wiki_en" / "valid.txt"
     articles = [block for block in path.read_text(encoding="utf-8").split("\n\n") if block.strip()]
@@ -162,12 +151,3 @@ def test_a_wikipedia_dump_is_read_article_by_article(shared_data):
         assert "".join("".join(document.sentences).split()) == "".join(clean_text(article).split())
     lengths = [count_words(sentence) for document in documents for sentence in document.sentences]
     assert 15 < sum(lengths) / len(lengths) < 30
-
-
-def test_real_tables_are_recognised(shared_data):
-    notes = ReadingNotes()
-    assert len(read(shared_data / "sms_spam" / "sms.tsv", notes)) == 5_574
-    assert len(read(shared_data / "ag_news" / "alps_dev.tsv")) == 10_001
-    assert len(read(shared_data / "sst2_glue" / "dev.tsv")) == 872
-    assert len(read(shared_data / "stsb" / "stsb-en-dev.csv")) == 1_500
-    assert notes.files[0].ragged_rows == 0

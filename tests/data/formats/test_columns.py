@@ -21,22 +21,16 @@ def test_columns_with_common_names_are_used(tmp_path):
     assert info.rows[0] == ("1", "fine film", "pos")
 
 
-def test_without_a_header_the_text_is_the_longest_column_and_the_label_one_of_few_values(tmp_path):
+def test_columns_are_inferred_by_length_and_values(tmp_path):
     lines = [f"{1000 + n},x,the whole story of number {n} is told,{'ab'[n % 2]}" for n in range(40)]
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
     assert (data.files[0].text_a, data.files[0].label, data.files[0].header) == ("3", "4", False)
     assert data.examples[0].row == 1
-
-
-def test_two_long_columns_are_a_pair(tmp_path):
     lines = [f"the first text of {n} is this,and the second one of {n} that,{n / 7:.2f}" for n in range(40)]
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
     assert data.task == "regression"
     assert data.examples[7].text_b == "and the second one of 7 that"
     assert data.examples[7].label == 1.0
-
-
-def test_a_column_of_row_numbers_may_have_no_name(tmp_path):
     rows = "".join(f"{n},a film of number {n},{'ab'[n % 2]}\n" for n in range(20))
     data = read_task(written(tmp_path, "a.csv", f"text,label\n{rows}"))
     assert data.files[0].columns == ("1", "text", "label")

@@ -33,12 +33,15 @@ def test_the_word_is_the_first_column_and_the_label_the_last_in_bio(tmp_path):
     assert data.labels == ("B-LOC", "B-MISC", "B-ORG", "B-PER", "I-PER", "O")
 
 
-def test_another_column_can_be_given_as_the_label(tmp_path):
+def test_the_label_column_can_be_given_and_the_format_has_any_ending(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003), label="2")
     assert labels_of(data)[0] == ("NNP", "VBZ", "JJ")
     assert data.files[0].scheme == "plain"
     with pytest.raises(InputError, match='no column "9"; it has "1", "2", "3", "4"'):
         read_task(written(tmp_path, "a.txt", CONLL_2003), label="9")
+    content = "Peter\tB-PER\nBlackburn\tI-PER\n\nhe\tO\nsaid\tO\n\n" * 9
+    for name in ("a.txt", "a.tsv", "a.conll", "a.annotated", "a"):
+        assert read_task(written(tmp_path, name, content)).files[0].format == "conll"
 
 
 def test_a_line_of_one_tab_ends_a_sentence_and_words_may_begin_with_a_hash(tmp_path):
@@ -46,12 +49,6 @@ def test_a_line_of_one_tab_ends_a_sentence_and_words_may_begin_with_a_hash(tmp_p
     data = read_task(written(tmp_path, "a.conll", content))
     assert data.examples[0].words == ("#tag", "#", "in", "Rome")
     assert data.examples[1].words[0] == "hello"
-
-
-def test_conll_is_detected_under_any_ending(tmp_path):
-    content = "Peter\tB-PER\nBlackburn\tI-PER\n\nhe\tO\nsaid\tO\n\n" * 9
-    for name in ("a.txt", "a.tsv", "a.conll", "a.annotated", "a"):
-        assert read_task(written(tmp_path, name, content)).files[0].format == "conll"
 
 
 def test_conllu_gives_words_with_their_part_of_speech(tmp_path):
@@ -65,15 +62,12 @@ def test_conllu_gives_words_with_their_part_of_speech(tmp_path):
         read_task(path, label="ner")
 
 
-def test_a_sentence_with_a_malformed_line_is_dropped_with_its_location(tmp_path):
+def test_sentences_with_malformed_lines_are_dropped_and_files_of_them_refused(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "Rome\tB-LOC\nwas\tO\n\n" * 9 + "not\tO\nbuilt\n\n"))
     assert len(data.examples) == 9
     assert [(d.reason, d.where) for d in data.dropped] == [
         ("its sentence has a line of 1 columns, not 2", ('"a.conll" line 29',))
     ]
-
-
-def test_a_file_of_malformed_sentences_is_refused_with_the_first(tmp_path):
     content = "a\tb\tO\nc\td\tO\n\ne\tO\n\nf\tO\n\ng\tO\n\n" + "a\tb\tO\nc\td\tO\n\n" * 3
     with pytest.raises(InputError, match=r'not 3 columns \(first: "a\.conll" line 4 has 2\)'):
         read_task(written(tmp_path, "a.conll", content))
@@ -101,9 +95,6 @@ def test_the_scheme_is_decided_over_both_files(tmp_path):
     first, second = read_pair(train, held)
     assert labels_of(second)[0] == ("B-LOC", "I-LOC", "I-LOC")
     assert first.labels == second.labels == ("B-LOC", "I-LOC", "O")
-
-
-# Schemes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.examples import labels_of_example
-from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 
@@ -78,16 +78,6 @@ def test_numbers_have_the_names_in_labels_txt(tmp_path) -> None:
     assert read_task(path, "multilabel").labels == ("0", "1", "2")
 
 
-def test_labels_of_the_second_file_alone_are_noted_and_refused_where_they_are_most(tmp_path) -> None:
-    train = written(tmp_path, "a.tsv", table("|"))
-    few = written(tmp_path, "b.tsv", table("|").replace("glad", "merry"))
-    _, held_out = read_pair(train, few, "multilabel")
-    assert 'Only the held-out examples have the label "merry" (8 times): it cannot be learned.' in held_out.notes
-    most = written(tmp_path, "c.tsv", table("|").replace("glad", "merry").replace("sad", "blue"))
-    with pytest.raises(InputError, match='"blue", "merry", where training has "angry", "glad", "sad"'):
-        read_pair(train, most, "multilabel")
-
-
 @pytest.mark.parametrize(
     ("cells", "sentence"),
     [
@@ -100,11 +90,3 @@ def test_columns_that_hold_no_sets_of_labels_are_refused(tmp_path, cells, senten
     rows = "".join(f"this is entry {n}\t{cell}\n" for n, cell in enumerate(cells))
     with pytest.raises(InputError, match=sentence):
         read_task(written(tmp_path, "a.tsv", "text\tlabels\n" + rows), "multilabel", label="labels")
-
-
-def test_goemotions_is_read_as_it_was_published(shared_data) -> None:
-    folder = shared_data / "goemotions"
-    train, held_out = read_pair(folder / "train.tsv", folder / "dev.tsv", "multilabel")
-    assert (len(train.examples), len(held_out.examples), len(train.labels)) == (43_410, 5_426, 28)
-    assert train.examples[2].label == ("anger",)
-    assert not train.dropped

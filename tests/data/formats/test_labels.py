@@ -24,22 +24,16 @@ def test_numeric_labels_are_classes_or_regression_targets(tmp_path, labels, task
     assert read_task(written(tmp_path, "a.csv", table(400, labels=labels))).task == task
 
 
-def test_integer_classes_written_as_decimals_are_integers(tmp_path):
+def test_integer_classes_are_integers_and_sort_as_numbers(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table(10, labels=("1.0", "0.0")) + "nothing,\n"))
     assert data.labels == ("0", "1")
     assert [(d.reason, d.count) for d in data.dropped] == [('the label is missing (column "label")', 1)]
-
-
-def test_numbers_sort_as_numbers(tmp_path):
     assert read_task(written(tmp_path, "a.csv", table(30, labels=("10", "9", "2")))).labels == ("2", "9", "10")
 
 
-def test_one_class_is_refused(tmp_path):
+def test_one_class_is_refused_and_a_class_of_one_example_noted(tmp_path):
     with pytest.raises(InputError, match=r'^All 20 examples have the label "pos" in column "label" of "a\.csv"'):
         read_task(written(tmp_path, "a.csv", table(labels=("pos",))))
-
-
-def test_a_class_of_one_example_is_noted(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + "an odd one,rare\n"))
     assert data.notes == ('1 class has one example only: "rare".',)
 

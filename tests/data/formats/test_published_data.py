@@ -1,10 +1,6 @@
 """Published data sets, read with no option given: the guesses are right and no row is lost."""
 
 import csv
-import json
-import time
-from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
@@ -72,29 +68,3 @@ def test_squad_answers_are_at_their_offsets(shared_data):
     train, held = split_examples(data)
     assert not {e.title for e in train} & {e.title for e in held}
     assert 0.05 < len(held) / len(data.examples) < 0.2
-
-
-def test_held_out_messages_keep_the_share_of_spam(shared_data):
-    data = read_task(shared_data / "sms_spam/sms.tsv")
-    shares = [Counter(e.label for e in side)["spam"] / len(side) for side in split_examples(data)]
-    assert shares[0] == pytest.approx(shares[1], abs=0.03)
-
-
-@pytest.mark.thorough
-def test_a_large_file_is_read_in_a_few_times_what_csv_and_json_take(shared_data):
-    path = shared_data / "sst2_glue/train.tsv"
-
-    def seconds(function: Callable[[], object]) -> float:
-        start = time.process_time()
-        function()
-        return time.process_time() - start
-
-    def reference() -> object:
-        for _ in range(4):
-            with path.open(encoding="utf-8", newline="") as file:
-                rows = json.loads(json.dumps(list(csv.reader(file, delimiter="\t"))))
-        return rows
-
-    timings = [(seconds(lambda: read_task(path)), seconds(reference)) for _ in range(3)]
-    reading, expected = map(min, zip(*timings, strict=True))
-    assert reading < 2.5 * expected  # about 1.2 times

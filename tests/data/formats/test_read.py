@@ -59,9 +59,6 @@ def test_a_pair_of_files_has_one_task_and_one_label_set(tmp_path):
     first, second = read_pair(train, held)
     assert first.labels == second.labels == ("1", "2", "3", "4")
     assert any('"4" (1 time)' in note for note in second.notes)
-
-
-def test_whether_labels_are_numbers_is_decided_over_both_files(tmp_path):
     train = written(tmp_path, "train.csv", table(labels=("1", "2", "3")))
     held = written(tmp_path, "held.csv", table(labels=("1.5", "2.5")))
     assert [data.task for data in read_pair(train, held)] == ["regression"] * 2
@@ -83,11 +80,15 @@ def test_held_out_labels_that_are_spelt_differently_are_refused(tmp_path):
         read_pair(train, held)
 
 
-def test_two_files_of_different_tasks_are_refused(tmp_path):
+def test_files_of_different_tasks_do_not_mix(tmp_path):
     texts = read_task(written(tmp_path, "a.csv", table()))
     numbers = read_task(written(tmp_path, "b.csv", table(labels=("0.5", "1.5"))))
     with pytest.raises(InputError, match="for classification, those held out for regression"):
         check_held_out(texts, numbers)
+    questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
+    texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
+    with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
+        read_pair(questions, texts)
 
 
 def test_classes_are_those_of_the_model_that_is_scored_by_name_or_number(tmp_path):
@@ -105,10 +106,3 @@ def test_one_label_is_enough_to_score_a_model_on(tmp_path):
     assert len(read_for_model(words, "tokens", ("O", "B-X")).examples) == 2
     with pytest.raises(InputError, match="All words of"):
         read_task(words, "tokens")
-
-
-def test_questions_and_labelled_texts_do_not_mix(tmp_path):
-    questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
-    texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
-    with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
-        read_pair(questions, texts)

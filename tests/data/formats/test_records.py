@@ -56,6 +56,7 @@ def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_pat
         ("a.json", '["a", "b"]', r'"a\.json" record 1 is neither an object nor a list'),
         ("a.json", "[]", "holds no records"),
         ("a.json", '{"a":' * 100_000, "nested too deeply"),
+        ("a.parquet", b"PAR1" + b"x" * 100, r'"a\.parquet" is a damaged Parquet table'),
     ],
 )
 def test_malformed_records_are_refused_with_their_location(tmp_path, name, content, message):
@@ -93,11 +94,6 @@ def test_classes_are_in_the_order_that_the_file_declares(tmp_path):
     assert [data.labels for data in read_pair(tmp_path / "a.parquet", more)] == [names, names]
 
 
-def test_a_damaged_parquet_table_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r'"a\.parquet" is a damaged Parquet table'):
-        read_task(written(tmp_path, "a.parquet", b"PAR1" + b"x" * 100))
-
-
 def test_a_data_set_by_name_is_read_with_its_class_names(tmp_path):
     data = read_task(f"dataset:{parquet(tmp_path / 'set').parent}")
     assert data.labels == ("negative", "positive")
@@ -105,16 +101,13 @@ def test_a_data_set_by_name_is_read_with_its_class_names(tmp_path):
     assert len(data.examples) == 10
 
 
-def test_a_small_parquet_file_that_expands_to_much_text_is_refused(tmp_path):
+def test_fields_beyond_a_thousand_and_small_files_of_much_text_are_refused(tmp_path):
     column = pyarrow.array(["word " * 4_000] * 2_000).dictionary_encode()
     labels = pyarrow.array(["ab"[n % 2] for n in range(2_000)])
     pyarrow.parquet.write_table(pyarrow.table({"text": column, "label": labels}), tmp_path / "small.parquet")
     assert (tmp_path / "small.parquet").stat().st_size < 10_000
     with pytest.raises(InputError, match=r'"small.parquet" holds more text than is read at once'):
         read_task([tmp_path / "small.parquet"], max_bytes=1_000_000)
-
-
-def test_records_with_more_than_a_thousand_fields_are_refused(tmp_path):
     lines = (json.dumps({f"id {n}": "a text", "label": "ab"[n % 2]}) for n in range(3_000))
     path = written(tmp_path, "many.jsonl", "\n".join(lines))
     with pytest.raises(InputError, match="more than 1,000 different fields"):

@@ -27,13 +27,10 @@ def test_an_encoding_that_does_not_fit_is_refused_by_its_name(tmp_path):
         read_task([path], encoding="utf-16")
 
 
-def test_null_characters_are_taken_out_and_noted(tmp_path):
+def test_null_and_damaged_characters_are_noted(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table().replace("good", "go\0od")))
     assert data.examples[0].text_a == "good film number 0"
     assert data.notes == ('20 null characters were taken out of "a.csv".',)
-
-
-def test_damaged_characters_are_noted(tmp_path):
     content = table(400).encode() + "größe süß äußerst über,pos\n".encode() * 50 + b"sch\xf6n,neg\n"
     data = read_task(written(tmp_path, "a.csv", content))
     assert data.files[0].encoding == "utf-8"

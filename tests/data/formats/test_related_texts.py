@@ -34,7 +34,7 @@ def test_a_third_text_is_a_negative(tmp_path, header) -> None:
     assert texts_of(data) == ROWS
 
 
-def test_lists_of_negatives_are_cut_to_the_shortest_which_is_named(tmp_path) -> None:
+def test_negatives_are_cut_to_the_fewest_of_any_row_which_is_named(tmp_path) -> None:
     records = [{"query": a, "positive": b, "negatives": [c, f"{c} either", c][: 2 + n % 2]}
                for n, (a, b, c) in enumerate(ROWS)]  # fmt: skip
     data = read(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
@@ -43,9 +43,6 @@ def test_lists_of_negatives_are_cut_to_the_shortest_which_is_named(tmp_path) -> 
         "6 negatives were left out: all examples need as many as the one with the fewest, "
         'and "a.jsonl" record 1 has 2.',
     )
-
-
-def test_the_file_whose_row_has_the_fewest_negatives_is_named(tmp_path) -> None:
     full = written(tmp_path, "a.csv", "anchor,positive,negative\n" + "".join(",".join(row) + "\n" for row in ROWS))
     pairs = written(tmp_path, "b.csv", "anchor,positive\n" + "".join(f"{a},{b}\n" for a, b, _ in ROWS))
     data = read_task([full, pairs], "embeddings")
@@ -90,24 +87,10 @@ def test_anchors_and_positives_are_recognised_by_their_names_and_kept_as_they_we
     assert read_examples(tmp_path / "kept.jsonl") == data.examples
 
 
-def test_scores_in_text_are_refused(tmp_path) -> None:
+def test_scores_in_text_and_a_single_column_of_texts_are_refused(tmp_path) -> None:
     rows = "".join(f"{a}\t{b}\t{('high', 'low')[n % 2]}\n" for n, (a, b, _) in enumerate(ROWS))
     with pytest.raises(InputError, match=r'"high" in .* is no number, as the scores of pairs are'):
         read(tmp_path, "a.tsv", "sentence1\tsentence2\tscore\n" + rows, label="score")
-
-
-def test_one_column_of_texts_is_refused(tmp_path) -> None:
     rows = "".join(f"{a}\t{n % 2}\n" for n, (a, _, _) in enumerate(ROWS))
     with pytest.raises(InputError, match="has no two columns of texts that belong together"):
         read(tmp_path, "a.tsv", "text\tlabel\n" + rows)
-
-
-def test_published_pairs_are_read_as_they_are(shared_data) -> None:
-    scored, held = read_pair(shared_data / "stsb/stsb-en-train.csv", shared_data / "stsb/stsb-en-dev.csv", "embeddings")
-    assert (len(scored.examples), len(held.examples)) == (5_749, 1_500)
-    assert scored.examples[0].score == 1.0
-    first = read_task(shared_data / "sts12_16/2012.MSRpar.train.tsv", "embeddings").examples[0]
-    assert first.score is not None
-    questions = read_task(shared_data / "reqa_squad/train.json", "embeddings")
-    assert len(questions.examples) == 10_000
-    assert questions.examples[0].anchor == "Name two works that are often the subject of a variorum."

@@ -21,16 +21,13 @@ def test_header_delimiter_columns_and_quoting_can_be_given(tmp_path):
     assert len(read_task(path, delimiter="#", quoting="no", header="yes", text_a="2", label="1").examples) == 2
 
 
-def test_tabs_inside_quotes_are_text_even_when_quotes_come_late(tmp_path):
+def test_stray_quotation_marks_are_characters_and_late_ones_enclose_tabs(tmp_path):
     plain = "".join(f"plain {n}\t{n % 2}\n" for n in range(2000))
     late = "".join(f'"he said ""a\tb"" {n}"\t{n % 2}\n' for n in range(30))
     data = read_task(written(tmp_path, "a.tsv", f"text\tlabel\n{plain}{late}"))
     assert data.examples[-1].text_a == 'he said "a\tb" 29'
     assert len(data.examples) == 2030
     assert data.dropped == ()
-
-
-def test_stray_quotation_marks_are_ordinary_characters(tmp_path):
     lines = [f'ham\tHe said "hello {n}' if n % 3 else f'spam\t"quoted {n}" ok' for n in range(30)]
     data = read_task(written(tmp_path, "a.tsv", "\n".join(lines)))
     assert [f"{e.label}\t{e.text_a}" for e in data.examples] == lines
@@ -51,16 +48,13 @@ def test_fasttext_labels_lose_their_prefix_and_lines_with_several_labels_are_dro
     assert [(d.count, d.where) for d in data.dropped] == [(1, ('"a.txt" line 3',))]
 
 
-def test_every_row_without_text_or_label_is_dropped_with_its_location(tmp_path):
+def test_rows_without_a_text_or_a_usable_label_are_dropped_with_their_location(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + ",pos\n   ,neg\nx y,\nx z,NaN\n"))
     assert len(data.examples) == 20
     assert [(d.reason, d.count, d.where) for d in data.dropped] == [
         ('the text is empty (column "text")', 2, ('"a.csv" row 22', '"a.csv" row 23')),
         ('the label is missing (column "label")', 2, ('"a.csv" row 24', '"a.csv" row 25')),
     ]
-
-
-def test_regression_labels_that_are_not_finite_numbers_are_dropped(tmp_path):
     rows = "".join(f"good film {n},{n / 7:.3f}\n" for n in range(50))
     data = read_task(written(tmp_path, "a.csv", f"text,score\n{rows}bad,high\nworse,inf\n"))
     assert data.task == "regression"
@@ -80,15 +74,12 @@ def test_delimiters_in_an_unquoted_text_are_restored(tmp_path, order):
     assert data.notes[0].startswith('12 rows of "a.csv" have more cells than the others')
 
 
-def test_surplus_cells_at_the_end_are_left_out_and_said_to_be(tmp_path):
+def test_surplus_cells_are_left_out_and_short_rows_dropped(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + "good film,pos,,\n"))
     assert (data.examples[-1].text_a, data.examples[-1].label) == ("good film", "pos")
     assert data.notes == (
         '1 row of "a.csv" has more cells than the others; those over were left out (first: "a.csv" row 22).',
     )
-
-
-def test_rows_that_are_too_short_are_dropped(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + "no label here\n"))
     assert [(d.reason, d.where) for d in data.dropped] == [("it has 1 cell, and most rows have 2", ('"a.csv" row 22',))]
 

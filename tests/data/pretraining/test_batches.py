@@ -9,7 +9,7 @@ import torch
 
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, LABEL, NO_LABEL
+from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, NO_LABEL
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 
@@ -88,11 +88,6 @@ def test_a_batch_is_as_wide_as_its_longest_example_in_eights_and_never_wider_tha
     assert batch_of(narrow, (0, 8, 10, 16, 0)).input_ids.shape == (1, 19)
 
 
-def test_without_padding_there_is_no_mask(data):
-    assert batch_of(data, (0, 7, 10, 16, 0), (3, 10, 30, 36, 1)).attention_mask is None
-    assert batch_of(data, (0, 7, 10, 16, 0), (3, 10, 30, 35, 1)).attention_mask is not None
-
-
 def test_an_epoch_holds_every_example_once(data):
     rows = np.concatenate(list(data.epoch(0)))
     stream = BatchStream(data)
@@ -104,12 +99,6 @@ def test_an_epoch_holds_every_example_once(data):
         seen += len(batch.input_ids)
     assert seen == len(rows)
     assert len({tuple(row) for row in rows[:, :2].tolist()}) == len(rows), "no two examples begin with the same A"
-
-
-def test_the_labels_of_the_pairs_of_a_pass(data):
-    labels = np.concatenate([rows[:, LABEL] for rows in data.epoch(0)])
-    assert np.array_equal(data.pair_labels(10**6), labels)
-    assert np.array_equal(data.pair_labels(10), labels[:16])  # two batches of eight
 
 
 def test_the_same_seed_gives_the_same_batches(data):
@@ -163,18 +152,6 @@ def test_batches_hold_examples_of_similar_length(data):
     mixed = [flat.batch(table[i : i + 8], np.random.default_rng(0)) for i in range(0, len(table), 8)]
     careless = sum(batch.input_ids.numel() for batch in mixed) - sum(batch.real_tokens for batch in mixed)
     assert padding < 0.6 * careless
-
-
-def test_whole_words_can_be_chosen(data, tokenizer):
-    whole = replace(data, rule=masking_rule(tokenizer, 0.3, whole_word=True))
-    assert whole.rule.continuation.sum() > 0
-    batch = next(BatchStream(whole))
-    ids = true_ids(batch)
-    for row, positions, labels in zip(ids, batch.masked_positions, batch.labels, strict=True):
-        chosen = set(positions[labels != -100].tolist())
-        for at in range(1, len(row)):
-            if tokenizer.continuation[row[at]] and row[at - 1] not in tokenizer.special_ids:
-                assert (at in chosen) == (at - 1 in chosen)
 
 
 def test_the_parts_of_a_batch_are_all_of_it(data):

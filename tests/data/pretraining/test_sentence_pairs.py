@@ -209,6 +209,9 @@ def test_half_of_the_ordered_pairs_are_swapped_and_one_document_is_enough():
     labels = [row[4] for row in examples(corpus_of([[4] * 4_000]), pairs="sop")]
     assert len(labels) > 700
     assert np.mean(labels) == pytest.approx(0.5, abs=0.08)
+    view = corpus_of([[4, 4, 4, 4, 4]])
+    rows = sorted(examples(view, seq_len=12, pairs="", short_seq_probability=0.0))
+    assert [row[:2] for row in rows] == [(0, 8), (8, 16), (16, 20)]
 
 
 @given(shapes, st.integers(0, 2**32), st.integers(8, 40))
@@ -224,19 +227,7 @@ def test_without_pairs_every_token_is_read_once(shape, seed, seq_len):
         document_of(view, start, end)
 
 
-def test_without_pairs_one_document_is_enough_and_sentences_stay_whole_where_they_fit():
-    view = corpus_of([[4, 4, 4, 4, 4]])
-    rows = sorted(examples(view, seq_len=12, pairs="", short_seq_probability=0.0))
-    assert [row[:2] for row in rows] == [(0, 8), (8, 16), (16, 20)]
-
-
-def test_the_same_seed_gives_the_same_examples_and_another_seed_others():
-    view = corpus_of([[3, 4, 5, 3, 2, 6]] * 20)
-    assert examples(view, 1) == examples(view, 1)
-    assert examples(view, 1) != examples(view, 2)
-
-
-def test_documents_come_in_shuffled_order_and_in_tables_that_bound_the_memory(monkeypatch):
+def test_documents_come_shuffled_in_bounded_tables_from_their_part_only(monkeypatch):
     monkeypatch.setattr(sentence_pairs, "_SHARD", 8)
     view = corpus_of([[2, 2]] * 20)
     tables = list(plan_epoch(view, np.random.default_rng(0), seq_len=20))
@@ -244,9 +235,6 @@ def test_documents_come_in_shuffled_order_and_in_tables_that_bound_the_memory(mo
     assert len(tables) == 3
     assert set(order) == set(range(20))
     assert order != sorted(order)
-
-
-def test_a_part_of_a_corpus_draws_from_that_part_only():
     corpus = corpus_of([[3, 3]] * 10).corpus
     part = corpus.select(np.array([2, 5, 7]))
     allowed = {2, 5, 7}

@@ -46,9 +46,13 @@ def test_an_introduction_and_a_book_train_on_the_book(shape, min_documents):
     assert len(training) == 2
 
 
-def test_a_single_document_holds_out_its_end():
+def test_a_single_document_holds_out_its_end_and_half_of_a_corpus_stays_in_training():
     training, held_out = split_corpus(corpus_of(200))
     assert (training.spans.tolist(), held_out.spans.tolist()) == ([[0, 180]], [[180, 200]])
+    corpus = corpus_of(5_000, *[50] * 100)
+    training, held_out = split_corpus(corpus, min_documents=2)
+    assert training.spans[0].tolist() == [0, 5_000]
+    assert tokens(held_out) == pytest.approx(0.1 * corpus.tokens, rel=0.05)
 
 
 def test_among_thousands_of_documents_whole_ones_spread_over_the_corpus_are_held_out():
@@ -58,13 +62,6 @@ def test_among_thousands_of_documents_whole_ones_spread_over_the_corpus_are_held
     assert len(training) + len(held_out) == 5_000
     in_each_tenth = np.histogram(held_out.spans[:, 0], bins=10, range=(0, corpus.sentences))[0]
     assert in_each_tenth.min() > 0.8 * in_each_tenth.max()
-
-
-def test_a_document_that_is_half_of_the_corpus_stays_in_training():
-    corpus = corpus_of(5_000, *[50] * 100)
-    training, held_out = split_corpus(corpus, min_documents=2)
-    assert training.spans[0].tolist() == [0, 5_000]
-    assert tokens(held_out) == pytest.approx(0.1 * corpus.tokens, rel=0.05)
 
 
 def test_a_large_corpus_holds_out_no_more_than_an_evaluation_needs(monkeypatch):

@@ -64,11 +64,13 @@ def test_the_first_documents_are_held_out_and_the_others_come_in_order(tmp_path,
     assert everything[:35] == expected
 
 
-def test_the_data_set_begins_again_after_its_last_row_without_the_held_out_documents(tmp_path, tokenizer):
+def test_a_data_set_begins_again_also_for_a_second_document(tmp_path, tokenizer):
     reader = ChunkReader(streamed(write_rows(tmp_path / "rows")), tokenizer)
     first, second = (texts(reader.read(chunk), tokenizer) for chunk in range(2))
     assert len(first) == 35
     assert second == first
+    view = ChunkReader(streamed(write_rows(tmp_path / "few", count=6)), tokenizer).read(0)
+    assert len(view) == 2
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -103,33 +105,17 @@ def test_rows_without_words_are_passed_over(tmp_path, tokenizer):
     assert np.all(np.diff(view.spans, axis=1) > 0)
 
 
-def test_a_data_set_of_one_training_document_is_read_again_for_a_second(tmp_path, tokenizer):
-    view = ChunkReader(streamed(write_rows(tmp_path / "rows", count=6)), tokenizer).read(0)
-    assert len(view) == 2
-
-
-def test_a_data_set_with_no_more_than_the_held_out_documents_is_refused(tmp_path):
+def test_data_sets_of_too_little_text_or_of_lines_are_refused(tmp_path, tokenizer):
     with pytest.raises(InputError, match=r"has 5 documents.*lower --held-out-documents"):
-        streamed(write_rows(tmp_path / "rows", count=5))
-
-
-def test_no_words_after_the_held_out_documents_is_one_clear_line(tmp_path, tokenizer):
+        streamed(write_rows(tmp_path / "few", count=5))
     folder = write_rows(tmp_path / "rows", count=30)
     (folder / "part-9999.jsonl").write_text(json.dumps({"id": 0, "text": "..."[:0]}) + "\n")
     reader = ChunkReader(streamed(folder, held_out=30), tokenizer)
     with pytest.raises(InputError, match="holds no words"):
         reader.read(0)
-
-
-def test_rows_that_are_lines_of_text_are_refused(tmp_path):
-    folder = tmp_path / "rows"
+    folder = tmp_path / "lines"
     folder.mkdir()
     rows = ["= A heading =", "", text_of(1), "", text_of(2), ""] * 3
     (folder / "rows.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
     with pytest.raises(InputError, match="lines of text, not documents"):
         streamed(folder)
-
-
-def test_a_field_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match='has no field "body"'):
-        open_streamed_text(f"dataset:{write_rows(tmp_path / 'rows')}", "body", 5)

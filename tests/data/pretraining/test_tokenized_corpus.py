@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken
 
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining import tokenized_corpus
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import (
+    CachedTokenizer,
+    TokenizedCorpus,
+    read_sentence_cache,
+    sample_sentences,
+    write_sentence_cache,
+)
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -33,14 +40,6 @@ def contents(corpus: TokenizedCorpus) -> list[list[list[int]]]:
         bounds = corpus.sentence_bounds(index)
         whole.append([corpus.ids[start:end].tolist() for start, end in pairwise(bounds)])
     return whole
-
-
-def test_every_sentence_comes_back_with_its_tokens(tokenizer, tmp_path):
-    texts = documents("one two|three", "four five six|seven|eight nine", "ten")
-    corpus = TokenizedCorpus.write(texts, tokenizer, tmp_path / "corpus")
-    assert contents(corpus) == [tokenizer.ids(document.sentences) for document in texts]
-    assert (corpus.documents, corpus.sentences) == (3, 6)
-    assert corpus.tokens == sum(len(s) for d in texts for s in tokenizer.ids(d.sentences))
 
 
 def test_an_opened_corpus_is_the_written_one_and_stays_on_disk(tokenizer, tmp_path):
@@ -136,3 +135,134 @@ def test_a_full_disk_is_told_and_leaves_no_corpus(tokenizer, tmp_path, monkeypat
         TokenizedCorpus.write(documents("one two|three", "four"), tokenizer, tmp_path)
     assert told.value.errno == errno.ENOSPC
     assert not (tmp_path / "corpus.json").exists()
+
+
+def merged(documents) -> list[list[str]]:
+    """The sentences of each document, its parts put together."""
+    whole: list[list[str]] = []
+    for document in documents:
+        if document.continues:
+            whole[-1] += document.sentences
+        else:
+            whole.append(list(document.sentences))
+    return whole
+
+
+sentence_texts = st.text(min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
+corpora = st.lists(st.lists(sentence_texts, min_size=1, max_size=7), min_size=1, max_size=5)
+
+
+@given(corpora)
+def test_documents_come_back_as_they_were(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("spool") / "corpus.txt"
+    documents = [Document(str(i), tuple(text)) for i, text in enumerate(texts)]
+    assert write_sentence_cache(documents, path) == len(texts)
+    assert merged(read_sentence_cache(path)) == texts
+
+
+def test_a_long_document_comes_in_parts_and_stays_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokenized_corpus, "_PART", 3)
+    texts = [[f"sentence {i}" for i in range(count)] for count in (2, 3, 7, 1)]
+    write_sentence_cache([Document("", tuple(text)) for text in texts], tmp_path / "corpus.txt")
+    found = list(read_sentence_cache(tmp_path / "corpus.txt"))
+    assert max(len(document.sentences) for document in found) == 3
+    assert merged(found) == texts
+
+
+def test_parts_are_written_as_one_document(tmp_path):
+    parts = [Document("a", ("one",)), Document("a", ("two",), continues=True), Document("b", ("three",))]
+    assert write_sentence_cache(parts, tmp_path / "corpus.txt") == 2
+    assert merged(read_sentence_cache(tmp_path / "corpus.txt")) == [["one", "two"], ["three"]]
+
+
+@pytest.mark.parametrize("empty", ["", " ", "\x1c", "\r\n"])
+def test_an_empty_sentence_does_not_end_its_document(empty, tmp_path):
+    write_sentence_cache([Document("a", ("one", empty, "two"))], tmp_path / "corpus.txt")
+    assert merged(read_sentence_cache(tmp_path / "corpus.txt")) == [["one", "two"]]
+
+
+@pytest.mark.parametrize("broken", ["a\nb", "a\r\nb", "a\u2028b", "a\x85b", "a\x0bb"])
+def test_a_line_break_in_a_sentence_does_not_end_it(broken, tmp_path):
+    write_sentence_cache([Document("a", (broken, "two"))], tmp_path / "corpus.txt")
+    assert merged(read_sentence_cache(tmp_path / "corpus.txt")) == [["a b", "two"]]
+
+
+def test_half_a_surrogate_pair_is_no_obstacle(tmp_path):
+    write_sentence_cache([Document("a", ("one \ud83d two",))], tmp_path / "corpus.txt")
+    assert merged(read_sentence_cache(tmp_path / "corpus.txt")) == [["one ? two"]]
+
+
+def test_a_short_text_is_sampled_whole_and_a_long_one_evenly(tmp_path):
+    path = tmp_path / "corpus.txt"
+    lines = [f"{i:04d}" for i in range(1000)]
+    write_sentence_cache([Document("", tuple(lines[i : i + 10])) for i in range(0, 1000, 10)], path)
+    assert list(sample_sentences(path, 1_000_000)) == lines
+    sampled = list(sample_sentences(path, 1_000))
+    assert sampled == lines[::6]  # 5,100 bytes on disk for 1,000 characters
+    assert sum(map(len, sampled)) <= 1_000
+
+
+TEXT = [
+    "The cat's mat isn't flat: it costs $4.50 (or 3,000 yen), they'll say.",
+    "Ἀθῆναι, café, naïve, Straße, ΟΔΥΣΣΕΥΣ, İstanbul, 東京 and [MASK] on the_mat.",
+    "DON'T go to the café: IT'S closed, and they'Ll say so.",
+] * 3
+
+
+@pytest.fixture(scope="module", params=["wordpiece", "wordpiece cased", "bpe", "bpe lowercased"])
+def trained(request) -> Tokenizer:
+    algorithm, _, case = request.param.partition(" ")
+    lowercase = case == "lowercased" or (algorithm == "wordpiece" and case != "cased")
+    return Tokenizer.train(TEXT, vocab_size=400, algorithm=algorithm, lowercase=lowercase)
+
+
+def looked_up(trained: Tokenizer, sentences: list[str], table: CachedTokenizer | None = None) -> list[list[int]]:
+    ids, sizes = (table or CachedTokenizer(trained)).ids(sentences)
+    return [part.tolist() for part in np.split(ids, np.cumsum(sizes)[:-1])] if sentences else []
+
+
+ascii_text = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40)
+western = st.text(st.sampled_from(" aAéÉßİΣςσ'’.,-–Ⅳ[MASK]\u0301東\u00ad1½"), max_size=40)
+contracted = st.lists(st.sampled_from(["don", "DON", "'", "'t", "'T", "'Re", "'LL", "é", "ſ", " "])).map("".join)
+
+
+@given(st.lists(st.one_of(ascii_text, western, contracted, st.text(max_size=30)), max_size=8))
+def test_the_ids_are_those_of_the_tokenizer(trained, sentences):
+    sentences = ["".join(sentence.splitlines()) for sentence in sentences]
+    assert looked_up(trained, sentences) == trained.ids(sentences)
+
+
+def test_ordinary_text_is_looked_up_and_not_split_again(trained, monkeypatch):
+    table = CachedTokenizer(trained)
+    looked_up(trained, TEXT, table)
+    asked: list[str] = []
+    monkeypatch.setattr(Tokenizer, "ids", lambda self, texts: asked.extend(texts) or [])
+    again = looked_up(trained, TEXT, table)
+    assert asked == []
+    monkeypatch.undo()
+    assert again == trained.ids(TEXT)
+
+
+def test_what_is_remembered_is_bounded(trained, monkeypatch):
+    monkeypatch.setattr(tokenized_corpus, "_REMEMBERED", 50)
+    table = CachedTokenizer(trained)
+    sentences = [f"word{i} and another{i}" for i in range(40)]
+    for i in range(0, 40, 2):
+        assert looked_up(trained, sentences[i : i + 2], table) == trained.ids(sentences[i : i + 2])
+        assert sum(map(len, table._known.numbers)) < 150
+
+
+def test_a_tokenizer_with_words_of_its_own_is_asked_itself():
+    backend = Tokenizer.train(TEXT, vocab_size=400).backend
+    backend.add_tokens([AddedToken("the mat", normalized=False)])
+    trained = Tokenizer(backend)
+    assert looked_up(trained, ["on the mat it sat"]) == trained.ids(["on the mat it sat"])
+    assert trained.id("the mat") in trained.ids(["on the mat it sat"])[0]
+
+
+def test_stages_that_are_not_known_are_left_to_the_tokenizer():
+    state = json.loads(Tokenizer.train(TEXT, vocab_size=400, algorithm="bpe", lowercase=False).backend.to_str())
+    state["pre_tokenizer"]["add_prefix_space"] = True
+    trained = Tokenizer(type(Tokenizer.train(TEXT, vocab_size=400).backend).from_str(json.dumps(state)))
+    sentences = ["cat's mat", "it isn't flat"]
+    assert looked_up(trained, sentences) == trained.ids(sentences)

@@ -70,7 +70,7 @@ def test_a_line_that_is_no_pair_is_refused_in_a_sentence(tmp_path: Path, bad: st
     assert "\n" not in str(error.value)
 
 
-def test_files_that_hold_no_pairs_are_refused(tmp_path: Path) -> None:
+def test_files_that_hold_no_pairs_or_are_empty_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no minimal pairs"):
         read_minimal_pairs(write(tmp_path / "blank.jsonl", "", ""))
     with pytest.raises(InputError, match="There is no file"):
@@ -78,10 +78,8 @@ def test_files_that_hold_no_pairs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes(CATS.replace("cats", "pinguïns").encode("latin-1"))
     with pytest.raises(InputError, match="not text in UTF-8"):
         read_minimal_pairs(tmp_path / "latin.jsonl")
-
-
-def test_a_benchmark_of_which_a_file_is_empty_is_not_scored_in_part(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", CATS)
-    (tmp_path / "b.jsonl").touch()
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data" / "a.jsonl", CATS)
+    (tmp_path / "data" / "b.jsonl").touch()
     with pytest.raises(InputError, match="is empty"):
-        read_minimal_pairs(tmp_path)
+        read_minimal_pairs(tmp_path / "data")

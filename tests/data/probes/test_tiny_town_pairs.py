@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pairs, words
 from bertviz_lab.data.samples.tiny_town import imagine, stories
-from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PEOPLE
+from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR
 
 PAIRS = minimal_pairs(0, 60)
 HELD_OUT = [story.sentences for story in islice(imagine(0, held_out=True), 1500)]
@@ -16,11 +16,6 @@ SENTENCES = {sentence for sentences in TOLD for sentence in sentences}
 
 def of(kind: str) -> list[MinimalPair]:
     return [pair for pair in PAIRS if pair.kind == kind]
-
-
-def test_the_same_seed_draws_the_same_pairs() -> None:
-    assert minimal_pairs(4, 10) == minimal_pairs(4, 10)
-    assert minimal_pairs(4, 10) != minimal_pairs(5, 10)
 
 
 def test_each_kind_has_as_many_different_pairs_as_asked_for() -> None:
@@ -60,13 +55,6 @@ def test_a_bad_sentence_that_needs_no_context_is_never_said(kind: str) -> None:
         assert pair.good in SENTENCES
 
 
-def test_distractors_disagree_with_the_subject() -> None:
-    for pair in of("agreement_distractor"):
-        before = words(pair.good)[: pair.position]
-        assert before[0] == "The"
-        assert before.count("the") == 1  # another noun stands between
-
-
 def test_the_right_colour_stands_in_the_context_and_the_wrong_one_nowhere() -> None:
     for pair in of("colour_copy"):
         right, wrong = (words(text)[pair.position or 0] for text in (pair.good, pair.bad))
@@ -74,13 +62,6 @@ def test_the_right_colour_stands_in_the_context_and_the_wrong_one_nowhere() -> N
         assert wrong not in words(pair.context + " " + pair.good)
         assert right in COLOURS or right in FUR
         assert wrong in COLOURS or wrong in FUR
-
-
-def test_both_people_stand_in_the_context_of_an_owner() -> None:
-    people = {person.name for person in PEOPLE}
-    for pair in of("owner_copy"):
-        right, wrong = (words(text)[pair.position or 0] for text in (pair.good, pair.bad))
-        assert {right, wrong} <= people & set(words(pair.context))
 
 
 def test_what_happens_next_is_told_after_and_the_other_before() -> None:

@@ -31,18 +31,14 @@ def test_every_sentence_is_clean(read: list[Document]) -> None:
             assert not re.search(r"\s\s|\n|^>>>|`|^:\w+:|::$", sentence), sentence
 
 
-def test_reading_twice_gives_the_same(tmp_path: Path) -> None:
-    write(tmp_path / "b.py", "Second file with a sentence here. And another one follows it.")
-    write(tmp_path / "a.py", "First file with a sentence here. And another one follows it.")
-    assert [document.name for document in documents(tmp_path)] == ["a.py", "b.py"]
+def test_tests_and_packages_are_left_out_and_reading_repeats_itself_up_to_a_limit(tmp_path: Path) -> None:
+    for name in ("b.py", "a.py", "test/m.py", "site-packages/m.py", "kept/m.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path / name, "This is a sentence of prose. This is another sentence of prose.")
+    assert [document.name for document in documents(tmp_path)] == ["a.py", "b.py", "kept/m.py"]
     assert list(documents(tmp_path)) == list(documents(tmp_path))
-
-
-def test_tests_and_installed_packages_are_left_out(tmp_path: Path) -> None:
-    for folder in ("test", "site-packages", "kept"):
-        (tmp_path / folder).mkdir()
-        write(tmp_path / folder / "m.py", "This is a sentence of prose. This is another sentence of prose.")
-    assert [document.name for document in documents(tmp_path)] == ["kept/m.py"]
+    size = (tmp_path / "a.py").stat().st_size
+    assert len(list(documents(tmp_path, limit_bytes=2 * size))) == 2
 
 
 def test_nothing_is_executed_and_a_broken_file_is_passed_over(tmp_path: Path) -> None:
@@ -53,36 +49,11 @@ def test_nothing_is_executed_and_a_broken_file_is_passed_over(tmp_path: Path) ->
     assert [document.name for document in documents(tmp_path)] == ["old.py", "run.py"]
 
 
-def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
-    for name in "abc":
-        write(tmp_path / f"{name}.py", "This is a sentence of prose. This is another sentence of prose.")
-    size = (tmp_path / "a.py").stat().st_size
-    assert len(list(documents(tmp_path, limit_bytes=2 * size))) == 2
-
-
 @pytest.mark.parametrize("folder", ["", "missing"])
 def test_a_library_without_documentation_is_an_input_error(tmp_path: Path, folder: str) -> None:
     (tmp_path / "bare.py").write_text("x = 1\n", encoding="utf-8")
     with pytest.raises(InputError, match="no Python source files with documentation"):
         list(documents(tmp_path / folder if folder else tmp_path))
-
-
-def test_docstrings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
-    (tmp_path / "m.py").write_text(
-        '"""The module says this first."""\n\n'
-        "if True:\n"
-        "    class A:\n"
-        '        """The class says this second."""\n'
-        "        def f(self):\n"
-        '            """The method says this third."""\n'
-        "        x = 1\n"
-        '        """A string that documents nothing here."""\n'
-        "async def g():\n"
-        '    """The function says this fourth."""\n',
-        encoding="utf-8",
-    )
-    (document,) = documents(tmp_path)
-    assert [sentence.split()[-1] for sentence in document.sentences] == ["first.", "second.", "third.", "fourth."]
 
 
 def test_only_prose_is_left_of_a_docstring() -> None:
@@ -113,11 +84,6 @@ def test_only_prose_is_left_of_a_docstring() -> None:
     assert "The first item of a list. | The second item of it." in text
     for left_out in (">>>", "mean([", ":param", "====", "`"):
         assert left_out not in text
-
-
-def test_a_compound_broken_at_the_end_of_a_line_is_joined() -> None:
-    (text,) = prose("This is a left-\nhand side, pre- and\npost-processed.")
-    assert text == "This is a left-hand side, pre- and post-processed."
 
 
 def write(path: Path, text: str, code: str = "") -> None:

@@ -3,10 +3,8 @@
 import csv
 import json
 import re
-import tomllib
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,67 +67,11 @@ def test_an_unknown_sample_is_refused_with_the_names_that_exist() -> None:
         sample_path("reviews")
 
 
-def test_the_files_are_part_of_the_package() -> None:
-    project = Path(__file__).parents[3] / "pyproject.toml"
-    patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["bertviz_lab.data.samples"]
-    assert patterns == ["task_samples/*", "tiny_town/*.tsv", "tiny_town/*.json"]
-    found = {file.name for file in sample_path("topics").parent.iterdir() if file.is_file()}
-    assert found == {
-        "__init__.py",
-        "catalogue.json",
-        *(name for sample in TASK_SAMPLES.values() for name in (sample.file, sample.held_out) if name),
-    }
-
-
 @pytest.mark.parametrize("name", TASK_SAMPLES)
 def test_the_text_is_plain_ascii_without_double_spaces(name: str) -> None:
     text = sample_path(name).read_text(encoding="ascii")
     assert text.endswith("\n")
     assert not re.search(r"[^\s] {2,}[^\s]|[ \t]\n|\r|`", text)
-
-
-# Sentences with one label
-
-
-@pytest.mark.parametrize(("name", "labels", "each"), [("sentiment", 2, 220), ("topics", 5, 80)])
-def test_classes_have_equally_many_sentences(name: str, labels: int, each: int) -> None:
-    counts = Counter(row["label"] for row in table(name))
-    assert len(counts) == labels
-    assert set(counts.values()) == {each}
-
-
-@pytest.mark.parametrize("name", ["sentiment", "topics"])
-def test_sentences_are_of_ordinary_length_and_differ(name: str) -> None:
-    texts = [row["text"] for row in table(name)]
-    assert all(5 <= len(text.split()) <= 20 and text[0].isupper() and text[-1] in ".!?" for text in texts)
-    assert near_duplicates(texts) == []
-
-
-def test_hard_sentiments_are_as_often_good_as_bad() -> None:
-    kinds = Counter((row["kind"], row["label"]) for row in table("sentiment"))
-    for kind in {kind for kind, _ in kinds}:
-        assert kinds[kind, "positive"] == kinds[kind, "negative"] > 5
-    hard = sum(count for (kind, _), count in kinds.items() if kind != "plain")
-    assert hard >= 0.25 * kinds.total()
-
-
-# Pairs
-
-
-def test_word_overlap_does_not_predict_paraphrases() -> None:
-    rows = table("paraphrases")
-    assert Counter(row["label"] for row in rows) == {"same": 120, "different": 120}
-    shared = []
-    for row in rows:
-        first, second = words_of(row["sentence1"]), words_of(row["sentence2"])
-        shared.append((len(first & second) / len(first | second), row["label"] == "same"))
-    for limit in {share for share, _ in shared}:
-        assert 0.35 < sum((share >= limit) == same for share, same in shared) / len(shared) < 0.65
-    # In both classes there are pairs made of exactly the same words.
-    assert all(sum(same is wanted for share, same in shared if share == 1.0) >= 10 for wanted in (True, False))
-
-
-# Words
 
 
 @pytest.mark.parametrize("name", ["entities", "entities:held-out"])
@@ -152,9 +94,6 @@ def test_held_out_sentences_resemble_the_sample_and_are_not_in_it() -> None:
     assert near_duplicates([" ".join(word for word, _ in sentence) for sentence in (*sentences, *held)]) == []
 
 
-# Questions
-
-
 def test_every_answer_is_at_its_offset_and_is_whole_words() -> None:
     for passage in passages():
         context = passage["context"]
@@ -173,9 +112,6 @@ def test_about_a_quarter_of_the_questions_cannot_be_answered() -> None:
         assert question["question"].endswith("?")
         assert question["is_impossible"] == (not question["answers"])
     assert 0.2 < sum(question["is_impossible"] for question in questions) / len(questions) < 0.3
-
-
-# As the lab reads them
 
 
 @pytest.mark.parametrize("name", TASK_SAMPLES)

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.tasks.batches import TaskBatches
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
 
 TOKENIZER = little_tokenizer()
@@ -61,17 +60,6 @@ def test_an_epoch_has_every_row_once(size) -> None:
         assert sorted(np.concatenate(rows).tolist()) == list(range(len(data.features)))
         assert max(map(len, rows)) <= size
     assert sorted(torch.cat([batch.rows for batch in data.in_order()]).tolist()) == list(range(len(data.features)))
-
-
-def test_epochs_differ_and_seeds_differ_and_the_same_are_the_same() -> None:
-    features = features_of("classification", TOKENIZER)
-
-    def order(seed: int, number: int) -> list[list[int]]:
-        return [rows.tolist() for rows in TaskBatches(features, 4, 0, seed).epoch(number)]
-
-    assert order(0, 0) == order(0, 0)
-    assert order(0, 0) != order(0, 1)
-    assert order(0, 0) != order(1, 0)
 
 
 def test_rows_of_like_length_are_together() -> None:

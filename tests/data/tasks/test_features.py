@@ -34,9 +34,6 @@ def row(features, index: int) -> str:
     return " ".join(TOKENIZER.token(i) for i in features.ids[index])
 
 
-# Words
-
-
 @given(sentences, st.integers(8, 40))
 def test_every_word_is_read_in_order_and_has_exactly_one_label_whatever_the_length(sentences, length) -> None:
     examples = [sentence(pairs) for pairs in sentences]
@@ -59,43 +56,28 @@ def test_every_word_is_read_in_order_and_has_exactly_one_label_whatever_the_leng
     assert read_ids == [list(chain(*each)) for each in pieces_of]
 
 
-def test_the_first_piece_of_a_word_has_its_label() -> None:
+def test_a_word_has_its_label_at_its_first_piece_also_when_it_is_unknown() -> None:
     examples = [sentence([("the", "O"), (LONG, "A"), ("cat", "B")])]
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(40))
     count = len(pieces(LONG))
     assert count > 1
     assert features.word_starts[0].tolist() == [1, 2, 2 + count]
     assert features.targets[0].tolist() == [IGNORE_INDEX, 2, 0, *[IGNORE_INDEX] * (count - 1), 1, IGNORE_INDEX]
-
-
-def test_a_word_without_tokens_is_unknown_and_keeps_its_label() -> None:
     features = encode_examples([sentence([("\x00", "A"), ("cat", "B")])], "tokens", TOKENIZER, LABELS, Limits(16))
     assert row(features, 0) == "[CLS] [UNK] cat [SEP]"
     assert features.targets[0].tolist() == [IGNORE_INDEX, 0, 1, IGNORE_INDEX]
 
 
-# Texts
-
-
-def test_texts_and_pairs_are_rows_with_their_classes() -> None:
+def test_texts_and_pairs_are_rows_with_their_classes_and_unknown_labels_are_ignored() -> None:
     examples = [LabelledText("the cat", None, "A", 1), LabelledText("the cat", "a dog", "O", 2)]
     features = encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16))
     assert [row(features, n) for n in (0, 1)] == ["[CLS] the cat [SEP]", "[CLS] the cat [SEP] a dog [SEP]"]
     assert features.segment_b.tolist() == [4, 4]
     assert features.targets.tolist() == [0, 2]
     assert features.examples.tolist() == [0, 1]
-
-
-def test_an_unknown_label_is_ignored() -> None:
     examples = [LabelledText("the cat", None, "new", 1), LabelledText("the cat", None, "B", 2)]
     features = encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16))
     assert features.targets.tolist() == [IGNORE_INDEX, 1]
-
-
-def test_numbers_are_targets_in_32_bits() -> None:
-    features = encode_examples([LabelledText("the cat", None, 2.25, 1)], "regression", TOKENIZER, (), Limits(16))
-    assert features.targets.dtype == np.float32
-    assert features.targets.tolist() == [2.25]
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(8, 40))
@@ -115,9 +97,6 @@ def test_a_row_is_what_the_tokenizer_makes_of_a_pair(a, b, length) -> None:
     if b:
         assert ids == list(reference.ids)
         assert [int(n >= features.segment_b[0]) for n in range(len(ids))] == list(reference.token_type_ids)
-
-
-# Questions
 
 
 def test_the_targets_of_questions_are_those_of_their_windows() -> None:

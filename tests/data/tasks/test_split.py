@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.examples import LabelledText, Question, TaskData
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 
@@ -28,11 +28,16 @@ def questions(passages: int, each: int, titles: int) -> TaskData:
     return TaskData("qa", tuple(found))
 
 
-def test_classification_is_stratified_by_label():
+def test_labels_and_numbers_are_stratified_and_a_single_example_of_a_class_is_trained_on():
     data = classes(["a"] * 700 + ["b"] * 250 + ["c"] * 50)
     train, held = split_examples(data, 0.1)
     assert Counter(e.label for e in held) == {"a": 70, "b": 25, "c": 5}
     assert len(train) == 900
+    train, _ = split_examples(classes(["a"] * 50 + ["rare"]), 0.5)
+    assert "rare" in {e.label for e in train}
+    examples = tuple(LabelledText(f"text {n}", None, n / 10, n) for n in range(1000))
+    _, held = split_examples(TaskData("regression", examples), 0.1)
+    assert Counter(int(e.label) // 10 for e in held) == dict.fromkeys(range(10), 10)
 
 
 def test_the_seed_alone_decides_and_the_order_of_the_rows_does_not():
@@ -50,17 +55,6 @@ def test_examples_with_the_same_text_stay_on_one_side():
     assert 20 <= len(held) <= 60
 
 
-def test_a_class_of_one_example_is_trained_on():
-    train, _ = split_examples(classes(["a"] * 50 + ["rare"]), 0.5)
-    assert "rare" in {e.label for e in train}
-
-
-def test_regression_is_stratified_by_quantile():
-    examples = tuple(LabelledText(f"text {n}", None, n / 10, n) for n in range(1000))
-    _, held = split_examples(TaskData("regression", examples), 0.1)
-    assert Counter(int(e.label) // 10 for e in held) == dict.fromkeys(range(10), 10)
-
-
 def test_questions_of_an_article_stay_on_one_side():
     train, held = split_examples(questions(100, 3, titles=25), 0.2)
     assert not {e.title for e in train} & {e.title for e in held}
@@ -74,27 +68,17 @@ def test_with_few_articles_questions_of_a_passage_stay_on_one_side(titles):
     assert 15 <= len(held) <= 45
 
 
-def test_one_passage_cannot_be_split():
+def test_what_cannot_be_split_is_refused():
     with pytest.raises(InputError, match="one passage"):
         split_examples(questions(1, 50, 1))
-
-
-def test_sentences_of_words_are_held_out_at_random():
-    examples = tuple(LabelledWords((f"word{n}", "."), ("O", "O"), n) for n in range(300))
-    _, held = split_examples(TaskData("tokens", examples, ("O",)), 0.1)
-    assert len(held) == 30
-    assert max(e.row for e in held) > 150 > min(e.row for e in held)
+    with pytest.raises(InputError, match="too few"):
+        split_examples(classes(["a", "b"], ["same", "same"]))
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])
 def test_a_share_outside_0_to_1_is_refused(share):
     with pytest.raises(InputError, match="between 0 and 1"):
         split_examples(classes(list("ab") * 10), share)
-
-
-def test_too_few_examples_are_refused():
-    with pytest.raises(InputError, match="too few"):
-        split_examples(classes(["a", "b"], ["same", "same"]))
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=200), st.floats(0.05, 0.9), st.integers(0, 9))

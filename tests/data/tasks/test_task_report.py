@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bertviz_lab.data.examples import Answer, Dropped, LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, TaskData
 from bertviz_lab.data.tasks.task_report import ClassCount, examine_task
 from bertviz_lab.tokenization import Tokenizer
 
@@ -58,22 +58,12 @@ def test_lengths_are_those_that_the_model_reads(tokenizer):
     assert len(lengths.edges) == len(lengths.counts) + 1
 
 
-def test_characters_that_the_vocabulary_lacks_are_a_share(tokenizer):
+def test_rare_characters_and_unbalanced_classes_are_told(tokenizer):
     report = examine_task(texts(("good ☃", "a"), ("☃ ☃", "b")), (), tokenizer, 16)
     assert report.unknown_share == 0.75
     assert any("unknown to the vocabulary" in note for note in report.notes)
-
-
-def test_an_unbalanced_set_is_told_with_what_guessing_would_give(tokenizer):
     train = texts(*[(f"good film {n}", "many") for n in range(30)], ("bad", "few"))
     assert any("right in 97% of all" in note for note in examine_task(train, (), tokenizer, 16).notes)
-
-
-def test_what_reading_said_is_kept(tokenizer):
-    train = replace(texts(("good", "a"), ("bad", "b")), dropped=(Dropped("empty", 2, ("row 1",)),), notes=("A note.",))
-    report = examine_task(train, (), tokenizer, 16)
-    assert report.dropped == train.dropped
-    assert report.notes[0] == "A note."
 
 
 def test_words_and_questions_are_examined_too(tokenizer):

@@ -79,20 +79,6 @@ def test_delimiters_in_an_unquoted_text_are_restored_as_in_training(header, row,
     )
 
 
-def test_a_row_whose_cells_are_ambiguous_is_left_out_with_its_width(tmp_path) -> None:
-    def dropped(path) -> list[tuple[str, tuple[str, ...]]]:
-        return [(d.reason, d.where) for d in read_inputs(path, "classification").dropped]
-
-    odd = put(tmp_path / "a.csv", long_rows("id,text,label", "5,bad,odd,even", "6"))
-    assert dropped(odd) == [
-        ("it has 4 cells, and most rows have 3", ('"a.csv" row 14',)),
-        ("it has 1 cell, and most rows have 3", ('"a.csv" row 15',)),
-    ]
-    pairs = "".join(f"the first text {n},another text {n}\n" for n in range(8))
-    pair = put(tmp_path / "b.csv", f"sentence1,sentence2\n{pairs}which one, is it,this\n")
-    assert dropped(pair) == [("it has 3 cells, and most rows have 2", ('"b.csv" row 10',))]
-
-
 def test_a_short_row_with_a_text_and_a_row_with_empty_cells_at_its_end_are_read(tmp_path) -> None:
     path = put(tmp_path / "a.csv", long_rows("id,text,label", "5,no label here", "6,not bad,pos,,"))
     found = read_inputs(path, "classification")

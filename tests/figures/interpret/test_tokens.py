@@ -45,7 +45,7 @@ def test_a_character_of_several_tokens_is_shown_once(algorithm):
     assert words == ({"The", "naïve", "👩", "sat"} if algorithm == "bpe" else {"The", "naïve", "sat"})
 
 
-def test_masking_counts_stand_beside_what_is_expected():
+def test_masking_counts_stand_beside_what_is_expected_and_only_chosen_positions_have_a_label():
     body = json.loads(masking_payload(masked(), mask_probability=0.2, mask_share=0.5, random_share=0.3))
     assert body["candidates"] == 11
     counts = {count["outcome"]: (count["observed"], count["expected"]) for count in body["counts"]}
@@ -54,17 +54,7 @@ def test_masking_counts_stand_beside_what_is_expected():
     assert counts["chosen"][1] == 3
     assert counts["random"][1] == pytest.approx(3 * 0.3)
     assert counts["kept"][1] == pytest.approx(3 * 0.2)
-
-
-def test_only_chosen_positions_have_a_label():
     columns = json.loads(masking_payload(masked()))["columns"]
     labels = {position: column["label"] for position, column in enumerate(columns) if column["label"]}
     assert labels == {3: "cat", 6: "##believ", 11: "was"}
     assert [columns[position]["given"] for position in (3, 6, 11)] == ["[MASK]", "tree", "was"]
-
-
-def test_unknown_outcome_is_refused():
-    text = masked()
-    text.outcomes[1] = "eaten"
-    with pytest.raises(ValueError, match="eaten"):
-        masking_payload(text)

@@ -42,13 +42,6 @@ def test_a_frame_can_be_read_back():
     assert (body["labels"], body["words"], body["answer"]) == ([], [], None)
 
 
-def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
-    checkpoint = little_checkpoint(num_hidden_layers=4, num_attention_heads=4)
-    found = interpret.analyze_snapshot(checkpoint, " ".join(["the red cat sat on the"] * 5), projected=range(40))
-    assert len(found.encoding) == 32
-    assert len(frame_payload(found, 0)) < 100_000
-
-
 def opening(analysis, *, tracked=(), projected=(), steps=(0, 1), curve=(), **more):
     plane = plane_body(np.zeros(3), np.zeros((2, 3)), 0.5)
     options = {"labels": (), "question": {}, "live": False, "title": "h", "plane": plane, "vocab_size": 200} | more
@@ -140,10 +133,3 @@ def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
     assert len(steps) <= 51
     assert (steps[0], steps[-1]) == (1, 20_000)
     assert sum(step < 1000 for step in steps) > 25
-
-
-def test_a_fine_tuning_has_the_loss_of_its_task():
-    log = rows([1, 2])
-    log[0] |= {"objective": "classification", "baselines": {"loss": 0.69}}
-    body = curve_body(log)
-    assert (body["name"], body["chance"], body["trained"][0][1]) == ("loss", 0.69, 9.0)

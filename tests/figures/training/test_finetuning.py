@@ -80,13 +80,18 @@ def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
     assert "Majority-class baseline: 51.0%" in body["sentence"]
 
 
-def test_one_trial_is_a_result_and_its_other_scores_stand_in_the_table() -> None:
+def test_trials_have_names_and_scores_and_random_weights_are_never_the_best() -> None:
     rows = trial_rows("tokens", "seed 0")
     body = shown(figure.trials_payload(rows, "tokens"))
     assert (body["title"], body["table"]["header"]) == ("Result", ["", "F1 of entities", "best_step", "accuracy"])
     assert body["table"]["rows"][0][2:] == [rows[0]["best_step"], rows[0]["accuracy"]]
     labels_alone = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
     assert shown(figure.trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
+    body = shown(figure.trials_payload(trial_rows("qa", "", "random weights"), "qa", baselines={"f1": 0.0}))
+    assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
+    assert "Best" not in body["sentence"]
+    three = shown(figure.trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
+    assert "Best on held-out examples: seed 1," in three["sentence"]
 
 
 def test_labels_and_entities_have_three_scores_each() -> None:
@@ -112,16 +117,6 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
     assert shown(figure.slices_payload(parts[:1], "accuracy"))["groups"] == ["short"]
     assert "message" in shown(figure.slices_payload(parts[2:], "accuracy"))
 
-
-def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:
-    body = shown(figure.trials_payload(trial_rows("qa", "", "random weights"), "qa", baselines={"f1": 0.0}))
-    assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
-    assert "Best" not in body["sentence"]
-    three = shown(figure.trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
-    assert "Best on held-out examples: seed 1," in three["sentence"]
-
-
-# ---- very many labels
 
 MANY = [f"label {n}" for n in range(300)]
 

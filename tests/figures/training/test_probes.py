@@ -49,14 +49,11 @@ def test_every_evaluation_is_a_column_chance_is_white_and_passed_probes_are_mark
     assert body["table"]["rows"][at][1:] == [0.5] * 5 + [0.92] * 4
 
 
-def test_a_resumed_run_forgets_the_results_after_its_checkpoint() -> None:
+def test_a_resumed_run_forgets_later_results_and_one_never_asked_has_no_chart() -> None:
     rows = [*learning(article=20), {"event": "RunStarted", "step": 60}, done(100), done(200)]
     body = chart(rows)
     assert body["columns"] == [str(step) for step in STEPS]
     assert "passes 0 of 10 probes." in body["sentence"]
-
-
-def test_a_run_that_was_never_asked_has_no_chart() -> None:
     assert learning_payload([{"event": "RunStarted", "step": 0}]) is None
     assert compared_payload([("a", []), ("b", [])]) is None
 

@@ -10,14 +10,11 @@ from bertviz_lab.figures.training.data import examples_payload, label_item, prev
 from tests.ui.components import tuned
 
 
-def test_a_table_names_what_each_column_is_taken_for() -> None:
+def test_columns_are_named_by_their_role_or_number() -> None:
     body = json.loads(preview_payload(tuned.table()))
     assert (body["kind"], [column["role"] for column in body["columns"]]) == ("table", ["", "a", "label", ""])
     assert len(body["rows"][0][1]) < len(tuned.table().rows[0][1])
     assert "with commas as delimiter, with a header row" in body["sentence"]
-
-
-def test_columns_without_names_are_numbered_and_a_file_without_rows_is_a_sentence() -> None:
     bare = tuned.table()
     bare.columns, bare.text_a, bare.label, bare.header = (), "2", "3", False
     body = json.loads(preview_payload(bare))
@@ -50,7 +47,7 @@ def test_long_texts_are_cut_and_unequal_labels_refused() -> None:
         words_item(0, ("Ada", "lives"), ("O",), ("O", "O"))
 
 
-def test_marks_are_sorted_and_must_lie_apart_inside_the_text() -> None:
+def test_marks_lie_apart_inside_the_text_and_no_answer_needs_no_place() -> None:
     body = json.loads(marked_payload(tuned.TEXT, tuned.entities(), title="T"))
     starts = [span["start"] for span in body["spans"]]
     assert starts == sorted(starts)
@@ -61,9 +58,6 @@ def test_marks_are_sorted_and_must_lie_apart_inside_the_text() -> None:
     for start, end in ((-1, 2), (3, 3), (0, len(tuned.TEXT) + 1)):
         with pytest.raises(ValueError, match="not in a text"):
             marked_payload(tuned.TEXT, [SimpleNamespace(start=start, end=end, label="x", score=None)], title="T")
-
-
-def test_no_answer_needs_no_place_in_the_text() -> None:
     none = SimpleNamespace(text="", start=0, end=0, probability=0.4)
     body = json.loads(marked_payload("abc", [], [none], title="T"))
     assert body["alternatives"][0]["text"] == ""

@@ -49,12 +49,9 @@ def test_two_separators_are_matched_with_one() -> None:
     assert aligned.segment_ids == (0, 0, 0, 0, 1, 1, 1)
 
 
-def test_a_token_without_characters_belongs_to_the_word_after_it() -> None:
+def test_tokens_without_characters_or_counterparts_belong_to_a_neighbour() -> None:
     aligned = align(encoding("on mats", "on mats"), encoding("on mats", "on ▁ mats"))
     assert aligned.stretches_of_second == (0, 1, 2, 2, 3)
-
-
-def test_what_one_model_leaves_out_belongs_to_the_stretch_before_it() -> None:
     aligned = align(encoding("on ~ mats", "on mats"), encoding("on ~ mats", "on ~ mats"))
     assert aligned.tokens == ("[CLS]", "on", "mats", "[SEP]")
     assert aligned.stretches_of_second == (0, 1, 1, 2, 3)

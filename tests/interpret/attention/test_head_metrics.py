@@ -43,14 +43,6 @@ def test_a_head_that_looks_everywhere_alike() -> None:
     assert found["distance"] == pytest.approx(np.abs(place[:, None] - place).mean())
 
 
-def test_a_head_that_looks_at_the_token_after_and_one_that_looks_at_itself() -> None:
-    ahead = np.eye(TOKENS, k=1)
-    ahead[-1, -1] = 1
-    assert measured(ahead)["next"] == 1
-    assert measured(np.eye(TOKENS))["same"] == 1
-    assert measured(np.eye(TOKENS))["distance"] == 0
-
-
 def test_a_single_text_has_no_attention_across() -> None:
     assert (head_metrics(trace_text(little_checkpoint(), "the red cat sat")).metrics["across"] == 0).all()
 

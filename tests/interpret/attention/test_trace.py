@@ -48,18 +48,12 @@ def test_results_with_arrays_can_be_compared_and_collected() -> None:
         assert {first, second} == {second, first}
 
 
-def test_a_head_mask_of_another_shape_is_refused() -> None:
+def test_head_masks_pairs_and_terms_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="2 rows of 2"):
         trace_text(little_checkpoint(), TEXT_A, head_mask=np.ones((3, 2)))
-
-
-def test_a_pair_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match="not there"):
-        query_key(trace_text(little_checkpoint(), "the red cat"), 0, 0, 0, 99)
-
-
-def test_a_term_that_the_scores_do_not_have_is_refused() -> None:
     trace = trace_text(little_checkpoint(), "the red cat")
+    with pytest.raises(InputError, match="not there"):
+        query_key(trace, 0, 0, 0, 99)
     scores = attention_scores(trace)
     np.testing.assert_array_equal(scores.values("query_key"), scores.values("score"))
     for term in ("bogus", "relative_bias"):

@@ -115,24 +115,8 @@ def test_the_set_is_the_one_whose_words_the_model_knows(report: ProbeReport) -> 
 
 
 def test_the_model_of_tiny_town_has_learnt_its_truths(report: ProbeReport) -> None:
-    for kind in (
-        "agreement",
-        "agreement_distractor",
-        "pronoun",
-        "reflexive",
-        "colour_copy",
-        "word_order",
-        "plot_order",
-    ):
-        assert report.right[kind] >= 0.95, kind
     assert report.right["owner_copy"] > 0.5
-
-
-def test_the_same_model_before_training_has_not(town: Checkpoint) -> None:
-    from bertviz_lab.interpret import untrained
-
-    right = probe(untrained(town), "tiny-town").right
-    assert 0.3 < sum(right.values()) / len(right) < 0.7
+    assert min(right for kind, right in report.right.items() if kind != "owner_copy") >= 0.95
 
 
 def test_a_set_that_is_not_there_or_does_not_fit_is_refused_in_a_sentence(town: Checkpoint) -> None:

@@ -27,12 +27,6 @@ def test_every_candidate_has_its_probability_in_both_models() -> None:
             assert probability == pytest.approx(asked.probability, abs=1e-6)
 
 
-def test_at_most_the_vocabulary_is_compared() -> None:
-    checkpoint = little_checkpoint()
-    (mask,) = compare_fill_mask([checkpoint], TEXT, 10**6).masks
-    assert len(mask) == checkpoint.config.vocab_size
-
-
 def test_a_token_that_one_vocabulary_lacks_has_no_probability_there() -> None:
     one = little_checkpoint()
     tokenizer = Tokenizer.train(["zebra zebra zebra the red sat"] * 9, vocab_size=60)

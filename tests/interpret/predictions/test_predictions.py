@@ -52,15 +52,12 @@ def test_an_impossible_number_of_candidates_is_refused(top_k: int) -> None:
         fill_mask(little_checkpoint(), "a [MASK]", top_k=top_k)
 
 
-def test_next_sentence_index_zero_means_is_next() -> None:
+def test_next_sentence_index_zero_means_is_next_and_labels_come_most_probable_first() -> None:
     checkpoint = little_checkpoint(kind=BertForNextSentencePrediction)
     with torch.no_grad():
         checkpoint.model.nsp.weight.zero_()
         checkpoint.model.nsp.bias.copy_(torch.tensor([5.0, -5.0]))
     assert next_sentence(checkpoint, "the cat", "the dog").is_next > 0.99
-
-
-def test_labels_come_most_probable_first_under_their_names() -> None:
     checkpoint = little_checkpoint(kind=BertForSequenceClassification, num_labels=3, id2label=("bad", "fair", "good"))
     with torch.no_grad():
         checkpoint.model.classifier.weight.zero_()
@@ -136,14 +133,6 @@ def test_one_masked_token_is_filled_as_fill_mask_does() -> None:
     assert [f.tokens for f in found.joint] == [(c.token,) for c in best]
     assert math.exp(found.joint[0].log_probability) == pytest.approx(best[0].probability, abs=1e-6)
     assert found.joint[0].ids == found.independent.ids
-
-
-def test_independent_masked_tokens_are_the_first_guesses_of_fill_mask() -> None:
-    checkpoint = little_checkpoint()
-    found = joint_fill(checkpoint, TEXT)
-    firsts = [mask.candidates[0] for mask in fill_mask(checkpoint, TEXT).masks]
-    assert found.independent.tokens == tuple(c.token for c in firsts)
-    assert found.independent.probabilities == pytest.approx([c.probability for c in firsts], abs=1e-6)
 
 
 def test_with_one_way_each_masked_token_is_filled_in_the_text_as_it_then_is() -> None:
