@@ -394,9 +394,9 @@ def test_thirty_typed_and_pasted_examples_make_a_classifier(page: Page, served: 
         "document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true})); }",
         "\n".join(rows),
     )
-    expect(page.locator("#examples-typed")).to_contain_text("30 examples, 2 labels.")
-    fact(page, "Labels", "2")
-    expect(page.locator("#examples-preview")).to_contain_text("typed-examples.csv")
+    expect(page.locator("#examples-typed")).to_contain_text("30 examples, 2 labels.", timeout=TRAINING)
+    expect(page.locator("#examples-preview")).to_contain_text("typed-examples.csv", timeout=TRAINING)
+    fact(page, "Training examples", "27")
     run_id = tune(page, session)
     (predicted, *_) = classify(model_of(session, run_id), "the soup was cold again").labels
     assert predicted.label == "bad"
