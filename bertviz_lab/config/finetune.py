@@ -20,7 +20,7 @@ from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
 #: How labeled files are read.
-READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
+READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding", "sheet")
 #: How files of texts without labels are read.
 READING_TEXTS = tuple(name for name in READING if name != "label")
 #: What may be set for the runs of a suite of tasks.
@@ -76,7 +76,7 @@ class FinetuneConfig(TrainingConfig):
     train: tuple[str, ...] = data(
         (),
         "Training files",
-        "Labeled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME",
+        "Labeled files (.csv, .xlsx, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME",
         by=COMMAND,
     )
     eval: tuple[str, ...] = data(
@@ -124,6 +124,7 @@ class FinetuneConfig(TrainingConfig):
         "auto", "Header row", "Whether the first row holds column names; auto infers it", choices=("auto", "yes", "no")
     )
     encoding: str = parsing("", "Encoding", "Encoding of the files, such as utf-8 or cp1252; detected if empty")
+    sheet: str = parsing("", "Sheet", "Sheet of a workbook; needed if several are tables")
     eval_share: float = parsing(
         0.1, "Validation split", "Fraction of the examples held out if there is no validation file", between=(0.01, 0.5)
     )

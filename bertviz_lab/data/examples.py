@@ -112,7 +112,7 @@ class FileInfo:
     """How one file was read, by inference or as given. What does not apply is empty."""
 
     name: str  # of the file or data set, for people
-    format: str  # "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset"
+    format: str  # "table", "workbook", "label-text", "json", "parquet", "conll", "squad" ... or "dataset"
     encoding: str = ""  # as Python names it
     delimiter: str = ""  # between the cells of a row
     quoting: bool = False  # whether quotation marks enclose cells

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, ValidationError, validate_call
 
-from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.error_handling import panics_as_errors
+from bertviz_lab.errors import InputError, panics_as_errors
 from bertviz_lab.ui.server.uploads import UploadedFile
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 

@@ -1,10 +1,15 @@
 """Resolve paths, patterns, folders and zips to readable sources, checked before any is read.
 
-Zips are never unpacked to disk: members are streamed, so their paths cannot escape.
+Zips are never unpacked to disk: members are streamed, so their paths cannot escape. A file that is compressed (gz, bz2,
+xz, zst), alone or in a zip, is unpacked while it is read.
 """
 
+import bz2
 import glob
+import gzip
 import io
+import lzma
+import math
 import os
 import stat
 import zipfile
@@ -12,8 +17,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO
+from pathlib import Path, PurePath
+from typing import IO, Any, cast
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, printable, quoted
 from bertviz_lab.errors import InputError
@@ -47,10 +52,13 @@ class Meter:
 
 
 class MeteredStream(io.RawIOBase):
-    """A stream that counts the bytes read."""
+    """A stream that counts the bytes read; of a compressed file of `size` bytes, those that it unpacks to."""
 
-    def __init__(self, stream: IO[bytes], meter: Meter | None, name: str) -> None:
-        self._stream, self._meter, self._name = stream, meter, name
+    def __init__(self, raw: Any, meter: Meter | None, name: str, size: int) -> None:
+        self._raw, self._meter, self._name = raw, meter, name
+        unpack = _unpacker(raw.peek(10))
+        self._stream: IO[bytes] = unpack(raw) if unpack else raw  # `raw` is a file, or one in a zip: both can peek
+        self._left = max(_SMALL, _MOST_TIMES * size) if unpack else math.inf
 
     def readable(self) -> bool:
         return True
@@ -58,12 +66,16 @@ class MeteredStream(io.RawIOBase):
     def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # any writable buffer; not nameable in 3.11
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(f"{quoted(self._name)} unpacks to more than is read of a file; take a part of it.")
         if self._meter:
             self._meter.add(len(data), self._name)
         return len(data)
 
     def close(self) -> None:
         self._stream.close()
+        self._raw.close()  # which what unpacks leaves open
         super().close()
 
 
@@ -139,6 +151,42 @@ def binary_kind(head: bytes) -> tuple[str, str] | None:
 #: Maximum total size of uploaded text, unpacked. Local files have no limit.
 MAX_BYTES = 500_000_000
 _MAX_MEMBERS = 100_000
+_SMALL, _MOST_TIMES = 16 << 20, 100  # bytes that may be packed as tightly as can be; prose unpacks to 3 to 5 times
+
+
+def _zstandard(file: IO[bytes]) -> IO[bytes]:
+    import pyarrow  # imported here: it takes a while, and few files need it
+
+    return cast(IO[bytes], pyarrow.CompressedInputStream(file, "zstd"))
+
+
+# The first bytes of a compressed file, and what unpacks it.
+_UNPACKERS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
+    b"\x1f\x8b\x08": lambda file: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
+    b"BZh91AY&SY": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+_PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+def suffix_of(name: str | Path) -> str:
+    """Return the suffix of a file in lower case; of "train.csv.gz" it is ".csv"."""
+    path = PurePath(name)
+    return PurePath(path.stem if path.suffix.lower() in _PACKED_SUFFIXES else path).suffix.lower()
+
+
+def refuse_bomb(name: str, total: float, packed: int, max_bytes: float) -> None:
+    """Raise `InputError` for an archive that would unpack to too many bytes, or to many times its size."""
+    if total > max_bytes:
+        what = f"unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it."
+    elif total > _SMALL and total > _MOST_TIMES * packed:
+        times = f"{total // max(packed, 1):,} times its size"
+        what = f"would unpack to {times}, as a zip bomb does; give the text files themselves."
+    else:
+        return
+    raise InputError(f"{quoted(name)} {what}")
+
 
 FORMATS = {
     **dict.fromkeys((".txt", ".text"), "text"),
@@ -174,11 +222,22 @@ class Source:
     member: zipfile.ZipInfo | None = field(default=None, repr=False)
 
     def open(self, meter: Meter | None = None) -> io.BufferedReader:
-        """A buffered stream of the bytes, counted by `meter`."""
-        raw: IO[bytes] = (
-            self.archive.open(self.member) if self.archive and self.member else self.path.open("rb", buffering=0)
-        )
-        return io.BufferedReader(MeteredStream(raw, meter, self.name), buffer_size=1 << 18)
+        """A buffered stream of the bytes, unpacked and counted by `meter`."""
+        raw = self.archive.open(self.member) if self.archive and self.member else self.path.open("rb")
+        return io.BufferedReader(MeteredStream(raw, meter, self.name, self.size), buffer_size=1 << 18)
+
+    def random_access(self, meter: Meter) -> Path | io.BytesIO:
+        """The path of the file; for a packed one its bytes, unpacked."""
+        if self.archive is None:
+            with self.path.open("rb") as file:
+                if not _unpacker(file.peek(10)):
+                    return self.path
+        with self.open(meter) as stream:
+            return io.BytesIO(stream.read())
+
+
+def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+    return next((unpack for magic, unpack in _UNPACKERS.items() if head.startswith(magic)), None)
 
 
 @contextmanager
@@ -186,13 +245,15 @@ def reading_errors(source: Source) -> Iterator[None]:
     """Raise `InputError` for what goes wrong while a source is read."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (NotImplementedError, RuntimeError) as error:
         if source.archive is None:
             raise
         raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
-    except OSError as error:
-        reason = error.strerror or os.strerror(error.errno or 5)
-        raise InputError(f"{quoted(source.name)} could not be read ({reason}); try again.") from error
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"{quoted(source.name)} could not be read ({error.strerror}); try again.") from error
+        what = "; pack it again" if source.archive is None else " inside its zip; make the zip again"
+        raise InputError(f"{quoted(source.name)} is damaged{what}.") from error
 
 
 def find_sources(
@@ -283,7 +344,7 @@ class _Search:
             folders[:] = sorted(f for f in folders if not f.startswith("."))
             paths += [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
         known = {*self.kinds.formats, ".zip"}
-        files = ((path, path.relative_to(folder).as_posix()) for path in paths if path.suffix.lower() in known)
+        files = ((path, path.relative_to(folder).as_posix()) for path in paths if suffix_of(path) in known)
         name = quoted(folder.name or str(folder))
         return self._readable(files, f"The folder {name} holds nothing readable; put in it")
 
@@ -315,15 +376,16 @@ class _Search:
                 head = file.read(4)
         except OSError as error:
             raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
-        suffix = path.suffix.lower()
-        if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # its size is checked unpacked
+        suffix = suffix_of(path)
+        file_format = self.kinds.formats.get(suffix, "text")
+        if suffix == ".zip" or (head == b"PK\x03\x04" and file_format != "workbook"):  # its size is checked unpacked
             return self._zip(path, name)
         if size > self.max_bytes:
             raise InputError(
                 f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(self.max_bytes)}; "
                 "split it, or take a part of it."
             )
-        return [Source(printable(name), self.kinds.formats.get(suffix, "text"), size, path, named=named)]
+        return [Source(printable(name), file_format, size, path, named=named)]
 
     def _zip(self, path: Path, name: str) -> list[Source]:
         try:
@@ -355,7 +417,7 @@ class _Search:
             if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
                 continue
             member = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
-            suffix = Path(parts[-1]).suffix.lower()
+            suffix = suffix_of(parts[-1])
             if suffix == ".zip":
                 self.notes.skipped.append(f"{quoted(member)} is a zip inside a zip and was not opened.")
             elif info.file_size == 0 and suffix in formats:
@@ -366,16 +428,7 @@ class _Search:
                 sources.append(Source(member, formats[suffix], info.file_size, path, False, archive, info))
         if not sources:
             raise InputError(f"{zip_name} holds nothing readable; put in it {self.kinds.readable}.")
-        total, packed = sum(source.size for source in sources), path.stat().st_size
-        if total > self.max_bytes:
-            raise InputError(
-                f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(self.max_bytes)}; take a part of it."
-            )
-        if total > 16 << 20 and total > 100 * packed:  # prose has 3 to 5, tables up to 50
-            raise InputError(
-                f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
-                "give the text files themselves."
-            )
+        refuse_bomb(name, sum(source.size for source in sources), path.stat().st_size, self.max_bytes)
         return sources
 
 

@@ -2,7 +2,7 @@
 
 Only the cells of corrected labels change, and rows that are left out are gone: every other byte stays as it was. All
 new files are read again as the old ones were, and one is only returned where its examples are those that were asked
-for. What cannot be written so (Parquet, a folder or zip, nested records, labels in columns of 0 and 1) becomes CSV.
+for. What cannot be written so (Parquet, a workbook, a folder or zip, nested records, columns of 0 and 1) becomes CSV.
 """
 
 import base64

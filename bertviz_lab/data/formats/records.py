@@ -1,4 +1,4 @@
-"""Records of JSON, JSON lines, Parquet and data sets by name: as rows of cells, as sentences or as questions."""
+"""Records of JSON, JSON lines, columns and data sets by name: as rows of cells, as sentences or as questions."""
 
 import json
 import math
@@ -10,7 +10,6 @@ from typing import Any
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
-from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
@@ -28,13 +27,10 @@ from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import replace_surrogates
 
-PARQUET_MAGIC = b"PAR1"
 _SPLIT = re.compile(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?")
 ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
-
-_BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
 _TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -105,42 +101,6 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         yield value
 
 
-def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> RawData:
-    """A .parquet file, a batch of rows at a time; class names come from the metadata that `datasets` writes."""
-    import pyarrow
-    import pyarrow.parquet
-
-    if source.archive is not None:
-        raise InputError(f"{quoted(source.name)} is a Parquet table inside a zip; unpack the zip and give the table.")
-    try:
-        with pyarrow.parquet.ParquetFile(source.path) as table:
-            groups = [table.metadata.row_group(n) for n in range(table.metadata.num_row_groups)]
-            values = sum(group.column(c).num_values for group in groups for c in range(group.num_columns))
-            if values * _BYTES_PER_VALUE > options.max_bytes:
-                what = f"holds {values:,} values, more than are read; give a part of it."
-                raise InputError(f"{quoted(source.name)} {what}")
-            names = _class_names(table.schema_arrow.metadata or {})
-            # Small batches: a few bytes of a compressed column can expand to megabytes of text in every row.
-            rows = (row for batch in table.iter_batches(64) for row in batch.to_pylist())
-            return raw_data_of_records(rows, names, RawFile(FileInfo(source.name, "parquet")), options, report)
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"{quoted(source.name)} is a damaged Parquet table ({reason}); make it again.") from None
-
-
-def _class_names(metadata: Mapping[bytes, bytes]) -> ClassNames:
-    try:
-        features = json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    names = {}
-    for column, feature in features.items():
-        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
-        if isinstance(inner, dict) and inner.get("_type") == "ClassLabel":
-            names[column] = inner.get("names", ())
-    return names
-
-
 def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport) -> RawData:
     """A data set by name. Raises `InputError` for what cannot be found or read."""
     rows, names = dataset.rows_and_classes()
@@ -200,12 +160,14 @@ def raw_data_of_records(
 
 
 def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
-    """Replace the lone surrogates that JSON can spell, which no file holds as text; how many characters there are."""
+    """Decode bytes and replace the lone surrogates that JSON can spell, in place; return the number of characters."""
     count = 0
     stack: list[Any] = [record]
     while stack:
         values = stack.pop()
         for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            if isinstance(value, bytes):
+                value = value.decode("utf-8", "replace")
             if isinstance(value, str):
                 values[key] = replace_surrogates(value)
                 count += len(value)

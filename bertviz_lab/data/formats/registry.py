@@ -27,34 +27,42 @@ from bertviz_lab.data.corpora.sources import (
     find_sources,
     given_twice,
     reading_errors,
+    suffix_of,
     total_size,
 )
+from bertviz_lab.data.formats import workbooks
+from bertviz_lab.data.formats.columnar import ARROW, ARROW_STREAM, PARQUET, read_columns
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
 from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
-from bertviz_lab.data.formats.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
+from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, has_long_delimiter, read_label_lines, read_table
 from bertviz_lab.data.formats.text_files import TextFile, open_text
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.
 _ENDINGS = (
-    ".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".parquet",
+    ".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".yml", ".yaml",
     ".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes",
 )  # fmt: skip
-_READABLE = "a .csv, .tsv, .txt, .jsonl, .json, .parquet, .conll or .conllu file, or a .zip of these"
-_TASK_FILES = Kinds(dict.fromkeys(_ENDINGS, "labelled"), _READABLE)
+_READABLE = "a .csv, .tsv, .txt, .xlsx, .jsonl, .json, .parquet, .arrow, .conll or .conllu file, or a .zip of these"
+_FORMATS = dict.fromkeys(_ENDINGS, "labelled") | dict.fromkeys(workbooks.ENDINGS, "workbook")
+_TASK_FILES = Kinds(_FORMATS, _READABLE)
+_BINARY = dict.fromkeys((PARQUET, ARROW, ARROW_STREAM), read_columns) | dict.fromkeys(
+    workbooks.MAGICS, workbooks.read_workbook
+)
 _CONLL_ENDINGS = (".conll", ".conll03", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".ner", ".pos", ".annotated")
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
 _ROLES = {
-    "submission": {"submission", "submissions", "submit"},
+    "submission": {"submission", "submissions", "submit", "solution", "unlabeled", "unlabelled", "unsupervised"},
     "about": {"readme", "license", "licence", "labels", "classes", "categories", "description"},
     "train": {"train", "training"},
     "test": {"test", "testing", "tests"},
     "validation": {"dev", "val", "valid", "validation", "eval"},
 }
+_ABOUT = re.compile(r"(dataset_infos?|state|dataset_dict)\.json|cache-.*\.arrow")  # next to what `datasets` saves
 _MAX_LINE_LABELS = 200  # different words that label-text lines may begin with
 
 
@@ -115,26 +123,35 @@ def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Sou
     if left_out:
         close_archives([s for s in left_out if s.archive not in [c.archive for c in chosen]])
         report.note(
-            f"{quoted_list([source.name for source in chosen[:3]])} was read; "
-            f"{quoted_list([source.name for source in left_out], 5)} "
-            f"{'was' if len(left_out) == 1 else 'were'} left out by name: give a file itself to read it."
+            f"Of the files only {quoted_list([source.name for source in chosen], 3)} "
+            f"{'is' if len(chosen) == 1 else 'are'} read by name, not "
+            f"{quoted_list([source.name for source in left_out], 5)}: give a file itself to read it."
         )
     return chosen
 
 
 def _role(source: Source) -> str:
-    """Return what a file of a folder or zip is for, by its name; "" where the name does not say."""
+    """Return what a file of a folder or zip is for, by its name or its folders'; "" where they do not say."""
     if source.named:
         return ""
-    words = set(re.split(r"[^a-z]+", PurePath(source.name).stem.lower()))
-    return next((role for role, names in _ROLES.items() if words & names), "")
+    path = PurePath(source.name if source.member is None else source.member.filename)
+    if _ABOUT.fullmatch(path.name):
+        return "about"
+    for part in reversed(path.parts):
+        words = set(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", part).lower()))
+        for role, names in _ROLES.items():
+            if words & names and (part == path.name or role not in ("submission", "about")):
+                return role
+    return ""
 
 
 def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:
     with reading_errors(source):
         with source.open() as stream:
-            if stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC:
-                return read_parquet(source, options, report)
+            head = stream.read(8)
+        for magic, read in _BINARY.items():
+            if head.startswith(magic):
+                return read(source, meter, options, report)
         file = open_text(source, meter, options)
         return recognize(source.name, file.sample(), options).read(file, options, report)
 
@@ -154,7 +171,7 @@ def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Rea
     """Return the reader that is surest of a file with these first lines; `InputError` for none, or two alike."""
     if not any(line.strip() for line in lines):
         raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
-    ending = PurePath(file_name).suffix.lower()
+    ending = suffix_of(file_name)
     claims = [(reader.claim(ending, list(lines), options), reader) for reader in READERS]
     most = max(claim for claim, _ in claims)
     surest = [reader for claim, reader in claims if claim == most]
@@ -238,7 +255,7 @@ def _is_marked(lines: list[str]) -> bool:
     return first.startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)
 
 
-#: One reader per format of text; Parquet is known by its first bytes.
+#: One reader per format of text; others are known by their first bytes.
 READERS = (
     Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
     Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
+from bertviz_lab.data.corpora.sources import suffix_of
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labels, number_of
@@ -53,10 +54,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     delimiter = layout.long or layout.dialect.delimiter
     info = replace(place.info, delimiter=delimiter if width > 1 else "")
-    table = RawTable(info, "row", rows, numbers, width, delimiter=delimiter)
-    _leave_out_titles(table, report)
-    _leave_out_empty_columns(table, report)
-    return table
+    return without_titles(RawTable(info, "row", rows, numbers, width, delimiter=delimiter), report)
 
 
 class Layout(NamedTuple):
@@ -99,10 +97,17 @@ def _divides(lines: Sequence[str], delimiter: str) -> bool:
     return most > 0 and times > 0.9 * counts.total() > 1 and tidy
 
 
+def without_titles(table: RawTable, report: DropReport) -> RawTable:
+    """Leave out what people add to a table: titles above the header, a row of totals at the end, empty columns."""
+    if table.width > 1 and len(table.rows) > 3:
+        _leave_out_titles(table, report)
+    if table.rows and not all(map(str.strip, table.rows[0])):
+        _leave_out_empty_columns(table, report)
+    return table
+
+
 def _leave_out_titles(table: RawTable, report: DropReport) -> None:
-    """Leave out a title above the header, which has one cell with text, and a row of totals at the end."""
-    if table.width < 2 or len(table.rows) < 4:
-        return
+    """Leave out rows above the header that have one cell with text, and a row of totals at the end."""
     are_titles = (sum(map(bool, map(str.strip, row))) == 1 and len(row) <= table.width for row in table.rows[:3])
     titles = sum(1 for _ in takewhile(bool, are_titles))
     if titles and all(cell.strip() for cell in table.rows[titles]):
@@ -116,8 +121,6 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
 
 def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
     """Leave out columns without a name in which hardly a row has anything, as spreadsheets write them."""
-    if not table.rows or all(map(str.strip, table.rows[0])):
-        return
     kept = [
         number
         for number, cells in enumerate(table.columns)
@@ -134,8 +137,9 @@ def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
 
 def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
     filled = [line for line in sample if line.strip()]
-    tabs = sum("\t" in line for line in filled) > 0.9 * len(filled) and not name.lower().endswith(".csv")
-    likeliest = "\t" if tabs or name.lower().endswith((".tsv", ".tab")) else ","
+    ending = suffix_of(name)
+    tabs = sum("\t" in line for line in filled) > 0.9 * len(filled) and ending != ".csv"
+    likeliest = "\t" if tabs or ending in (".tsv", ".tab") else ","
     delimiters: Iterable[str] = options.delimiter or sorted(DELIMITERS, key=lambda d: d != likeliest)
     guess = guess_dialect(sample, delimiters)
     if options.delimiter and guess.delimiter != options.delimiter:  # rows are uneven, but it was given

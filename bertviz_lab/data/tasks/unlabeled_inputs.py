@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import Meter, close_archives, find_sources
+from bertviz_lab.data.corpora.sources import Meter, close_archives, find_sources, reading_errors, suffix_of
 from bertviz_lab.data.examples import (
     Example,
     FileInfo,
@@ -60,7 +60,7 @@ def read_inputs(
     name, second = Path(path).name, "" if options.text_b == NO_TEXT else options.text_b
     has_columns = options.text_a or second or options.delimiter or options.header == "yes"
     with wrong_encoding_told(options):
-        if Path(path).suffix.lower() in (".txt", ".text") and not has_columns:
+        if suffix_of(path) in (".txt", ".text") and not has_columns:
             read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
             files.append(FileInfo(name, "text"))
         else:
@@ -90,9 +90,10 @@ def read_inputs(
 def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[tuple[int, str]]:
     (source, *_) = sources = find_sources(path, ReadingNotes())
     try:
-        file = open_text(source, Meter(0, math.inf), options)
-        with file.lines(newline=None) as lines:
-            texts = [(row, line.strip()) for row, line in enumerate(lines, 1)]
+        with reading_errors(source):
+            file = open_text(source, Meter(0, math.inf), options)
+            with file.lines(newline=None) as lines:
+                texts = [(row, line.strip()) for row, line in enumerate(lines, 1)]
         file.note_losses(report)
         last = max((row for row, text in texts if text), default=0)
         for row, text in texts:

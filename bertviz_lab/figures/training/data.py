@@ -44,6 +44,8 @@ _FORMATS = {
     "jsonl": "lines of JSON",
     "json": "JSON",
     "parquet": "a Parquet table",
+    "arrow": "an Arrow table",
+    "workbook": "a sheet of a workbook",
     "conll": "words with their labels, one per line",
     "conllu": "words with their labels, one per line (CoNLL-U)",
     "squad": "questions about passages (SQuAD)",

@@ -12,9 +12,9 @@ from gradio import queueing
 from gradio.server_messages import EventMessage, ProcessCompletedMessage
 from gradio.state_holder import SessionState
 
-from bertviz_lab.errors import InputError
+from bertviz_lab.errors import InputError, panics_as_errors
 from bertviz_lab.ui.lazy import Checkpoint, interpret
-from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of, where
+from bertviz_lab.ui.server.error_handling import sentence_of, where
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState

@@ -1,10 +1,8 @@
 """Errors as one plain sentence for a person, and as one line for the log."""
 
-import contextlib
 import logging
 import re
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 from bertviz_lab.errors import InputError
@@ -39,14 +37,3 @@ def where(error: BaseException) -> str:
     calls = traceback.extract_tb(error.__traceback__)[-4:]
     places = [f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in reversed(calls)]
     return " < ".join([type(error).__name__, *places])
-
-
-@contextlib.contextmanager
-def panics_as_errors() -> Iterator[None]:
-    """Convert a Rust panic, which is no `Exception`, into a `RuntimeError`."""
-    try:
-        yield
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        raise RuntimeError("A library has panicked.") from error

@@ -355,7 +355,7 @@ def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(
         archive.writestr("sample_submission.csv", "id,label\n1,good\n2,bad\n")
     data = read_task(tmp_path / "c.zip")
     assert rows_of(data) == PLAIN
-    assert '"c.zip/sample_submission.csv", "c.zip/test.csv" were left out by name' in data.notes[0]
+    assert 'not "c.zip/sample_submission.csv", "c.zip/test.csv"' in data.notes[0]
     assert read_inputs(tmp_path / "c.zip", "classification").examples[0].text_a == "unseen text 0"
 
 

@@ -56,7 +56,7 @@ def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_pat
         ("a.json", '["a", "b"]', r'"a\.json" record 1 is neither an object nor a list'),
         ("a.json", "[]", "holds no records"),
         ("a.json", '{"a":' * 100_000, "nested too deeply"),
-        ("a.parquet", b"PAR1" + b"x" * 100, r'"a\.parquet" is a damaged Parquet table'),
+        ("a.parquet", b"PAR1" + b"x" * 100, r'"a\.parquet" is a damaged table'),
     ],
 )
 def test_malformed_records_are_refused_with_their_location(tmp_path, name, content, message):

@@ -22,7 +22,7 @@ _QUESTIONS = 20  # that a file may cost as much as
 CHARACTERS_PER_TOKEN = 3
 _SHOWN = 80  # characters of a text in a sentence
 _AT_ONCE = 200  # texts between two reports of progress
-_FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
+_FILE_TYPES = [".txt", ".csv", ".tsv", ".xlsx", ".jsonl", ".json", ".parquet", ".conll", ".conllu", ".gz"]
 
 
 def form(state: AppState) -> dict[str, Any]:

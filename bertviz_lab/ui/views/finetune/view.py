@@ -28,14 +28,14 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.training.finetuning.task_data import Examination
 
 #: What decides how the examples are read and parted.
-_READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
+_READING = "task text_a text_b label delimiter quoting header encoding sheet eval_share max_train_examples seed".split()
 #: All that a sample may decide.
 _SUITED = sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings})
 _COLUMNS = ("text_a", "text_b", "label")
 _MOST_CHOICES = 12  # columns offered beside a doubt; the parsing options have all of them
 _OWN_FILE = (
-    "A table (.csv, .tsv, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a text, "
-    "words with their labels (CoNLL), or questions about passages (SQuAD .json)."
+    "A table (.csv, .tsv, .xlsx, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a "
+    "text, words with their labels (CoNLL), or questions about passages (SQuAD .json)."
 )
 
 
