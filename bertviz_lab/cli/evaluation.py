@@ -198,6 +198,7 @@ def encode_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
     from bertviz_lab.interpret import encode
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.finetuning.predict import truncation_warning
 
     path = Path(options.out)
     if path.suffix.lower() not in (".npy", ".jsonl"):
@@ -218,4 +219,4 @@ def encode_command(options: argparse.Namespace) -> Result:
     body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
     body |= {"rows": [text.row for text in texts], "left_out": data.dropped_rows}
     done = f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}"
-    return Result(body, done, notes=notes_of(*data.remarks))
+    return Result(body, done, notes=notes_of(*data.remarks, truncation_warning(model, texts)))

@@ -43,7 +43,7 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
         for n, c in enumerate(mask.candidates)
     ]
     body = {"tokens": predictions.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in predictions.masks]}
-    return Result(body, "\n".join(lines), notes=notes_of(checkpoint.length_warning(len(predictions.encoding.ids))))
+    return Result(body, "\n".join(lines), notes=notes_of(checkpoint.encoding_warning(predictions.encoding)))
 
 
 def next_sentence_command(options: argparse.Namespace) -> Result:
@@ -53,7 +53,7 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 
     checkpoint = load_checkpoint(options.model)
     prediction = next_sentence(checkpoint, options.text_a, options.text_b)
-    notes = notes_of(checkpoint.length_warning(len(prediction.encoding.ids)))
+    notes = notes_of(checkpoint.encoding_warning(prediction.encoding))
     body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
     text = f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}"
     return Result(body, text, notes=notes)
@@ -70,7 +70,7 @@ def attention_command(options: argparse.Namespace) -> Result:
         raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
     checkpoint = load_checkpoint(options.model)
     trace = trace_text(checkpoint, options.text_a, options.text_b)
-    notes = notes_of(checkpoint.length_warning(len(trace.tokens)))
+    notes = notes_of(checkpoint.encoding_warning(trace.encoding))
     title = f"{options.model}: {options.text_a}"
     if path.suffix == ".html":
         content = attention_html(trace.tokens, trace.attentions, title).encode()

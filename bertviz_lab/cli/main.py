@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 
 from bertviz_lab import strict_json
@@ -72,6 +73,7 @@ def command_parser() -> argparse.ArgumentParser:
 
 def run_and_exit() -> None:
     """Run the command of `sys.argv` and end the process with its exit code."""
+    warnings.formatwarning = lambda message, *_, **__: f"Note: {message}\n"  # for people, not for programmers
     code = main()
     if "TORCHELASTIC_RUN_ID" in os.environ:  # under a launcher PyTorch's threads may abort a process at its end
         sys.stdout.flush()

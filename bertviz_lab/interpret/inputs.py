@@ -174,11 +174,9 @@ def encode_inputs(
         raise InputError("This model was made for single texts; leave sentence B empty.")
     limit = min(max_length or checkpoint.max_length, checkpoint.max_length)
     encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=limit)
-    dropped = len(encoding.dropped_a) + len(encoding.dropped_b)
-    if dropped and limit == checkpoint.limits.tokens:  # the model itself would take more
-        raise InputError(
-            f"This text has {len(encoding) + dropped:,} tokens, and this page takes up to {limit:,}: shorten it."
-        )
+    if encoding.dropped and limit == checkpoint.limits.tokens:  # the model itself would take more
+        tokens = len(encoding) + encoding.dropped
+        raise InputError(f"This text has {tokens:,} tokens, and this page takes up to {limit:,}: shorten it.")
     check_memory(checkpoint, len(encoding))
     return ModelInputs(
         encoding, *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids))

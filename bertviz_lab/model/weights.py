@@ -21,6 +21,10 @@ from bertviz_lab.model.weight_names import WEIGHT_NAMES, belongs_to_backbone, pl
 _BUFFER = re.compile(r"(position_ids|token_type_ids)$")
 _PREFIXES = {family.weight_prefix: family.title for family in reversed(FAMILIES.values())}
 _PREFIX = re.compile("|".join(map(re.escape, _PREFIXES)))
+#: A tensor's name: any number of prefixes, as "model.bert." where a module holds the model, and the rest.
+_NAME = re.compile(f"((?:{_PREFIX.pattern})*)(.*)", re.DOTALL)
+#: What data parallelism, torch.compile, FSDP and activation checkpointing put into a name.
+_WRAPPER = re.compile(r"(?<![^.])(?:module|_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,13 @@ def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
 def plain_name(name: str) -> str:
     """Return a tensor's Hugging Face name in one spelling for all files: no prefix, no `gamma` and `beta`."""
     name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
-    name = re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name)
-    return _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
+    return _parts(re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name))[1]
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Return the prefixes of a tensor's name, without those of wrappers, and the rest."""
+    prefix, rest = cast(re.Match[str], _NAME.fullmatch(_WRAPPER.sub("", name))).groups()
+    return prefix, rest
 
 
 def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[str, Tensor]:
@@ -62,12 +71,14 @@ def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[
     embeddings it should be tied to.
     """
     family, names = FAMILIES[model_type], WEIGHT_NAMES[model_type]
-    prefixes = {match.group() for name in state if (match := _PREFIX.match(name))}
+    plain = {plain_name(name): tensor for name, tensor in state.items()}
+    prefixes = {prefix for name in state for prefix in _PREFIX.findall(_parts(name)[0])}
+    if place_of("embeddings.word.weight", model_type).name in plain:
+        prefixes.discard("model.")  # of ModernBERT, and of any module that holds a model under that name
     if prefixes and family.weight_prefix not in prefixes:
         raise InputError(
             f"config.json says {model_type}, but the tensors are named as those of {_PREFIXES[min(prefixes)]}."
         )
-    plain = {plain_name(name): tensor for name, tensor in state.items()}
     for alias, usual in names.aliases.items():
         plain = {usual + name.removeprefix(alias) if name.startswith(alias) else name: plain[name] for name in plain}
     word = plain.get(place_of("embeddings.word.weight", model_type).name)

@@ -43,6 +43,11 @@ class Encoding:
         return len(self.ids)
 
     @property
+    def dropped(self) -> int:
+        """The number of tokens that were truncated."""
+        return len(self.dropped_a) + len(self.dropped_b)
+
+    @property
     def position_ids(self) -> tuple[int, ...]:
         """0, 1, 2 ...: the indices of the position embeddings."""
         return tuple(range(len(self.ids)))

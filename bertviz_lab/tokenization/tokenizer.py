@@ -27,7 +27,10 @@ _ALGORITHMS: dict[str, Algorithm] = {"WordPiece": "wordpiece", "BPE": "bpe", "Un
 # Texts per call of the library: enough for every core, few enough that their encodings fit in memory.
 _BATCH = 1024
 #: The files of a tokenizer on the Hugging Face hub.
-_HUB_FILES = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "spm.model")
+TOKENIZER_FILES = (
+    *("tokenizer*.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.txt", "vocab.json", "merges.txt", "spm.model"),
+)
 _TRIED_CHARACTERS = 50_000
 #: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
 _TRIED = (
@@ -125,7 +128,7 @@ class Tokenizer:
         from huggingface_hub import snapshot_download
 
         try:
-            return cls.load(snapshot_download(str(name), allow_patterns=list(_HUB_FILES)))
+            return cls.load(snapshot_download(str(name), allow_patterns=list(TOKENIZER_FILES)))
         except (OSError, ValueError) as error:  # no such repository, not a name, no network
             shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
             raise InputError(

@@ -1,6 +1,7 @@
 """Read a tokenizer from files and write it to a folder that Hugging Face `transformers` reads too."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ from bertviz_lab.tokenization.pipeline import SpecialTokens, bpe_backend, templa
 
 #: Ten times the largest that is published; as Python objects a file takes ten times its size.
 _MOST_BYTES = 48_000_000
+_BLANKS = " \t\r"
 _ROLES = ("pad", "unk", "cls", "sep", "mask")
+#: Classes of transformers that split text as the files of this module do; others add rules of their own in Python.
+_CLASSES = frozenset(
+    "Bert DistilBert Electra MobileBert MPNet ConvBert Funnel LayoutLM SqueezeBert Roberta XLMRoberta Camembert Albert "
+    "DebertaV2 PreTrained Tokenizers".split()
+)
 _ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>", mask="<mask>")
 
 
@@ -28,9 +35,21 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
         raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")
     config = _read_object(folder / "tokenizer_config.json", required=False)
     declared = config | _read_object(folder / "special_tokens_map.json", required=False)
+    _check_class(folder, config)
     backend, special = _read_backend(folder, config, declared)
     _add_tokens(backend, special, folder, declared)
     return backend, special
+
+
+def _check_class(folder: Path, config: dict[str, Any]) -> None:
+    """Raise `InputError` for a class of tokenizer that splits text by more than files: `BertJapaneseTokenizer`."""
+    name = config.get("tokenizer_class") or _read_object(folder / "config.json", required=False).get("tokenizer_class")
+    known = name is None or re.sub(r"(Tokenizer)?(Fast|Backend)?$", "", str(name)) in _CLASSES
+    if not known and not (folder / "tokenizer.json").is_file():
+        raise InputError(
+            f"The tokenizer in {folder} is a {str(name)[:60]}, which splits text by more than its files say. The lab "
+            "reads the files of BertTokenizer, RobertaTokenizer and DebertaV2Tokenizer, and any tokenizer.json."
+        )
 
 
 def holds_tokenizer(folder: Path) -> bool:
@@ -132,16 +151,16 @@ def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backen
 def read_vocab(path: Path) -> dict[str, int]:
     """The vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0.
 
-    Raises `InputError` where the file is missing, empty, not UTF-8, or names a token twice.
+    A blank line counts: it becomes a token that no text has. Raises `InputError` where the file is missing, empty, not
+    UTF-8, or names a token twice.
     """
     # Only the line feed ends a line: published vocabularies have tokens that str.splitlines would split.
-    lines = [line.removesuffix("\r") for line in _read_text(path).split("\n")]
-    if lines[-1] == "":
-        lines.pop()
-    if not lines:
+    lines = [line.rstrip(_BLANKS) for line in _read_text(path).rstrip(_BLANKS + "\n").split("\n")]
+    if lines == [""]:
         raise InputError(f"The vocabulary {path} is empty: it must have one token a line.")
     vocab: dict[str, int] = {}
-    for number, token in enumerate(lines):
+    for number, line in enumerate(lines):
+        token = line or f"[blank line {number + 1}]"
         if token in vocab:
             raise InputError(
                 f"The vocabulary {path} has the token {token!r} twice, in lines {vocab[token] + 1} and "

@@ -14,7 +14,7 @@ from bertviz_lab.model.weights import (
     weight_files,
     write_tensors,
 )
-from tests.model.support import KINDS, MASKED_LM, PRETRAINING, as_huggingface, build, inputs, small_config
+from tests.model.support import KINDS, MASKED_LM, PRETRAINING, SEQUENCE, as_huggingface, build, inputs, small_config
 
 
 def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
@@ -50,6 +50,15 @@ def test_weights_load_with_the_prefix_and_without(kind, prefixed):
     assert not same_weights(model, other)
     report = load_state(other, plain)
     assert report.missing == report.unexpected == ()
+    assert same_weights(model, other)
+
+
+@pytest.mark.parametrize("wrapped", ["module.", "_orig_mod.", "model.", "module._orig_mod.", "model.module.", "bert."])
+def test_weights_load_with_the_prefixes_of_wrappers(wrapped):
+    model, other = build(SEQUENCE), build(SEQUENCE, seed=1)
+    state = {f"{wrapped}{name}": tensor for name, tensor in state_for_huggingface(model).items()}
+    state = {name.replace("encoder.layer", "encoder._orig_mod.layer"): tensor for name, tensor in state.items()}
+    assert load_state(other, state).unexpected == ()
     assert same_weights(model, other)
 
 

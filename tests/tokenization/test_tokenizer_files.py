@@ -96,6 +96,15 @@ def test_vocabulary_with_windows_line_ends_and_byte_order_mark_loads(tmp_path):
     assert Tokenizer.from_vocab(path).tokens == tuple(tokens)
 
 
+def test_blank_lines_of_a_vocabulary_count_and_trailing_blanks_do_not(tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "", "the  ", " \t", "cat", "", ""], ending="\r\n")
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.encode("the cat").ids == (2, 6, 8, 3)
+    assert tokenizer.vocab_size == 9
+    (tmp_path / "added_tokens.json").write_text('{"<user>": 9}')
+    assert Tokenizer.load(tmp_path).encode("<user>").ids == (2, 9, 3)
+
+
 def test_vocabulary_saved_alone_still_gives_the_same_ids(wordpiece, cased, corpus, tmp_path):
     for number, tokenizer in enumerate((wordpiece, cased)):
         tokenizer.save(tmp_path / str(number))
@@ -218,6 +227,18 @@ def test_vocabulary_of_bpe_without_its_merges_is_refused(bpe, tmp_path):
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"put the tokenizer\.json next to it"):
         Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_a_class_that_splits_text_by_rules_of_its_own_is_refused(file, wordpiece, tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "the"])
+    (tmp_path / file).write_text('{"tokenizer_class": "BertTokenizerFast"}')
+    assert Tokenizer.load(tmp_path).vocab_size == 6
+    (tmp_path / file).write_text('{"tokenizer_class": "BertJapaneseTokenizer"}')
+    with pytest.raises(InputError, match="is a BertJapaneseTokenizer, which splits text by more than its files say"):
+        Tokenizer.load(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(wordpiece.backend.to_str())
+    assert Tokenizer.load(tmp_path).vocab_size == wordpiece.vocab_size
 
 
 @pytest.mark.parametrize("file", ["added_tokens.json", "tokenizer_config.json"])

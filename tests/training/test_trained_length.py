@@ -105,14 +105,16 @@ def test_a_longer_input_is_read_with_a_warning_up_to_the_position_embeddings(tmp
     encoding = fill_mask(checkpoint, "the cat " * 20 + "[MASK]").encoding
     assert len(encoding.ids) == 43
     assert "was trained on up to 24 tokens and this input has 43" in checkpoint.length_warning(43)
-    assert len(encode_inputs(checkpoint, "the cat " * 40).encoding.ids) == 64
+    cut = encode_inputs(checkpoint, "the cat " * 40).encoding
+    assert len(cut.ids) == 64
+    assert checkpoint.encoding_warning(cut) == "m reads up to 64 tokens and this text has 18 more, which are cut off."
 
 
 def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path):
     checkpoint = load_checkpoint(limited(tmp_path / "m", 24, kind=BertForSequenceClassification))
     assert len(classify(checkpoint, "the cat " * 20).encoding.ids) == 24
     rows = tuple(replace(row, text_a=f"{row.text_a} {'cat ' * 30 * (row.row == 2)}") for row in examples("regression"))
-    assert "24 tokens: 1 of 16 texts are longer and are truncated" in truncation_warning(checkpoint, rows)
+    assert "24 tokens: 1 of 16 texts are longer and lose 12 tokens" in truncation_warning(checkpoint, rows)
     assert truncation_warning(checkpoint, examples("regression")) == ""
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import warnings
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
@@ -25,8 +26,10 @@ from bertviz_lab.model.weights import (
     state_for_huggingface,
     write_weights,
 )
-from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization import Encoding, Tokenizer
+from bertviz_lab.tokenization.tokenizer import TOKENIZER_FILES
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.training.checkpoints.foreign_folders import refuse_foreign
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 from bertviz_lab.training.checkpoints.sentence_transformers_files import (
     Pooling,
@@ -40,8 +43,8 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import (
 TASK_MODELS = (models.BertForSequenceClassification, models.BertForTokenClassification, models.BertForQuestionAnswering)
 
 HUB_FILES = [
-    *("config.json", "modules.json", "[0-9]_*/config.json", "sentence_bert_config.json", "README.md"),
-    *("tokenizer*.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model"),
+    *("config.json", "modules.json", "[0-9]_*/config.json", "sentence_bert_config.json", "adapter_config.json"),
+    *("README.md", *TOKENIZER_FILES),
 ]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
 PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
@@ -74,15 +77,31 @@ class Checkpoint:
         has_task = isinstance(self.model, TASK_MODELS) or self.pooling is not None
         return min(self.trained_length or positions, positions) if has_task else positions
 
+    def encoding_warning(self, encoding: Encoding) -> str:
+        """Return a sentence for a text that was cut, or is longer than the model was trained on; "" for any other."""
+        if not encoding.dropped:
+            return self.length_warning(len(encoding))
+        reads = f"{self.name or 'This model'} reads up to {len(encoding):,} tokens"
+        return f"{reads} and this text has {encoding.dropped:,} more, which are cut off."
+
     def length_warning(self, tokens: int) -> str:
         """Return a sentence for an input of more tokens than the model was trained on; "" for any other."""
-        if self.trained_length is None or tokens <= self.trained_length:
+        name, trained = self.name or "This model", self.trained_length
+        if trained is None or tokens <= trained:
             return ""
-        name = self.name or "This model"
-        return (
-            f"{name} was trained on up to {self.trained_length} tokens and this input has {tokens}: "
-            "its output is unreliable beyond that length."
-        )
+        unreliable = "its output is unreliable beyond that length"
+        return f"{name} was trained on up to {trained} tokens and this input has {tokens}: {unreliable}."
+
+    @property
+    def random_head(self) -> str:
+        """A sentence for a head whose weights are in no file, so that it predicts at random; "" for any other."""
+        missing = self.report.missing
+        unknown = [name for name in self.report.unexpected if not name.startswith("pooler.")]
+        if not missing or self.kind == "BertModel":
+            return ""
+        others = f" and have {unknown[0]}, which that class does not know" if unknown else ""
+        lacks = f"its files lack {missing[0]} of {self.architecture}{others}"
+        return f"{self.name or 'This model'} predicts at random: {lacks}."
 
     @property
     def kind(self) -> str:
@@ -106,13 +125,17 @@ def model_name(source: str) -> str:
     return (path.parent.name if path.name == "model" else "") or path.name
 
 
-def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: float = math.inf) -> Checkpoint:
+def load_checkpoint(
+    source: str | Path, *, download: bool = True, most_bytes: float = math.inf, quiet: bool = False
+) -> Checkpoint:
     """Open a model: its folder or a run's, the name of a shipped one, or a Hugging Face hub id (downloaded once).
 
     The model is fp32, on the CPU and in evaluation mode. Raises `InputError` with what is missing or wrong, and for a
-    model of more than `most_bytes`, before it takes memory for any of it.
+    model of more than `most_bytes`, before it takes memory for any of it. Warns of a head that is random because
+    its weights are missing, unless `quiet`.
     """
     folder = checkpoint_folder(str(source), download)
+    refuse_foreign(folder)
     body = _read_config(folder)
     config = BertConfig.from_dict(body)
     tokenizer = Tokenizer.load(folder)
@@ -130,7 +153,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         load_state(model, read_tensors(files, leave_out=report.unexpected))
     card = folder / "README.md"
     sentence = read_sentence_modules(folder) or SentenceModules(None)
-    return Checkpoint(
+    checkpoint = Checkpoint(
         model=model.eval(),
         tokenizer=tokenizer,
         config=config,
@@ -143,6 +166,9 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         normalize=sentence.normalize,
         unsupported_modules=sentence.unsupported,
     )
+    if checkpoint.random_head and not quiet:
+        warnings.warn(checkpoint.random_head, stacklevel=2)
+    return checkpoint
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:

@@ -97,15 +97,16 @@ def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
     return min(length, checkpoint.config.max_position_embeddings)
 
 
-def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:
-    """A sentence where texts are longer than the model was fine-tuned for and lose their ends; "" where none is."""
+def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example], max_length: int | None = None) -> str:
+    """Return a sentence where texts are longer than a model reads and lose their ends; "" where none is."""
     texts = [example for example in examples if isinstance(example, LabelledText)]
-    encode, limit = checkpoint.tokenizer.encode, checkpoint.max_length
-    cut = sum(len(encode(text.text_a, text.text_b).ids) > limit for text in texts)
+    limit = min(max_length or checkpoint.max_length, checkpoint.config.max_position_embeddings)
+    encodings = (checkpoint.tokenizer.encode(text.text_a, text.text_b, max_length=limit) for text in texts)
+    cut = [encoding.dropped for encoding in encodings if encoding.dropped]
     if not cut:
         return ""
-    name = checkpoint.name or "This model"
-    return f"{name} was trained on up to {limit} tokens: {cut:,} of {len(texts):,} texts are longer and are truncated."
+    name, tokens = checkpoint.name or "This model", f"{sum(cut):,} {'token' if sum(cut) == 1 else 'tokens'}"
+    return f"{name} reads up to {limit} tokens: {len(cut):,} of {len(texts):,} texts are longer and lose {tokens}."
 
 
 def evaluate_task(
@@ -146,7 +147,8 @@ def evaluate_task(
         if on_reading:
             on_reading(Reading.of(data))
             notes = ()  # which the reading has
-    for note in (*notes, *check_known(known.name, examples, labels)):
+    cut = truncation_warning(checkpoint, examples, max_length)
+    for note in filter(None, (*notes, *check_known(known.name, examples, labels), cut)):
         if on_note:
             on_note(note)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)

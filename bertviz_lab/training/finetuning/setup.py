@@ -66,6 +66,11 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
     return tuple(trials)
 
 
+def settings_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what two trials have in common that differ in their seed alone."""
+    return tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
+
+
 def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
 
@@ -74,8 +79,7 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in done:
-        settings = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
-        groups.setdefault(settings, []).append(row)
+        groups.setdefault(settings_of(row), []).append(row)
     return [
         {
             "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
@@ -259,9 +263,9 @@ class Setup:
 def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bool) -> Checkpoint:
     """The model to start from; for random weights one whose weights nobody uses, and a vocabulary of the text."""
     if config.model != RANDOM:
-        return load_checkpoint(config.model)
+        return load_checkpoint(config.model, quiet=True)  # it gets another head
     if config.like:
-        return replace(load_checkpoint(config.like), trained_length=None)  # of its weights nothing is used
+        return replace(load_checkpoint(config.like, quiet=True), trained_length=None)  # of its weights nothing is used
     if not (folder / "tokenizer" / "tokenizer.json").is_file() and is_main:
         Tokenizer.train(texts_of(data.train), vocab_size=config.vocab_size).save(folder / "tokenizer")
     start_accelerator().wait_for_everyone()

@@ -179,6 +179,7 @@ class Models:
         def load() -> Checkpoint:
             refuse_large(name, sum(path.stat().st_size for path in _weights(folder)), limits.model_bytes)
             if not any(folder.is_relative_to(known) for known in (self.settings.checkpoints, self.runs.root)):
+                checkpoints.refuse_foreign(folder)
                 self._try_tokenizer(folder)
             self.opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
             return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
@@ -258,9 +259,9 @@ def _signature(folder: Path) -> tuple[int, int]:
 def _load(folder: Path, most_bytes: int) -> Checkpoint:
     """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
     with contextlib.suppress(InputError, OSError):
-        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes)
+        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes, quiet=True)
     time.sleep(0.3)
     try:
-        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes)
+        return checkpoints.load_checkpoint(folder, most_bytes=most_bytes, quiet=True)
     except OSError as error:
         raise InputError(f"The model could not be read: {error.strerror or error}.") from error

@@ -1,6 +1,7 @@
 """A checkpoint is a Hugging Face folder: in, out, whole or not at all, and clear about what is wrong with it."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -120,16 +121,48 @@ def test_a_head_that_is_missing_is_named_and_starts_the_same_each_time(tokenizer
     state = load_file(folder / "model.safetensors")
     save_file({n: t for n, t in state.items() if not n.startswith("cls.")}, folder / "model.safetensors")
     torch.manual_seed(1)
-    one = load_checkpoint(folder)
+    with pytest.warns(UserWarning, match="predicts at random: its files lack cls.predictions.bias of BertForM"):
+        one = load_checkpoint(folder)
     torch.manual_seed(2)
     expected = torch.rand(3)
     torch.manual_seed(2)
-    other = load_checkpoint(folder)
+    other = load_checkpoint(folder, quiet=True)
     assert torch.equal(torch.rand(3), expected), "loading draws from nobody's random stream"
     assert type(one.model) is BertForMaskedLM
     assert len(one.report.missing) == 5
     assert all(name.startswith("cls.predictions.") for name in one.report.missing)
     assert torch.equal(one.model.mlm.transform.weight, other.model.mlm.transform.weight)
+
+
+def test_weights_of_another_class_than_the_config_names_are_pointed_out(tokenizer, tmp_path):
+    folder = save_checkpoint(checkpoint_of(SEQUENCE, tokenizer), tmp_path / "model")
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace("SequenceClassification", "MaskedLM"))
+    assert "and have classifier." in load_checkpoint(folder, quiet=True).random_head
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        (["adapter_config.json"], "AutoPeftModelForSequenceClassification as M; .*T.from_pretrained('BASE'"),
+        (["tf_model.h5", "config.json"], "import BertForMaskedLM as M; .* from_tf=True"),
+        (["flax_model.msgpack", "config.json"], "from_flax=True"),
+        (["bert_config.json", "bert_model.ckpt.index"], "bert_model.ckpt.index', from_tf=True, config="),
+        (["bert_config.json", "pytorch_model.bin"], "mv .*/bert_config.json .*/config.json"),
+        (["checkpoint-90/config.json", "checkpoint-500/config.json"], "--model .*/checkpoint-500"),
+        (["config.json", "zero_to_fp32.py", "global_step5/states.pt"], "python .*/zero_to_fp32.py"),
+        (["config.json", "optimizer_0/0.distcp", "pytorch_model_fsdp_0/0.distcp"], "merge-weights .*_fsdp_0"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_model_in_another_form_is_refused_with_the_command_that_helps(files, command, tmp_path):
+    body = '{"architectures": ["BertForMaskedLM"], "task_type": "SEQ_CLS", "base_model_name_or_path": "BASE\'; rm -r"}'
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(body)
+    with pytest.raises(InputError, match=re.sub(r"[()]", r"\\\g<0>", command)) as caught:
+        load_checkpoint(tmp_path)
+    assert "rm" not in str(caught.value).split()
 
 
 def test_saving_that_fails_midway_leaves_the_old_folder_and_nothing_else(folder, tokenizer, monkeypatch):

@@ -50,10 +50,8 @@ def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
         trained_on = _trained_on(state, visitor, model or state.models.default(), checkpoint.card)
         if trained_on:
             items.append(("Trained on", trained_on))
-        note = ""
-        if missing := checkpoint.report.missing:
-            note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialized."
-        elif state.models.is_run(model) and state.runs.state(model).status in ACTIVE:
+        note = checkpoint.random_head
+        if not note and state.models.is_run(model) and state.runs.state(model).status in ACTIVE:
             note = "Still training: this is its latest checkpoint; everything below is updated with the next one."
         return facts_payload(items, note=note, more=("What differs from BERT", differences) if differences else None)
     except InputError as error:
@@ -112,9 +110,7 @@ def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dic
         {"token": token, "segment": segment, "special": bool(special), "masked": position in masks}
         for position, (token, segment, special) in enumerate(kinds)
     ]
-    dropped = len(encoding.dropped_a) + len(encoding.dropped_b)
-    cut = f"The text is too long for the model: {dropped:,} tokens are truncated." if dropped else ""
-    return {"tokens": tokens, "note": cut or checkpoint.length_warning(len(encoding.ids)) or ""}
+    return {"tokens": tokens, "note": checkpoint.encoding_warning(encoding)}
 
 
 def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list[Text]) -> str:
