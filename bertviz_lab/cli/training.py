@@ -2,14 +2,17 @@
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from bertviz_lab.cli.options import AddCommand, add_options, given_options
 from bertviz_lab.cli.result import INTERRUPTED, Result, notice, stop_on_signals
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
+from bertviz_lab.metrics.names import NAMES, format_deviation, named_score
+from bertviz_lab.strict_json import nan_for_null
 
 
 def add_commands(command: AddCommand) -> None:
@@ -92,9 +95,19 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     accelerator.state.destroy_process_group()
     rows, _ = read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
-    saved = f"Your model is in {finished.path}"
+    saved = "\n".join([*_seed_lines(body), f"Your model is in {finished.path}"])
     text = saved if finished.path else "Stopped before the first checkpoint; resume with --resume"
     return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
+
+
+def _seed_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line on the scores of several seeds, for each setting and on each split."""
+    for split, scored in (("validation", results), ("test", results.get("test"))):
+        for family in nan_for_null((scored or {}).get("families") or []):
+            spread = {name: format_deviation(name, value) for name, value in family["deviation"].items()}
+            scores = [f"{named_score(n, mean)} ± {spread[n]}" for n, mean in family["mean"].items() if n in NAMES]
+            setting = f" ({family['name']})" if family["name"] else ""
+            yield f"{split}, {family['count']} seeds{setting}, mean ± standard deviation: {', '.join(scores)}"
 
 
 def inspect_command(options: argparse.Namespace) -> Result:

@@ -1,5 +1,6 @@
 """Fine-tuning from labeled files to a model and its scores: read, train one trial after another, keep the best."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from bertviz_lab.training.finetuning.setup import (
     is_better,
     progress_of,
     seed_statistics,
+    settings_of,
     shifted,
     start_of,
     trials_of,
@@ -96,6 +98,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
     def _set_up(self) -> None:
         """Encode the examples, choose the hardware and plan the trials, of which some may be done."""
         self.choose_hardware()
+        self.seeds = self.folder / "seeds"  # models of all seeds, until they are scored on the test set
         data = read_task_splits(self.folder)
         start = start_of(self.config, data, self.folder, self.hardware.is_main)
         self.setup = Setup(self.config, data, start, self.folder)
@@ -142,7 +145,12 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         self.done, self.past = [*self.done, row], progress_of([row])
         if self.hardware.is_main:
             if self._best() is row:
-                run.keep()
+                run.keep(self.folder / "model")
+            if self.setup.data.test and self.config.seeds > 1:
+                run.keep(self.seeds / str(number))
+                for earlier, other in enumerate(self.done):  # of other settings, which the best one is not of
+                    if settings_of(other) not in (settings_of(row), settings_of(self._best())):
+                        shutil.rmtree(self.seeds / str(earlier), ignore_errors=True)
             self._write_report()
         yield TrialDone(number, trial.name, row["step"], row["best_step"], row["scores"])
 
@@ -156,17 +164,26 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         return best
 
     def _score_test_set(self) -> dict[str, float]:
-        """Score the run's model on the test set, for its report and card: after every choice is made."""
-        data, checkpoint = self.setup.data, load_checkpoint(self.folder / "model")
-        predictions, loss = predict_with(checkpoint, data.test, threads=self.config.threads)
-        scores = {"loss": loss, **self.setup.task.scores(data.test, predictions)}
-        self._write_report(scores)
-        card = with_test_scores(checkpoint.card, self.config.test, scores)
-        with atomic_file(self.folder / "model" / "README.md") as fresh:
+        """Score the run's model, and its other seeds, on the test set for report and card: after every choice is made.
+
+        The statistics over seeds include the run's model, which was chosen by its validation score.
+        """
+        test, best, rows = self.setup.data.test, self._best(), []
+        for number, row in enumerate(self.done):
+            folder = self.folder / "model" if row is best else self.seeds / str(number)
+            if settings_of(row) == settings_of(best) and folder.is_dir():
+                predictions, loss = predict_with(load_checkpoint(folder), test, threads=self.config.threads)
+                rows.append({**row, "scores": {"loss": loss, **self.setup.task.scores(test, predictions)}})
+        scores: dict[str, float] = next(row["scores"] for row in rows if row["seed"] == best["seed"])
+        self._write_report({"split": "test", "scores": scores, "families": seed_statistics(rows)})
+        shutil.rmtree(self.seeds, ignore_errors=True)
+        path = self.folder / "model" / "README.md"
+        card = with_test_scores(path.read_text(encoding="utf-8"), self.config.test, scores)
+        with atomic_file(path) as fresh:
             fresh.write_text(card, encoding="utf-8")
         return scores
 
-    def _write_report(self, test: Mapping[str, float] | None = None) -> None:
+    def _write_report(self, test: Mapping[str, Any] | None = None) -> None:
         """Write the scores; but for `test`, they are of the validation set, by which all choices are made."""
         data = self.setup.data
         body = {
@@ -176,7 +193,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
             "model": source_name(self.config.model),
             "split": "validation",
             "scores": self._best()["scores"],
-            "test": None if test is None else {"split": "test", "scores": test},
+            "test": test,
             "trials": self.done,
             "families": seed_statistics(self.done),
             "planned": len(self.trials),

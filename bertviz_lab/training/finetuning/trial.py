@@ -184,20 +184,21 @@ class TrialRun:
             "scores": best.scores,
         }
 
-    def keep(self) -> None:
-        """The trial's best model becomes that of the run, with its predictions for the validation set."""
+    def keep(self, folder: Path) -> None:
+        """Save the trial's best model in `folder`, and of the run's model what its panels show."""
         setup, best = self.setup, self.early_stopping
         model = merged(self.model)
         load_state(model, best.weights)
         predictions, _, thresholds = self._predict(model)
-        write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
-        if self.dynamics:
-            self.dynamics.save(setup.folder / DYNAMICS_FILE)
+        if folder == setup.folder / "model":
+            write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
+            if self.dynamics:
+                self.dynamics.save(setup.folder / DYNAMICS_FILE)
         checkpoint = self._checkpoint(model.eval())
         checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
         card = finetuning_card(setup.config, checkpoint, setup.data, self.trial, best.scores, setup.metric)
-        remove_partial_writes(setup.folder / "model")
-        save_checkpoint(replace(checkpoint, card=card), setup.folder / "model")
+        remove_partial_writes(folder)
+        save_checkpoint(replace(checkpoint, card=card), folder)
 
     def _predict(self, model: nn.Module) -> tuple[list[Prediction], float, tuple[float, ...]]:
         """Return the held-out examples' predictions, their mean loss, and the decision thresholds that suit them."""

@@ -10,7 +10,8 @@ import pytest
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.finetuning.predict import evaluate_task
+from bertviz_lab.training.finetuning import finetune
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.finetuning.setup import Trial, progress_of, seed_statistics, shifted, trials_of
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
@@ -152,3 +153,24 @@ def test_a_run_that_was_stopped_tests_its_model_only_when_it_has_finished(files,
     finish(config, tmp_path / "whole")
     assert report(tmp_path / "halves")["test"] == report(tmp_path / "whole")["test"]
     assert load_checkpoint(tmp_path / "halves" / "model").card.count("## Test scores") == 1
+
+
+def test_every_seed_is_scored_on_the_test_set_once_all_have_been_trained(files, tmp_path, monkeypatch):
+    test = str(write(tmp_path / "test.tsv", examples("classification", 48)[24:]))
+    trained: list[int] = []
+
+    def scored(*args, **options):
+        trained.append(len(list((tmp_path / "run").glob("seeds/*"))))
+        return predict_with(*args, **options)
+
+    monkeypatch.setattr(finetune, "predict_with", scored)
+    finish(files.config(test=(test,), seeds=2), tmp_path / "run")
+    assert trained == [2, 2]
+    finish(files.config(test=(test,), seed=1), tmp_path / "second")
+    body = report(tmp_path / "run")["test"]
+    (family,) = body["families"]
+    scores = [body["scores"]["accuracy"], report(tmp_path / "second")["test"]["scores"]["accuracy"]]
+    assert family["count"] == 2
+    if report(tmp_path / "run")["scores"] == report(tmp_path / "run")["trials"][0]["scores"]:  # the first was chosen
+        assert family["mean"]["accuracy"] == pytest.approx(sum(scores) / 2)
+    assert not (tmp_path / "run" / "seeds").exists()
