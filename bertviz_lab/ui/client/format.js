@@ -27,5 +27,20 @@ export const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 /** The states of a run, where the word differs. */
 export const STATUS = { waiting: 'queued', missing: 'no longer here' };
 
+/** What a run is doing in a few words, such as "training, step 5 of 100, about 12 s left". */
+export function stateWords({ status, step, total_steps: total, seconds, eta_seconds: eta, message }) {
+  const words = [STATUS[status] ?? status];
+  if (status === 'finished') words.push(seconds && `${plural(step, 'step')} in ${duration(seconds)}`);
+  else if (step) words.push(`step ${whole(step)}${status === 'training' && total ? ` of ${whole(total)}` : ''}`);
+  if (step && Number.isFinite(eta)) words.push(`about ${duration(eta)} left`);
+  return [words.filter(Boolean).join(', '), message].filter(Boolean).join('. ');
+}
+
+/** How far a run that trains is, from 0 to 1; null where nobody knows. */
+export function shareDone({ step, total_steps: steps, seconds, eta_seconds: eta }) {
+  if (steps) return Math.min(1, step / steps);
+  return Number.isFinite(eta) ? seconds / Math.max(1e-9, seconds + eta) : null;
+}
+
 export const dateTime = (seconds) => new Date(1000 * seconds)
   .toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });

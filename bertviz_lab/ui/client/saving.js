@@ -51,6 +51,12 @@ export function saveCsv(name, rows) {
   saveText(name, 'text/csv', rows.map((row) => `${row.map(cell).join(',')}\r\n`).join(''));
 }
 
+/** Entries, {name: value}, as rows of a file, under a header with every name that any of them has. */
+export function rowsOf(entries) {
+  const header = [...new Set(entries.flatMap(Object.keys))];
+  return [header, ...entries.map((entry) => header.map((name) => entry[name] ?? null))];
+}
+
 // ---- a piece of the page as a picture: every box becomes a rectangle, every run of text a text element. The browser
 // has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
 

@@ -1,20 +1,140 @@
-// A chart: a Plotly figure, and the same numbers in a table whose cells do what a click on their marks does.
+// Plotly figures in a place of the page: in its colors, as wide as it is, and only while they can be seen. A chart is
+// one with its numbers in a table, whose cells do what a click on their marks does.
 
-import { elements, h, payloadView, setText } from 'lab/client/dom.js';
+import { onThemeChange, pageColor, plainPaint } from 'lab/client/colors.js';
+import { elements, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { short, whole } from 'lab/client/format.js';
 import { decodeBase64, saveBlob, saveButtons, saveCsv, saveJson } from 'lab/client/saving.js';
-import { makeDataTable, makePlot } from 'lab/components/charts/plot.js';
+
+/** Load Plotly when it is first needed; a page of one drawing has it already. */
+async function loadPlotly() {
+  if (!window.Plotly) await import('lab/vendor/plotly-cartesian.min.js').catch(() => {
+    throw new Error('The chart library could not be loaded. Is the server still running?');
+  });
+  return window.Plotly;
+}
+
+/** A copy in which every `var(--name)` is the page's color of now. */
+function inColors(value) {
+  if (typeof value === 'string') return value.startsWith('var(') ? plainPaint(pageColor(value.slice(4, -1))) : value;
+  if (Array.isArray(value)) return value.map(inColors);
+  if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColors(part)]));
+  }
+  return value;
+}
+
+/** Where a page has a <base>, as Gradio's has, Plotly writes the page's address into references to clip paths; when
+ * the address changes later, as settings do, the marks would vanish. Plotly looks for it when it starts to draw. */
+function withoutBase(act) {
+  const base = document.querySelector('base[href]');
+  const href = base?.getAttribute('href');
+  base?.removeAttribute('href');
+  try {
+    return act();
+  } finally {
+    base?.setAttribute('href', href);
+  }
+}
+
+/** A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture
+ * of it as an address, with further shapes. `on` are listeners to Plotly's own events. */
+export function makePlot(host, on) {
+  let figure = null;
+  let drawn = null; // what is on show: nothing is drawn twice
+  let subject = 0; // a zoom is kept while it is the same
+  host.classList.add('plotly-host');
+
+  const size = () => ({ width: Math.max(120, host.clientWidth), height: figure.layout.height ?? 320 });
+
+  async function draw(force = false) {
+    if (!figure || host.clientWidth === 0 || (!force && drawn === figure)) return;
+    const mine = figure;
+    const library = await loadPlotly();
+    if (mine !== figure) return;
+    const { data, layout } = inColors(figure);
+    layout.font.family = getComputedStyle(host).fontFamily;
+    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false,
+      modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
+    const first = !host.data;
+    await withoutBase(() =>
+      library.react(host, data, { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
+    drawn = mine;
+    if (first) Object.entries(on).forEach(([name, act]) => host.on(name, act));
+  }
+
+  new ResizeObserver(() => {
+    const isOther = drawn && host.clientWidth && Math.abs(host.clientWidth - host.layout.width) > 1;
+    if (isOther) window.Plotly.relayout(host, size());
+    else draw();
+  }).observe(host);
+  onThemeChange(host, () => draw(true));
+
+  return {
+    show(next, description) {
+      figure = next;
+      host.style.minHeight = `${next.layout.height ?? 320}px`; // nothing jumps when it comes
+      // an image holds no buttons, such as those to zoom
+      host.setAttribute('role', next.layout.dragmode ? 'group' : 'img');
+      host.setAttribute('aria-label', description);
+      return draw();
+    },
+    /** What comes next is about something else: its axes start again. */
+    forget() { subject += 1; },
+    /** The part of the x-axis that a person has zoomed into while a figure had this revision; null for all of it. */
+    shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false
+      ? host.layout.xaxis.range : null),
+    /** Show the values at x, as if it was pointed at; null for none. */
+    pointAt: (x) => drawn && (x === null ? window.Plotly.Fx.unhover(host, {})
+      : window.Plotly.Fx.hover(host, { xval: x }, ['xy'])),
+    async image(format, title, shapes = []) {
+      const library = await loadPlotly();
+      const { data, layout } =
+        inColors({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
+      const { width, height } = size();
+      const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
+        margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 }, paper_bgcolor: plainPaint(pageColor('--lab-page')) };
+      return library.toImage({ data, layout: { ...layout, ...head } },
+        { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
+    },
+  };
+}
+
+/** Return a function that has `draw` called soon, once however often it is asked for. Several plots have places: all at
+ * once they would hold up the page. */
+export function inTurn(draw, place = 0) {
+  let turn = 0;
+  return () => {
+    turn ||= setTimeout(() => {
+      turn = 0;
+      draw();
+    }, 16 * place);
+  };
+}
+
+/** The numbers of a chart behind a fold. `read()` returns [header, rows of texts and nodes]. */
+export function makeDataTable(read) {
+  const place = h('div.numbers', { tabindex: '0' });
+  const node = h('details.table', { ontoggle: fill }, h('summary', 'Data table'), place);
+  function fill() {
+    if (node.open) place.replaceChildren(makeTable(...read()));
+  }
+  return { node, fill };
+}
 
 /** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
- * `onPick(pick)` is called for clicks on marks and cells that can be picked. `knobs` are next to the title; with
- * `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` is
- * the title of saved pictures, and `shapes()` returns what is drawn over them. */
+ * `onPick(pick)` is called for clicks on marks and cells of a heat map that can be picked. `knobs` are next to the
+ * title; with `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...];
+ * `caption` is the title of saved pictures, and `shapes()` returns what is drawn over them. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
     'p.quiet.small');
   const scroller = h('div.plot', picture); // a hundred labels scroll
   const numbers = makeDataTable(readTable);
-  const plot = makePlot(picture, pickMark);
+  const plot = makePlot(picture, { plotly_click({ points: [{ pointNumber }] }) {
+    const pick = payload.picks?.[pointNumber[0]]?.[pointNumber[1]]; // of a heat map it is [row, column]
+    if (pick) onPick(pick);
+  } });
   let payload = null;
 
   const saveImage = (format, type, decode) => async () => {
@@ -45,33 +165,17 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   }
 
   function readTable() {
-    const { header, rows } = payload.table;
+    const { table: { header, rows }, texts, picks } = payload;
     const isCount =
       header.map((_, column) => rows.every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
-    // The text of a bar, such as a percentage, is in its cell too.
-    const label = (row, column) => (payload.kind === 'bars' && column ? payload.texts[column - 1]?.[row] : undefined);
     const cell = (value, row, column) => {
-      const shown = label(row, column) ?? value;
+      const shown = texts?.[column - 1]?.[row] ?? value; // the text of a bar, such as a percentage
       const text = typeof shown === 'number' ? (isCount[column] ? whole : short)(shown) : shown ?? '';
-      const item = column ? itemAt(row, column - 1) : null;
-      return item ? h('button.pick', { 'data-item': item.number, onclick: () => onPick(item.pick) },
+      const pick = picks?.[row]?.[column - 1];
+      return pick ? h('button.pick', { 'data-item': row * picks[0].length + column - 1, onclick: () => onPick(pick) },
         text === '' ? '–' : text) : text;
     };
-    return { header, rows: rows.slice(0, 600), cell };
-  }
-
-  /** Return what a cell of the table represents: {number, pick}; null where nothing can be picked. */
-  function itemAt(row, column) {
-    if (!payload.picks?.length) return null;
-    const [pick, across] = payload.kind === 'matrix' ? [payload.picks[row]?.[column], payload.picks[0].length]
-      : [payload.picks[column]?.[row], payload.picks.length];
-    return pick ? { number: row * across + column, pick } : null;
-  }
-
-  function pickMark(trace, point) {
-    const [first, second] = Array.isArray(point) ? point : [trace, point];
-    const pick = payload.picks?.[first]?.[second];
-    if (pick) onPick(pick);
+    return [header, rows.slice(0, 600).map((values, row) => values.map((value, column) => cell(value, row, column)))];
   }
 
   /** Write values behind the names of the legend. */

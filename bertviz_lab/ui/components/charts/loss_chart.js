@@ -1,26 +1,24 @@
 // Curves of a training run: fetches new rows once a second, draws them, and says in words how far it is.
 
-import { poll } from 'lab/client/ask.js';
 import { choices, elements, h, payloadView, setText } from 'lab/client/dom.js';
-import { whole } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/saving.js';
-import { baselinesOf, curveFigure, smoothingSlider, written } from 'lab/components/charts/curve_figure.js';
-import { makeDataTable, makePlot, makeTurns } from 'lab/components/charts/plot.js';
+import { ACTIVE, whole } from 'lab/client/format.js';
+import { pictureOf, rowsOf, saveDrawing } from 'lab/client/saving.js';
+import { inTurn, makeDataTable, makePlot } from 'lab/components/charts/chart.js';
+import { curveFigure, lookControls } from 'lab/components/charts/curve_figure.js';
 import {
-  ENDED, NEWEST, changeWords, currentSeries, detailWords, entriesOf, makeLog, newestWords, panelsOf, progressOf,
-  rowsOf, scorePanel, severalTrials, stageWords, statusOf, tableOf, taskWords, trialWords,
+  NEWEST, baselinesOf, entriesOf, followRun, makeLog, panelsOf, severalTrials, statusOf, tableOf, written,
 } from 'lab/components/runs/run_log.js';
+import {
+  currentSeries, detailWords, newestWords, progressOf, scorePanel, soFarWords, stageWords, trialWords,
+} from 'lab/components/runs/run_words.js';
 
-export default payloadView('No run yet. Choose a text and press Train: the curves appear here.', lossChart);
+export default payloadView('No run yet. Once one has been started, its curves appear here.', lossChart);
 
 function lossChart(content, { events, server }, root) {
   const look = { axis: 'step', smoothing: 0.6, logX: false, logY: false };
-  let log = makeLog();
   let payload = null;
-  let panels = []; // of this run, as they are declared in figures/training/panels.py
-  let boxes = []; // the place of each on the page
-  let [state, status] = [null, null]; // what the run's own state file says, and what it comes to
-  let follower = 0; // number of the polling loop that is in charge
+  let run = { log: makeLog(), panels: [] }; // and its id, state file, status, and the status that was told last
+  let boxes = []; // the place of each panel on the page
   let saidAt = 0;
 
   const [title, stage, detail, change, fill] = elements('p.heading', 'p.heading.stage', 'p.quiet', 'p.quiet',
@@ -29,50 +27,43 @@ function lossChart(content, { events, server }, root) {
   const progress = h('div.progress.track',
     { role: 'progressbar', 'aria-label': 'Progress of the run', 'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
   const spoken = h('p.hush', { role: 'status' });
-  const turns = makeTurns(() => boxes.filter(({ panel }) => panel.series.length), drawPanel);
-  const choose = (some) => {
-    Object.assign(look, some);
-    turns.want();
-  };
-  const more = h('details.more', { ontoggle: turns.want },
+  const want = () => boxes.forEach((box) => box.want());
+  const more = h('details.more', { ontoggle: want },
     h('summary.quiet', 'Perplexity, learning rate, gradient norm and throughput'), folded);
-  const knobs = h('div.bar.knobs', choices('X-axis', [['step', 'step'], ['seconds', 'time'], ['tokens', 'tokens seen']],
-    look.axis, (axis) => choose({ axis })).node, choices('Y-axis',
-    [['linear', 'linear', 'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'linear',
-    (kind) => choose({ logY: kind === 'log' })).node, smoothingSlider(look, turns.want),
-    saveDrawing('the curves', () => 'training', {
-      picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),
-      rows: () => rowsOf(entriesOf(log)),
-      body: () => ({ started: log.started, finished: log.finished, rows: entriesOf(log) }),
-    }));
+  const controls = lookControls(look, want);
+  const scale = choices('Y-axis', [['linear', 'linear', 'Linear vertical axis, from 0'],
+    ['log', 'log', 'Logarithmic vertical axis']], 'linear', (kind) => controls.change({ logY: kind === 'log' })).node;
+  const buttons = saveDrawing('the curves', () => 'training', {
+    picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),
+    rows: () => rowsOf(entriesOf(run.log)),
+    body: () => ({ started: run.log.started, finished: run.log.finished, rows: entriesOf(run.log) }),
+  });
   const legend = h('p.quiet.small.legend');
   const why = h('p.quiet.small.why', 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
     + 'before it: there every token contributes to the loss, in MLM only the masked ones do. A few batches are masked '
     + 'even then. Held-out examples have full length throughout; those of training may be shorter at first.');
   const trialList = h('details', h('summary.quiet', 'The trials'), h('ol'));
-  const numbers = makeDataTable(() => tableOf(entriesOf(log, NEWEST), panels));
+  const numbers = makeDataTable(() => tableOf(entriesOf(run.log, NEWEST), run.panels));
   const drawing = h('div', main, more, legend, why);
-  const curves = h('div', knobs, drawing, trialList, numbers.node);
+  const curves = h('div', h('div.bar.knobs', controls.axis, scale, controls.slider, buttons), drawing, trialList,
+    numbers.node);
   content.append(title, h('div.state', stage, progress, detail, change, notes), spoken, curves);
-  for (const group of [main, folded]) new ResizeObserver(turns.want).observe(group);
+  for (const group of [main, folded]) new ResizeObserver(want).observe(group);
 
   /** A place for each panel, made again only where a run has others. */
   function place() {
-    const now = panelsOf(log, payload);
-    const titles = (some) => some.map((panel) => panel.title).join();
-    if (titles(now) !== titles(panels)) {
-      boxes = now.map(makeBox);
-      main.replaceChildren(...boxes.filter((_, at) => !now[at].folded).map(({ node }) => node));
-      folded.replaceChildren(...boxes.filter((_, at) => now[at].folded).map(({ node }) => node));
+    if (String(run.panels.map(({ title: name }) => name)) !== String(boxes.map(({ panel }) => panel.title))) {
+      boxes = run.panels.map(makeBox);
+      for (const [group, isFolded] of [[main, false], [folded, true]])
+        group.replaceChildren(...boxes.filter(({ panel }) => panel.folded === isFolded).map(({ node }) => node));
     }
-    panels = now;
     boxes.forEach((box, at) => {
-      box.panel = panels[at];
+      box.panel = run.panels[at];
       box.node.hidden = !box.panel.series.length;
     });
   }
 
-  function makeBox(panel) {
+  function makeBox(panel, at) {
     const [host, values] = elements('div.curves', 'span.now.line.small');
     const node = h('div.panel', { 'data-panel': panel.id },
       h('div.panel-head.line', h('p.heading', { title: panel.about }, panel.title), values), host);
@@ -81,106 +72,91 @@ function lossChart(content, { events, server }, root) {
       if (!(event instanceof Event)) return;
       for (const other of boxes) if (other !== box && isOpen(other)) other.plot.pointAt(x);
     };
-    box.plot = makePlot(host, () => {}, { plotly_relayout: turns.want, plotly_hover: ({ event, xvals }) =>
-      pointAt(event, xvals[0]), plotly_unhover: ({ event }) => pointAt(event, null) });
+    box.want = inTurn(() => drawPanel(box), at);
+    box.plot = makePlot(host, { plotly_relayout: want, plotly_hover: ({ event, xvals }) => pointAt(event, xvals[0]),
+      plotly_unhover: ({ event }) => pointAt(event, null) });
     return box;
   }
 
-  const isOpen = ({ host, panel }) => host.clientWidth && (more.open || !panel.folded);
+  const isOpen = ({ host, panel }) => host.clientWidth && panel.series.length && (more.open || !panel.folded);
 
   function drawPanel(box) {
-    if (!isOpen(box)) return undefined;
+    if (!isOpen(box)) return;
     const { panel, values, plot } = box;
+    const { log } = run;
     const words = currentSeries(log, panel).map(({ field, name, colour: paint }) => {
-      const [trained, held] = [log.newest(field), log.evals.at(-1)?.[field]];
-      const value = panel.id === 'score' ? held ?? trained : Number.isFinite(trained) ? trained : held;
-      return { name, paint, text: written(panel.unit, value) };
+      const [trained, held] = [log.newest(field)?.[field], log.evals.at(-1)?.[field]];
+      return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : trained ?? held) };
     });
     values.hidden = Boolean(payload.result); // which says it for more text than these
     values.replaceChildren(...words.map(({ name, paint, text }) =>
       h('span', { style: `color: ${paint}` }, words.length > 1 ? `${name} ${text}` : text)));
     const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`)
       .join(', ');
-    const end = log.lastPlace('causal_loss');
-    return plot.show(curveFigure(panel, [log], look, payload, plot.shown), [`${panel.title}, ${panel.about}.`,
+    const end = log.newest('causal_loss');
+    plot.show(curveFigure(panel, [log], look, payload, plot.shown), [`${panel.title}, ${panel.about}.`,
       `Now: ${words.map(({ name, text }) => `${name} ${text}`).join(', ')}.`, baselines && `Baselines: ${baselines}.`,
-      end >= 0 && `Up to step ${whole(log.columns.step[end])} is causal-LM warm-up.`,
+      end && `Up to step ${whole(end.step)} is causal-LM warm-up.`,
       'The numbers are in the data table below.'].filter(Boolean).join(' '));
   }
 
-  // ---- following a run
-
   function show(body) {
-    follower += 1; // whatever loop is still waiting for an answer finds that it is no longer in charge
     payload = body;
-    log = makeLog();
-    [state, status] = [null, null];
+    const mine = { id: body.run_id, log: makeLog(), state: null, said: null };
+    run = mine;
     notes.replaceChildren();
     setText(title, body.title);
     boxes.forEach(({ plot }) => plot.forget());
-    body.rows?.forEach(log.fold);
-    if (body.rows || body.run_id) refresh();
-    if (!body.rows && body.run_id) follow(body.run_id, follower);
+    body.rows?.forEach(run.log.fold);
+    refresh();
+    const lost = () => { detail.textContent = 'Connection to the server lost; retrying …'; };
+    if (run.id) followRun(run, told, () => run === mine && root.isConnected, { server, events, pause: 1000, lost });
   }
 
-  /** Ask for new rows until the run has ended, another run is shown, or this component has left the page. */
-  function follow(runId, mine) {
-    let [line, told] = [0, null];
-    poll(() => server.poll(runId, line), (answer) => { // null: a run that nobody knows
-      const rows = answer?.rows ?? [];
-      rows.forEach(log.fold);
-      line = answer?.next ?? line;
-      state = answer ? answer.state ?? state : { status: 'missing', message: 'This run is no longer here.' };
-      refresh();
-      if (told !== null && rows.some(({ event }) => event === 'ProbesDone')) events.probes_done?.({ run_id: runId });
-      if (status !== told) {
-        const message = log.finished?.message ?? state?.message ?? '';
-        events.run_changed?.({ run_id: runId, status, first: told === null, step: log.last?.step ?? 0, message });
-      }
-      told = status;
-      // Rows that were written after the last word are still fetched before the loop ends.
-      return ENDED.includes(status) && rows.length === 0 ? null : rows.length >= 500 ? 0 : 1000;
-    }, () => mine === follower && root.isConnected,
-      { lost: () => { detail.textContent = 'Connection to the server lost; retrying …'; } });
+  function told() {
+    refresh();
+    const { id: run_id, status, said } = run;
+    if (status !== said) events.run_changed?.({ run_id, status, first: said === null });
+    run.said = status;
   }
 
   // ---- words
 
   function refresh() {
-    status = statusOf(log, state);
+    const { log } = run;
+    run.status = statusOf(run);
+    run.panels = panelsOf(log, payload);
     place();
-    const judged = scorePanel(panels);
-    const share = progressOf(log, status);
-    const ended = ENDED.includes(status);
-    stage.textContent = stageWords(log, status, judged);
-    detail.textContent = payload.result || detailWords(log, state, status, panels);
-    setText(change, ended ? '' : judged ? taskWords(log, panels, false) : changeWords(log, panels)); // then the result
-    progress.hidden = ended || share === null;
+    const [judged, share, isActive] = [scorePanel(run), progressOf(run), ACTIVE.includes(run.status)];
+    stage.textContent = stageWords(run);
+    detail.textContent = payload.result || detailWords(run);
+    setText(change, isActive ? soFarWords(run) : ''); // then it is in the result
+    progress.hidden = share === null;
     progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));
     fill.style.width = `${100 * share}%`;
     const sentences = log.started?.notes ?? [];
     if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences.map((note) => h('li', note)));
-    curves.hidden = log.count === 0 && log.evals.length === 0;
-    why.hidden = log.lastPlace('causal_loss') < 0;
+    curves.hidden = !log.steps.length && !log.evals.length;
+    why.hidden = !log.newest('causal_loss');
     trialList.hidden = !severalTrials(log);
-    if (!trialList.hidden)
-      trialList.lastChild.replaceChildren(...trialWords(log, judged).map((words) => h('li', words)));
+    if (!trialList.hidden) trialList.lastChild.replaceChildren(...trialWords(run).map((words) => h('li', words)));
     const read = judged ? 'examples' : 'text';
     legend.textContent =
       [`Lines: training ${read}, smoothed; faint: not smoothed; circles: held-out ${read}; dashed: baselines`,
       why.hidden ? '' : '; shaded: next token (causal-LM warm-up)',
       trialList.hidden ? '' : '; upright: a new trial begins', '.'].join('');
     numbers.fill();
-    turns.want();
+    want();
     speak();
   }
 
   /** The same for a screen reader, at most every 15 seconds unless the state changes. */
   function speak() {
+    const { status, log } = run;
     if (spoken.dataset.status === status && performance.now() - saidAt < 15000) return;
     saidAt = performance.now();
     spoken.dataset.status = status;
-    spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log, panels)}`
+    spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(run)}`
       : `${stage.textContent}. ${detail.textContent}`;
   }
 

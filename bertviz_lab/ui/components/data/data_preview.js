@@ -2,11 +2,11 @@
 
 import { elements, h, payloadView } from 'lab/client/dom.js';
 
-const ROLES = {
-  table: { a: 'text', b: 'second text', label: 'label' },
+/** What the columns of each kind of file are used as. */
+const USED = {
+  table: { a: 'text', label: 'label' },
   pair: { a: 'text A', b: 'text B', label: 'label' },
-  words: { a: 'words', b: '', label: 'labels' },
-  questions: { a: 'question', b: 'passage', label: 'answer' },
+  words: { a: 'words', label: 'labels' },
 };
 
 export default payloadView('Choose a file: its first rows appear here.', (content, { events }) => {
@@ -15,41 +15,38 @@ export default payloadView('Choose a file: its first rows appear here.', (conten
   const rows = h('div.rows.card', { tabindex: '0', role: 'region', 'aria-label': 'First rows' });
   content.append(heading, sentence, names, rows);
 
-  const roleChip = (role, words) => h(`span.role.small.role-${role}`, words);
+  const chip = (role, words) => h(`span.role.small.role-${role}`, words);
 
-  function columnButton({ name, role }, place, roles) {
-    const used = roles[role] ? `used as ${roles[role]}` : 'not used';
+  function columnButton({ name, role }, place, words) {
+    const used = words ? `used as ${words}` : 'not used';
     return h('button.column.plain', { 'aria-label': `${name}, ${used}. Choose what this column is.`,
       title: `${name}: ${used}. Click to choose what this column is.`,
-      onclick: () => events.column_select?.({ column: place, name }) }, h('span.cut', name),
-      roles[role] ? roleChip(role, roles[role]) : null);
+      onclick: () => events.column_select?.({ column: place, name }) },
+    h('span.cut', name), words && chip(role, words));
   }
 
-  function drawTable({ kind, columns, rows: lines }, buttons) {
-    const roleOf = ({ role }) => (role ? `role-${role}` : '');
-    const head = columns.map((column, place) =>
-      h('th', { scope: 'col', class: roleOf(column) }, buttons[place] ?? roleChip(column.role, column.name)));
-    const cell = (text, column) => h('td', { class: `${roleOf(column)} ${text.length > 24 ? 'long' : ''}` },
+  function drawTable(kind, columns, heads, lines) {
+    const classes = columns.map(({ role }) => (role ? `role-${role}` : ''));
+    const cell = (text, at) => h('td', { class: `${classes[at]} ${text.length > 24 ? 'long' : ''}` },
       h('div.cell.two-lines', { dir: 'auto', title: text.length > 40 ? text : null }, text));
-    const body = lines.map((line) => h('tr', ...columns.map((column, place) => cell(line[place] ?? '', column))));
-    return h('table', { 'data-kind': kind }, h('thead', h('tr', ...head)), h('tbody', ...body));
+    return h('table', { 'data-kind': kind },
+      h('thead', h('tr', ...heads.map((head, at) => h('th', { scope: 'col', class: classes[at] }, head)))),
+      h('tbody', ...lines.map((line) => h('tr', ...columns.map((_, at) => cell(line[at] ?? '', at))))));
   }
 
   /** A sentence, each word over its label. */
   const drawSentence = (pairs) => h('p.words', { dir: 'auto' }, ...pairs.flatMap(([word, tag]) =>
     [h(tag === 'O' ? 'span.word' : 'span.word.tagged.tinted', h('span', word), h('span.tag', tag)), ' ']));
 
-  return (body) => {
-    heading.textContent = body.title;
-    sentence.textContent = body.sentence;
-    const paired = body.kind === 'table' && body.columns.some((column) => column.role === 'b');
-    const roles = ROLES[paired ? 'pair' : body.kind];
-    const buttons = body.kind === 'questions' ? []
-      : body.columns.map((column, place) => columnButton(column, place, roles));
-    const isWords = body.kind === 'words';
-    names.hidden = !isWords || buttons.length === 0;
-    if (isWords) names.replaceChildren(...buttons);
-    rows.replaceChildren(...(isWords ? body.sentences.map(drawSentence) : [drawTable(body, buttons)]));
+  return ({ title, sentence: about, kind, columns, rows: lines, sentences }) => {
+    heading.textContent = title;
+    sentence.textContent = about;
+    const used = USED[kind === 'table' && columns.some(({ role }) => role === 'b') ? 'pair' : kind];
+    const heads = columns.map((column, place) => (used ? columnButton(column, place, used[column.role])
+      : chip(column.role, column.name))); // what the columns of questions are is known
+    names.hidden = !sentences;
+    names.replaceChildren(...(sentences ? heads : []));
+    rows.replaceChildren(...(sentences?.map(drawSentence) ?? [drawTable(kind, columns, heads, lines)]));
     rows.scrollTo(0, 0);
   };
 });

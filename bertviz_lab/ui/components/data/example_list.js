@@ -2,20 +2,20 @@
 
 import { elements, h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
 import { percent, whole } from 'lab/client/format.js';
-import { saveDrawing } from 'lab/client/saving.js';
+import { rowsOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('No examples yet. They appear after the first evaluation.',
   (content, { events, savePage }) => {
   const AT_ONCE = 50;
   let payload = null;
   let chosen = null; // index of the marked example
-  let shown = 0;
 
   const [heading, sentence, nothing] = elements('p.heading', 'p.quiet', 'p.empty');
   const list = h('div.list.card', { role: 'listbox' });
   const more = h('button.more.plain', { onclick: showMore });
   const said = h('p.hush', { role: 'status' });
-  const buttons = saveDrawing('the examples', () => payload.file, { rows: fileRows, body: () => payload, savePage });
+  const buttons = saveDrawing('the examples', () => payload.file, { body: () => payload, savePage,
+    rows: () => rowsOf(payload.items.map(({ index, row, detail }) => ({ index, ...row, detail }))) });
   const walk = walkWithKeys(list, { choose });
   content.append(h('div.bar', heading, buttons), sentence, nothing, list, more, said);
 
@@ -29,24 +29,23 @@ export default payloadView('No examples yet. They appear after the first evaluat
     list.setAttribute('aria-label', body.title);
     list.replaceChildren();
     const marked = body.items.findIndex((item) => item.index === chosen);
-    shown = 0;
     append(Math.max(AT_ONCE, marked + 1));
     list.scrollTo(0, 0);
     walk.moveTo(Math.max(0, marked), false);
   }
 
-  /** Draw up to so many. */
-  function append(goal) {
-    list.append(...payload.items.slice(shown, goal).map((item, place) => drawItem(item, shown + place)));
-    shown = list.children.length;
-    const left = payload.items.length - shown;
+  /** Draw so many more. */
+  function append(count) {
+    const first = list.children.length;
+    list.append(...payload.items.slice(first, first + count).map((item, at) => drawItem(item, first + at)));
+    const left = payload.items.length - list.children.length;
     setText(more, left && `Show ${whole(Math.min(AT_ONCE, left))} more of the ${whole(left)} left`);
   }
 
   function showMore() {
-    const first = shown;
-    append(shown + AT_ONCE);
-    said.textContent = `${whole(shown)} of ${whole(payload.items.length)} are shown.`;
+    const first = list.children.length;
+    append(AT_ONCE);
+    said.textContent = `${whole(list.children.length)} of ${whole(payload.items.length)} are shown.`;
     walk.moveTo(first, true);
   }
 
@@ -58,8 +57,9 @@ export default payloadView('No examples yet. They appear after the first evaluat
       h('span.named', h('span.quiet', name && `${name} `), h(name ? 'b' : 'span', { dir: 'auto' }, value)));
     const sure = Number.isFinite(probability)
       ? h('span.sure', track(probability, { 'aria-hidden': 'true' }), h('span.share', percent(probability))) : null;
-    return h('div.item', { role: 'option', tabindex: '-1', 'data-place': place,
-      'aria-selected': String(index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
+    const onclick = () => { if (!String(getSelection())) choose(place); }; // text can be marked for copying
+    return h('div.item', { role: 'option', tabindex: '-1', onclick, 'aria-selected': String(index === chosen),
+      'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
       h('p.verdict.line', sign, ...named, sure),
       ...texts.map((text, at) => h(at ? 'p.text.two-lines.second' : 'p.text.two-lines', { dir: 'auto' }, text)),
       words ? h('p.words', { dir: 'auto' }, ...words.flatMap((word) => [drawWord(...word), ' '])) : null,
@@ -74,22 +74,11 @@ export default payloadView('No examples yet. They appear after the first evaluat
     return truth === 'O' ? h('span.word', word) : h('span.word.tagged.tinted', word, ' ', tag(truth));
   }
 
-  list.addEventListener('click', (event) => {
-    const node = event.target.closest('.item');
-    if (node && !String(getSelection())) choose(Number(node.dataset.place)); // text can be marked for copying
-  });
-
   function choose(place) {
     walk.moveTo(place, true);
     chosen = payload.items[place].index;
     [...list.children].forEach((node, at) => node.setAttribute('aria-selected', String(at === place)));
     events.example_select?.({ index: chosen });
-  }
-
-  function fileRows() {
-    const rows = payload.items.map(({ index, row, detail }) => ({ index, ...row, detail }));
-    const names = [...new Set(rows.flatMap(Object.keys))];
-    return [names, ...rows.map((row) => names.map((name) => row[name]))];
   }
 
   return show;

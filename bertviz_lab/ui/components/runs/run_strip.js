@@ -2,12 +2,11 @@
 
 import { poll } from 'lab/client/ask.js';
 import { elements, h } from 'lab/client/dom.js';
-import { ACTIVE, duration, plural, whole } from 'lab/client/format.js';
+import { ACTIVE, shareDone, stateWords } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 
 /** Returns the function that follows a run, by its id. */
 export default function runStrip(root) {
-  const PAUSE = 2000; // milliseconds
   let follower = 0;
   let runId = '';
   let closed = false; // by the visitor, until another run or a resumed one is to be followed
@@ -46,32 +45,17 @@ export default function runStrip(root) {
         page.emit('changed');
       }
       known = now;
-      return ACTIVE.includes(now.status) ? PAUSE : null;
+      return ACTIVE.includes(now.status) ? 2000 : null;
     }, () => mine === follower && root.isConnected);
   }
 
   function show(now) {
     root.dataset.status = ACTIVE.includes(now.status) ? 'active' : now.status;
     name.textContent = now.name;
-    words.textContent = sentence(now);
+    words.textContent = stateWords(now.status === 'stopped' ? { ...now, message: 'It can be resumed.' } : now);
     place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model can be chosen in Explore' : '';
     place.title = now.path;
-    const share = now.total_steps ? now.step / now.total_steps : now.eta_seconds !== null ? now.seconds
-      / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;
-    fill.style.width = `${100 * (now.status === 'finished' ? 1 : Math.min(1, share))}%`;
-  }
-
-  function sentence({ status, step, total_steps, seconds, eta_seconds, message }) {
-    const steps = `step ${whole(step)}${total_steps ? ` of ${whole(total_steps)}` : ''}`;
-    return {
-      training: eta_seconds !== null && step ? `training · ${steps} · about ${duration(eta_seconds)} left`
-        : 'training · first step',
-      preparing: `preparing · ${message || 'reading the corpus'}`,
-      waiting: `queued · ${message}`,
-      starting: 'starting …',
-      finished: `finished · ${plural(step, 'step')} in ${duration(seconds)}`,
-      stopped: `stopped at ${steps} · can be resumed`,
-    }[status] ?? `failed · ${message}`;
+    fill.style.width = `${100 * (now.status === 'finished' ? 1 : shareDone(now))}%`;
   }
 
   page.on('follow', follow); // it was started or resumed by a panel
