@@ -72,7 +72,7 @@ def describe(
         kind, meta = kind_of(config, f.name), f.metadata
         listed = choices.get(f.name) or [(meta["titles"].get(name, name), name) for name in meta["choices"]]
         few = f.name not in choices and len(listed) <= _FEW
-        drawn = ("radio" if few else "select") if listed else "switch" if kind is bool else "text"
+        drawn = ("radio" if few else "select") if listed else "checkbox" if kind is bool else "text"
         return {
             "name": f.name,
             "kind": "number" if drawn == "text" and kind in (int, float) else drawn,

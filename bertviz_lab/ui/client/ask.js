@@ -25,24 +25,16 @@ export function askWith(answerer, emit = () => {}) {
       clearTimeout(patience);
       if (!isNewest) return undefined;
     }
-    turn.busy = true;
     const ticket = Math.random().toString(36).slice(2);
-    turn.ticket = ticket;
+    Object.assign(turn, { busy: true, ticket });
     emit('asked', ticket);
-    try {
-      const body = await answerer.answer(ticket, view, question, args);
-      if (body.error) throw new Error(body.error);
-      return turn.next ? undefined : body.answer; // a newer question waits: show its answer instead
-    } catch (error) {
-      if (turn.next) return undefined;
-      throw error instanceof Error ? error : new Error(LOST);
-    } finally {
-      emit('answered', ticket);
-      const { next } = turn;
-      turn.next = null;
-      if (next) next(true); // the line stays busy: the newer question goes on
-      else turn.busy = false;
-    }
+    const { answer, error } = await answerer.answer(ticket, view, question, args);
+    emit('answered', ticket);
+    const { next } = turn;
+    Object.assign(turn, { busy: next !== null, next: null });
+    if (next) return next(true); // the line stays busy: a newer question goes on, and its answer is shown instead
+    if (error) throw new Error(error);
+    return answer;
   }
   ask.cancel = (line) => {
     const turn = lines.get(line);
@@ -66,20 +58,17 @@ export function unpack(buffer) {
 /** The server: posts each question to `lab/ask`; the answer is JSON, or packed arrays. */
 export const serverAnswerer = {
   async answer(ticket, view, question, args) {
-    const body = posted({ ticket, view, question, arguments: args });
-    const answer = await fetch('lab/ask', body).catch(() => { throw new Error(LOST); });
-    if (answer.headers.get('Content-Type') === 'application/octet-stream') {
-      return { answer: unpack(await answer.arrayBuffer()) };
+    try {
+      const answer = await fetch('lab/ask', posted({ ticket, view, question, arguments: args }));
+      const isPacked = answer.headers.get('Content-Type') === 'application/octet-stream';
+      return isPacked ? { answer: unpack(await answer.arrayBuffer()) } : await answer.json();
+    } catch {
+      return { error: LOST }; // or a proxy has answered with a page of its own
     }
-    return answer.json().catch(() => ({ error: LOST })); // a proxy may answer with a page of its own
   },
   /** Report how far a question is: {share, before, seconds}, some of them. */
-  async progress(ticket) {
-    return (await this.answer('', 'server', 'progress', { ticket }).catch(() => null))?.answer ?? {};
-  },
-  cancel(ticket) {
-    return this.answer('', 'server', 'cancel', { ticket }).catch(() => null);
-  },
+  progress: async (ticket) => (await serverAnswerer.answer('', 'server', 'progress', { ticket })).answer ?? {},
+  cancel: (ticket) => serverAnswerer.answer('', 'server', 'cancel', { ticket }),
 };
 
 /** Wait between two questions, and on while the page is in the background or `node` is out of sight. */
@@ -87,17 +76,14 @@ export async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
   if (document.hidden)
     await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
-  if (node) await seen(node);
-}
-
-const seen = (node) => new Promise((resolve) => {
-  const observer = new IntersectionObserver((entries) => {
-    if (!entries.at(-1).isIntersecting) return;
-    observer.disconnect();
-    resolve();
+  if (node) await new Promise((resolve) => {
+    new IntersectionObserver((entries, observer) => {
+      if (!entries.at(-1).isIntersecting) return;
+      observer.disconnect();
+      resolve();
+    }).observe(node);
   });
-  observer.observe(node);
-});
+}
 
 /** Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null
  * for none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`. */

@@ -22,24 +22,17 @@ export function plainPaint(paint) {
   return `rgba(${red}, ${green}, ${blue}, ${mixed[4] ?? 1})`;
 }
 
-/** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
-export function shade(share, negative, property = 'background') {
-  const most = property === 'fill' ? 90 : 48; // text has to be read on a background
-  const strength = (most * share).toFixed(1);
-  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${strength}%, var(--lab-page))`;
-}
+/** A background for a share from 0 to 1, on which text can be read: blue for what adds, brown for what takes away. */
+export const shade = (share, negative) => `background: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${
+  (48 * share).toFixed(1)}%, var(--lab-page))`;
 
 /** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */
 export function sharpContext(canvas, width, height) {
   const ratio = Math.min(window.devicePixelRatio || 1, 3);
-  for (const [side, size] of Object.entries({ width, height })) {
-    const pixels = Math.round(size * ratio);
-    if (canvas[side] !== pixels) canvas[side] = pixels;
-    canvas.style[side] = `${size}px`;
-  }
+  [canvas.width, canvas.height] = [width, height].map((size) => Math.round(size * ratio)); // which clears it
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const context = canvas.getContext('2d');
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
+  context.scale(ratio, ratio);
   return context;
 }
 
@@ -53,19 +46,14 @@ export function pageColor(variable) {
   if (seenColors.size === 0) setTimeout(() => seenColors.clear(), 1000);
   const probe = h('i', { style: `color: var(${variable}); display: none` });
   (document.querySelector('.lab-island') ?? document.body).append(probe);
-  const value = getComputedStyle(probe).color;
+  seenColors.set(key, getComputedStyle(probe).color);
   probe.remove();
-  seenColors.set(key, value);
-  return value;
+  return seenColors.get(key);
 }
 
 /** Run `draw` when the page turns dark or light. The watchers go when the component has left the page. */
 export function onThemeChange(root, draw) {
-  const observer = new MutationObserver(() => {
-    if (root.isConnected) draw();
-    else observer.disconnect();
-  });
-  for (const node of [document.body, document.documentElement]) {
+  const observer = new MutationObserver(() => (root.isConnected ? draw() : observer.disconnect()));
+  for (const node of [document.body, document.documentElement])
     observer.observe(node, { attributes: true, attributeFilter: ['class', 'data-theme'] });
-  }
 }

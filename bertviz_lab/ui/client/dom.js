@@ -52,10 +52,57 @@ export const barRow = (name, share, words, tag = 'div.bar-row', attributes = {})
 /** A sentence sent as a list: every second part is emphasised. */
 export const emphasised = (parts, tag = 'b') => parts.map((part, at) => (at % 2 ? h(tag, part) : part));
 
-/** Fill a <select> with [[value, words], ...]. */
+/** Fill a <select> with [[value, words], ...]; words that are such a list are a group under the name `value`. */
 export function setOptions(box, options, value = options[0]?.[0]) {
-  box.replaceChildren(...options.map(([key, words]) => h('option', { value: key }, words)));
+  const draw = ([key, words]) => (Array.isArray(words) ? h('optgroup', { label: key }, ...words.map(draw))
+    : h('option', { value: key }, words));
+  box.replaceChildren(...options.map(draw));
   box.value = value;
+}
+
+/** A control under its name: {node, value, set(value), input, setOptions(options, value)}. `kind` is text, textarea,
+ * number, range, checkbox, select with `options` as above, or radio with those of `choices`. `onChange(value)` is
+ * called while a person types, too, when no key has been pressed for `rest` milliseconds. */
+export function makeField(kind, label, first, onChange, { options = [], rest = 0, ...attributes } = {}) {
+  if (kind === 'radio') return choices(label, options, first, onChange, attributes);
+  const type = ['select', 'textarea'].includes(kind) ? null : kind;
+  const input = h(type ? 'input' : kind, { type, autocomplete: 'off', spellcheck: 'false', ...attributes });
+  const shown = kind === 'range' ? h('output') : null;
+  const tell = () => { if (shown) shown.textContent = input.value; };
+  let timer = 0;
+  const changed = () => {
+    clearTimeout(timer);
+    onChange(field.value);
+  };
+  const field = {
+    input,
+    node: h(`label.field.field-${kind}`, h('span.name.quiet.small', label), shown, input),
+    get value() {
+      if (kind === 'checkbox') return input.checked;
+      return ['number', 'range'].includes(kind) ? Number(input.value) : input.value;
+    },
+    set(value) {
+      const text = String(value ?? '');
+      if (kind === 'select' && text && ![...input.options].some((option) => option.value === text))
+        input.append(h('option', { value: text }, text));
+      if (kind === 'checkbox') input.checked = Boolean(value);
+      else input.value = text;
+      tell();
+    },
+    setOptions(now, value = field.value) {
+      setOptions(input, now);
+      field.set(value);
+    },
+  };
+  if (kind === 'select') setOptions(input, options);
+  field.set(first);
+  input.addEventListener('change', changed);
+  input.addEventListener('input', () => {
+    tell();
+    clearTimeout(timer);
+    if (rest) timer = setTimeout(changed, rest);
+  });
+  return field;
 }
 
 /** A box to tick: `onChange(checked)`. */
@@ -65,16 +112,17 @@ export function tickBox(words, checked, onChange) {
   return { box, node: h('label.tick', box, words) };
 }
 
-/** Radio buttons that look like a switch. `options` are [value, label, explanation]. */
-export function choices(label, options, chosen, onChange) {
+/** Radio buttons that look like a switch: {node, inputs, value, set()}. `options` are [value, label, explanation]. */
+export function choices(label, options, chosen, onChange, attributes = {}) {
   const name = `lab-${Math.random().toString(36).slice(2)}`;
   const inputs = new Map(options.map(([value]) =>
     [value, h('input', { type: 'radio', name, value, onchange: () => onChange(value) })]));
-  if (inputs.has(chosen)) inputs.get(chosen).checked = true;
   const labels = options.map(([value, text, title]) => h('label', { title }, inputs.get(value), h('span', text)));
-  const node = h('div.choices', { role: 'radiogroup', 'aria-label': label },
-    h('span.quiet', { style: 'padding: 0' }, label), h('div.options', ...labels));
-  return { node, inputs };
+  const node = h('div.choices', { role: 'radiogroup', 'aria-label': label, ...attributes }, h('span.quiet', label),
+    h('div.options', ...labels));
+  const set = (value) => inputs.forEach((input, each) => { input.checked = each === value; });
+  set(chosen);
+  return { node, inputs, set, get value() { return options.find(([each]) => inputs.get(each).checked)?.[0] ?? ''; } };
 }
 
 /** Where a key leads among `count` items, `across` of them in a line; null for other keys. */

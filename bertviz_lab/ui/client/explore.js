@@ -1,31 +1,26 @@
 // Explore: one input for all views, the tokens that it becomes, and a panel for each view. A token that is selected in
 // one of them is selected in all.
 
-import { h, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
+import { h, makeField, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
-import { makeDrawing, makeLinkButton } from 'lab/client/panel.js';
+import { makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { makeWorkspace } from 'lab/client/workspace.js';
 
 export function mountExplore(root) {
   const TYPING = 350; // milliseconds without a key until what was typed is asked
   const REMEMBERED = 'bertviz-lab-model'; // the model of the last visit
-  root.classList.add('workspace', 'explore');
 
   // ---- the input bar
 
-  const field = (id, name, placeholder) =>
-    h('textarea', { id, rows: 1, 'aria-label': name, spellcheck: 'false', placeholder });
   const fields = {
-    text_a: field('text-a', 'Text A', 'Type a text; [MASK] marks a word to predict'),
-    text_b: field('text-b', 'Text B', 'Optional second text, for next-sentence prediction'),
+    text_a: makeText('text_a', 'Text A', 'Type a text; [MASK] marks a word to predict'),
+    text_b: makeText('text_b', 'Text B', 'Optional second text, for next-sentence prediction'),
   };
-  const boxes = Object.entries(fields);
-  const labelled = (words, ...controls) => [h('span.name.quiet.small', words), ...controls];
-  const modelBox = makeModelBox('model', 'Model', {});
-  const otherBox = makeModelBox('other', 'Compare with',
-    { '': 'no other model', before: 'the same model before training' });
-  const examples = h('div.examples', { id: 'examples', role: 'group', 'aria-label': 'Examples' });
+  const texts = Object.values(fields);
+  const models = [makeModels('model', 'Model', []),
+    makeModels('other', 'Compare with', [['', 'no other model'], ['before', 'the same model before training']])];
+  const examples = makeExamples('examples', texts, take);
   const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
   const next = h('p.next.quiet',
     'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
@@ -35,46 +30,27 @@ export function mountExplore(root) {
   const complaint = h('p.complaint', { role: 'status', hidden: true });
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
-  const buttons = h('div.line.push',
-    h('button.plain', { onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B'),
+  const swap = () => examples.fill(texts.map(({ value }) => value).reverse());
+  const buttons = h('div.line.push', h('button.plain', { onclick: swap }, 'Swap A and B'),
     h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take));
-  const texts = [h('label', ...labelled('Text A', fields.text_a)), h('label', ...labelled('Text B', fields.text_b))];
-  const bar = h('div.input-bar.card', h('div.texts.tiles', ...texts),
-    h('div.models.tiles', modelBox.node, otherBox.node), h('div.line', examples, buttons), facts.host);
-  root.append(bar, absent, strip, complaint, next);
+  root.append(h('div.input-bar.card', h('div.texts.tiles', ...texts.map(({ node }) => node)),
+    h('div.models.tiles', ...models.map(({ node }) => node)), h('div.line', examples.node, buttons), facts.host),
+  absent, strip, complaint, next);
 
-  let typing = 0;
-  let shownExamples = []; // those of the model that is shown: [text a, text b]
-
-  for (const [, box] of boxes) {
-    box.addEventListener('input', () => {
-      grow(box);
-      clearTimeout(typing);
-      typing = setTimeout(take, TYPING);
-    });
-    box.addEventListener('keydown', (event) => {
+  /** A text, which is taken over once the typing rests. */
+  function makeText(name, label, placeholder) {
+    const onkeydown = (event) => {
       if (event.key !== 'Enter' || event.shiftKey) return;
       event.preventDefault();
       take();
-    });
+    };
+    return makeField('textarea', label, page.input[name], take,
+      { id: name.replace('_', '-'), rows: 1, placeholder, onkeydown, rest: TYPING });
   }
 
   /** Take over the text of the fields. */
   function take() {
-    clearTimeout(typing);
     page.set({ text_a: fields.text_a.value, text_b: fields.text_b.value });
-  }
-
-  function fill(textA, textB) {
-    [fields.text_a.value, fields.text_b.value] = [textA, textB];
-    boxes.forEach(([, box]) => grow(box));
-    take();
-  }
-
-  /** As high as its text, up to a point. */
-  function grow(box) {
-    box.style.height = 'auto';
-    box.style.height = `${Math.min(160, box.scrollHeight + 2)}px`;
   }
 
   /** Ask about the input of Explore; undefined where it cannot be answered, or a newer question is. */
@@ -83,40 +59,31 @@ export function mountExplore(root) {
   async function randomB() {
     const { model, text_a, text_b } = page.input;
     const text = await askQuietly('random_text', { model, texts: [text_a, text_b] });
-    if (text) fill(fields.text_a.value, text);
+    if (text) examples.fill([fields.text_a.value, text]);
   }
 
-  /** A list of models and a field for one that is not in it. */
-  function makeModelBox(name, label, always) {
+  /** A list of models, which follow those that are `always` in it, and a field for one that is not: {node, show()}. */
+  function makeModels(name, label, always) {
     const OTHER = '\u0000';
-    const box = h('select', { id: `${name}-picker`, 'aria-label': label });
-    const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`,
-      placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false', hidden: true });
-    box.addEventListener('change', () => {
-      typed.hidden = box.value !== OTHER;
-      if (typed.hidden) page.set({ [name]: box.value });
+    const choose = (value) => page.set({ [name]: value.trim() });
+    const list = makeField('select', label, '', (value) => {
+      typed.hidden = value !== OTHER;
+      if (typed.hidden) choose(value);
       else typed.focus();
-    });
-    typed.addEventListener('change', () => page.set({ [name]: typed.value.trim() }));
-    const show = (groups) => {
-      setOptions(box, [...Object.entries(always), [OTHER, 'Another model …']]);
-      box.lastChild.before(...groups.filter(({ models }) => models.length).map(({ title, models }) =>
-        h('optgroup', { label: title }, ...models.map(([value, words]) => h('option', { value }, words)))));
+    }, { id: `${name}-picker` });
+    const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`,
+      placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false', hidden: true,
+      onchange: () => choose(typed.value) });
+    list.node.append(typed);
+    return { node: list.node, show(groups) {
       const value = page.input[name];
       const isTyping = document.activeElement === typed;
-      const known = [...box.options].some((option) => option.value === value) && !isTyping;
-      box.value = known ? value : OTHER;
-      typed.hidden = known;
-      if (!known && !isTyping) typed.value = value;
-    };
-    return { node: h('label.model', ...labelled(label, box, typed)), show };
-  }
-
-  function showExamples(list) {
-    shownExamples = list;
-    examples.replaceChildren(h('span.quiet', 'Try'), ...list.map((texts) =>
-      h('button.chip.cut', { onclick: () => fill(...texts) }, texts.filter(Boolean).join('  |  '))));
-    examples.hidden = !list.length;
+      setOptions(list.input, [...always, ...groups, [OTHER, 'Another model …']], value);
+      typed.hidden = list.value === value && !isTyping;
+      if (typed.hidden) return;
+      list.set(OTHER);
+      if (!isTyping) typed.value = value;
+    } };
   }
 
   // ---- the tokens
@@ -155,14 +122,8 @@ export function mountExplore(root) {
     const { model } = page.input;
     page.ask('explore', 'about', { model })
       .then((payload) => payload && facts.show(payload), (error) => facts.say(error.message));
-    const before = shownExamples;
     const list = await askQuietly('examples', { model });
-    if (!list) return;
-    showExamples(list);
-    const isIn = (texts) =>
-      texts.some(([textA, textB]) => textA === fields.text_a.value && textB === fields.text_b.value);
-    const isOwn = !isIn(before) && boxes.some(([, box]) => box.value.trim());
-    if (list.length && !isIn(list) && !isOwn) fill(...list[0]);
+    if (list) examples.show(list);
   }
 
   async function showMissing() {
@@ -176,36 +137,32 @@ export function mountExplore(root) {
 
   async function download(name, button) {
     [button.disabled, button.textContent] = [true, `Downloading ${name} …`];
-    try {
-      await page.ask('explore', 'download', { model: name });
-    } catch (error) {
-      [button.disabled, button.textContent] = [false, `Download ${name}`];
-      absent.append(' ', h('span.complaint', error.message));
+    const failure = await page.ask('explore', 'download', { model: name }).then(() => '', ({ message }) => message);
+    await showMissing();
+    if (failure) {
+      absent.append(' ', h('span.complaint', failure));
       return;
     }
-    showMissing();
     showModel();
-    drawTokens();
-    workspace.refresh();
+    refresh();
   }
 
   async function showModels() {
     const groups = await askQuietly('models');
     if (!groups) return;
     const last = recall(REMEMBERED);
-    page.input.model ||= groups.some(({ models }) => models.some(([name]) => name === last)) ? last : page.start.model;
-    modelBox.show(groups);
-    otherBox.show(groups);
+    page.input.model ||= groups.some(([, names]) => names.some(([name]) => name === last)) ? last : page.start.model;
+    models.forEach((list) => list.show(groups));
+  }
+
+  function refresh() {
+    drawTokens();
+    workspace.refresh();
   }
 
   page.on('select', markSelected);
   page.on('input', (changed) => {
-    for (const [name, box] of boxes) {
-      if (box.value !== page.input[name] && changed.includes(name)) {
-        box.value = page.input[name];
-        grow(box);
-      }
-    }
+    for (const name of changed) fields[name]?.set(page.input[name]);
     if (changed.includes('model') || changed.includes('other')) {
       showModels();
       showMissing();
@@ -218,19 +175,13 @@ export function mountExplore(root) {
     workspace.look();
   });
   // A checkpoint of a chosen model is new: what is in sight is drawn again; nobody's text is touched.
-  page.on('model', (name) => {
-    if (![page.input.model, page.input.other].includes(name)) return;
-    drawTokens();
-    workspace.refresh();
-  });
+  page.on('model', (name) => [page.input.model, page.input.other].includes(name) && refresh());
   page.on('start', showModels);
 
   /** First the models, then what the chosen one says. */
   async function begin() {
-    for (const [name, box] of boxes) box.value = page.input[name];
     await showModels();
     if (page.input.text_a || page.input.text_b) {
-      boxes.forEach(([, box]) => grow(box));
       drawTokens();
       workspace.look();
     }

@@ -13,13 +13,10 @@ export const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text)
   .replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 export const page = (() => {
-  const listeners = new Map(); // a topic -> functions
-  const on = (topic, act) => {
-    if (!listeners.has(topic)) listeners.set(topic, new Set());
-    listeners.get(topic).add(act);
-    return () => listeners.get(topic).delete(act);
-  };
-  const emit = (topic, ...what) => [...(listeners.get(topic) ?? [])].forEach((act) => act(...what));
+  const topics = new EventTarget();
+  /** Call `act` with what is emitted on a topic, until the `signal` of an AbortController ends it. */
+  const on = (topic, act, signal) => topics.addEventListener(topic, ({ detail }) => act(...detail), { signal });
+  const emit = (topic, ...detail) => topics.dispatchEvent(new CustomEvent(topic, { detail }));
   const ask = askWith(serverAnswerer, emit);
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
@@ -29,20 +26,19 @@ export const page = (() => {
   const LONGEST = 2000; // characters of a text in an address that can still be sent
   const input = Object.fromEntries(INPUTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
-  const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
-  const named = () => Object.keys(SPACES).find((name) => name === new URLSearchParams(location.search).get('space'))
-    ?? '';
+  const named = () => ['explore', 'train', 'runs', 'learn']
+    .find((name) => name === new URLSearchParams(location.search).get('space')) ?? '';
   const firstSpace = start.has('lesson') ? 'learn' : named() || 'explore';
   let space = named();
   let writing = 0;
   let selected = null; // a token, by its position in the input of the model
-  let changes = 0; // none of them takes the place of another
 
   function address() {
+    const url = new URL(location.pathname, location.origin);
     const texts = INPUTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
-    const parts = [...(start.has('lang') ? [['lang', LANGUAGE]] : []), ...(space ? [['space', space]] : []), ...texts,
-      ...kept];
-    return `${location.pathname}${parts.length ? '?' : ''}${new URLSearchParams(parts)}`;
+    const language = start.has('lang') ? [['lang', LANGUAGE]] : [];
+    url.search = new URLSearchParams([...language, ...(space ? [['space', space]] : []), ...texts, ...kept]);
+    return url.href;
   }
 
   /** Browsers refuse more than a hundred changes of the address in half a minute. */
@@ -53,7 +49,7 @@ export const page = (() => {
 
   /** A setting of a view that the address keeps, as text; "" removes it. */
   function keep(name, value) {
-    if (value === '' || value === null || value === undefined) kept.delete(name);
+    if ((value ?? '') === '') kept.delete(name);
     else kept.set(name, String(value));
     writeAddress();
   }
@@ -74,16 +70,19 @@ export const page = (() => {
     emit('select', position);
   }
 
-  /** Ask for a change: throws an error whose message is for people. */
-  function askChange(view, question, args) {
-    changes += 1;
-    return ask(view, question, args, `change ${changes}`);
+  /** A run was started or resumed: it is followed, and lists of runs show it. */
+  function follow(run) {
+    emit('follow', run);
+    emit('start');
   }
+
+  /** Ask for a change, whose place no other one takes. */
+  const askChange = (view, question, args) => ask(view, question, args, Symbol(question));
 
   window.addEventListener('popstate', () => page.open({ space: named() || 'explore' }));
 
   return {
-    on, emit, ask, SPACES, input, set, keep, select, firstSpace,
+    on, emit, ask, address, input, set, keep, select, follow, firstSpace,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
@@ -103,9 +102,8 @@ export const page = (() => {
     },
     /** Queue the runs of an ablation study: {names, steps, seed}. */
     async trainAblations(plan) {
-      const started = await askChange('ablation', 'train', plan);
-      if (started.length) emit('follow', started[0]);
-      emit('start');
+      const [first] = await askChange('ablation', 'train', plan);
+      if (first) follow(first);
     },
     /** A workspace has come into sight. */
     setSpace(name) {
@@ -119,20 +117,18 @@ export const page = (() => {
      * part}. Other settings of the view, or where a `lesson` leads there of its workspace, go back to their defaults
      * if there are some. `part` is a fold of the view, which is opened. */
     open(place) {
-      const { show, part, lesson } = place;
-      const views = VIEWS.filter(({ id, workspace }) => id === show || (lesson && workspace === place.space))
-        .map(({ id }) => id);
+      const { show, part, lesson, settings } = place;
       const viewOf = (name) => name.split('.')[0];
-      const others = place.settings
-        ? [...kept.keys()].filter((name) => views.includes(viewOf(name)) && !name.endsWith('.open')) : [];
-      const settings = { ...Object.fromEntries(others.map((name) => [name, ''])), ...place.settings,
+      const isMeant = ({ id, workspace }) => id === show || (lesson && workspace === place.space);
+      const views = VIEWS.filter(isMeant).map(({ id }) => id);
+      const others = [...kept.keys()].filter((name) => views.includes(viewOf(name)) && !name.endsWith('.open'));
+      const changes = { ...(settings && Object.fromEntries(others.map((name) => [name, '']))), ...settings,
         ...(part && { [`${show}.${part}`]: 'open' }) };
-      for (const [name, value] of Object.entries(settings)) keep(name, value);
-      if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map(viewOf)]);
+      for (const [name, value] of Object.entries(changes)) keep(name, value);
+      if (settings || part) emit('settings', [show, ...Object.keys(changes).map(viewOf)]);
       if (place.input) set(place.input);
       page.asked = place;
       emit('open', place);
     },
-    address: () => new URL(address(), location.origin).href,
   };
 })();

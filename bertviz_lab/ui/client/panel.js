@@ -1,52 +1,25 @@
-// A panel: one view in a workspace. It is built when it is first opened, and asks Python only while somebody can see
-// it.
+// A panel: one view in a workspace. It is built when first opened, and asks Python only while somebody can see it.
 
-import { LOST } from 'lab/client/ask.js';
-import { NO_SELECTION, h, setOptions, setText } from 'lab/client/dom.js';
+import { LOST, pause } from 'lab/client/ask.js';
+import { NO_SELECTION, h, makeField, setText } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { encodeBase64, saveText } from 'lab/client/saving.js';
 import { DRAWINGS } from 'lab/site.js';
 
-/** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words],
- * ...]. */
-function makeField(kind, label, value, onChange, { options = [], ...attributes } = {}) {
-  const input = ['select', 'textarea'].includes(kind) ? h(kind, { ...attributes, spellcheck: 'false' })
-    : h('input', { type: kind, ...attributes, autocomplete: 'off', spellcheck: 'false' });
-  if (kind === 'select') setOptions(input, options);
-  const shown = kind === 'range' ? h('output') : null;
-  const read = () =>
-    (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
-  const tell = () => { if (shown) shown.textContent = input.value; };
-  const set = (to) => {
-    if (kind === 'checkbox') input.checked = Boolean(to);
-    else input.value = to;
-    tell();
-  };
-  set(value);
-  input.addEventListener('change', () => onChange(read()));
-  input.addEventListener('input', tell);
-  const node = h(`label.field.field-${kind}`, h('span.name.quiet.small', label), shown, input);
-  return { node, input, set, get value() { return read(); } };
-}
-
-/** A payload as JSON text that may be written into a page. */
-function payloadText(payload) {
-  const written = (_, value) => (ArrayBuffer.isView(value) ? encodeBase64(value) : value);
-  return JSON.stringify(payload, written).replaceAll('<', '\\u003c');
-}
-
 /** Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to
  * functions, `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the
  * input of Explore: it marks the selected token, and a click on a token in it selects that in every panel. */
-export function makeDrawing(kind, label,
-  { id = null, linked = false, own = page, root = h(`section.lab.lab-${kind}`), ...options } = {}) {
-  const host = root.parentElement ?? h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);
+export function makeDrawing(kind, label, { id = null, linked = false, own = page, ...options } = {}) {
+  const root = h(`section.lab.lab-${kind}`);
+  const host = h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);
   let payload = null;
   let update = null;
   const savePage = async (stem, body = payload) => {
     const text = await page.ask('explore', 'standalone_page', { drawing: kind, label });
+    const plain = (_, value) => (ArrayBuffer.isView(value) ? encodeBase64(value) : value);
+    const written = JSON.stringify(body, plain).replaceAll('<', '\\u003c');
     // A function as replacement: in a string "$" would have a meaning.
-    saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => payloadText(body)));
+    saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => written));
   };
   const selection = !linked ? NO_SELECTION : {
     /** A payload of other tokens says so: {linked: false}. */
@@ -65,7 +38,29 @@ export function makeDrawing(kind, label,
     payload = typeof next === 'string' ? JSON.parse(next || 'null') : next;
     update?.(payload);
   };
-  return { host, root, show, say: (message) => show({ message }), get payload() { return payload; } };
+  return { host, show, say: (message) => show({ message }), get payload() { return payload; } };
+}
+
+/** Examples to try: {node, show(list), fill(texts)}. A press on one, a list of texts, fills `fields` with it and calls
+ * `act()`. Another list leaves what a person has typed; an example of the list before gives way to the first. */
+export function makeExamples(id, fields, act) {
+  const node = h('div.examples', { id, role: 'group', 'aria-label': 'Examples' });
+  let known = [];
+  const typed = () => fields.map(({ value }) => value).join('\n');
+  const isKnown = () => known.some((texts) => texts.join('\n') === typed());
+  function fill(texts) {
+    fields.forEach((field, at) => field.set(texts[at]));
+    act();
+  }
+  function show(list) {
+    const isOwn = typed().trim() && !isKnown();
+    known = list;
+    node.hidden = !list.length;
+    node.replaceChildren(h('span.quiet', 'Try'), ...list.map((texts) =>
+      h('button.chip.cut', { onclick: () => fill(texts) }, texts.slice(0, 2).filter(Boolean).join('  |  '))));
+    if (list.length && !isOwn && !isKnown()) fill(list[0]);
+  }
+  return { node, show, fill };
 }
 
 const RUN_ID = /[?&][^=&]+=[a-z]+-[a-z]+-[0-9a-f]{16}(&|$)/;
@@ -78,12 +73,13 @@ export function makeLinkButton(id, before = () => {}) {
   const status = h('span.quiet', { role: 'status' });
   async function copy() {
     before();
-    const warning = RUN_ID.test(new URL(page.address()).search) ? REVEALS : '';
+    const address = page.address();
+    const warning = RUN_ID.test(new URL(address).search) ? REVEALS : '';
     try {
-      await navigator.clipboard.writeText(page.address());
+      await navigator.clipboard.writeText(address);
       status.textContent = ['Link copied', warning].filter(Boolean).join('. ');
     } catch {
-      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(),
+      status.replaceChildren(h('input', { type: 'text', readonly: true, value: address,
         'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
     }
   }
@@ -94,13 +90,9 @@ export function makeLinkButton(id, before = () => {}) {
  * `prefix` begins ids and names of settings: a view in several places has another one in each. */
 export function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen, say, redraw}
-  const listening = []; // functions that end it, one for each topic that something in the panel listens to
-  const watching = []; // functions that wait until somebody can see it
+  const life = new AbortController(); // ends what something in the panel listens to
   let seen = false;
-  const own = Object.create(page, { on: { value: (topic, act) => {
-    listening.push(page.on(topic, act));
-    return listening.at(-1);
-  } } });
+  const own = Object.create(page, { on: { value: (topic, act) => page.on(topic, act, life.signal) } });
   const ask = (question, more = {}, line = question) => {
     const { model, text_a, text_b } = page.input;
     const input = view.workspace === 'explore' ? { model, text_a, text_b } : {};
@@ -112,38 +104,28 @@ export function makePanel(view, body, prefix = view.id) {
     part.stale = false;
     part.say('');
     part.node.setAttribute('aria-busy', 'true');
-    try {
-      await part.draw();
-    } catch (error) {
-      part.say(error.message);
-    } finally {
-      part.node.removeAttribute('aria-busy');
-    }
+    await Promise.resolve().then(part.draw).catch(({ message }) => part.say(message));
+    part.node.removeAttribute('aria-busy');
   }
 
   function add(part) {
     const complaint = h('p.complaint', { role: 'status', hidden: true });
     part.node.append(complaint);
-    Object.assign(part, {
-      stale: true,
+    parts.push(Object.assign(part, {
       say: (message) => setText(complaint, message),
       /** Draw it again because a setting of its own has changed. */
       redraw: () => {
         part.stale = true;
         return bring(part);
       },
-    });
-    parts.push(part);
-    bring(part);
+    }));
+    part.redraw();
     return part;
   }
 
   const panel = {
-    view,
-    body,
-    prefix,
+    view, body, prefix, ask,
     page: own,
-    ask,
     field: makeField,
     /** Cancel a question of this panel, which then resolves to undefined. */
     cancel: (question) => page.ask.cancel(`${prefix}.${question}`),
@@ -156,13 +138,13 @@ export function makePanel(view, body, prefix = view.id) {
      * makes the field of one. */
     settings(defaults, changed) {
       const fields = new Map();
-      const read = ([name, otherwise]) => {
+      const values = { ...defaults };
+      for (const [name, otherwise] of Object.entries(defaults)) {
         const text = panel.kept(name, otherwise);
-        if (text === String(otherwise)) panel.keep(name, ''); // the address holds what differs
-        if (typeof otherwise !== 'number') return [name, text];
-        return [name, Number.isFinite(Number(text)) ? Number(text) : otherwise]; // an address may say anything
-      };
-      const values = Object.fromEntries(Object.entries(defaults).map(read));
+        if (typeof otherwise === 'string') values[name] = text;
+        else if (Number.isFinite(Number(text))) values[name] = Number(text); // an address may say anything
+        if (values[name] === otherwise) panel.keep(name, ''); // it holds what differs
+      }
       const change = (some) => {
         const names = Object.keys(some).filter((name) => values[name] !== some[name]);
         Object.assign(values, some);
@@ -191,29 +173,25 @@ export function makePanel(view, body, prefix = view.id) {
       drawing.host.hidden = payload === null;
       if (payload) drawing.show(payload);
     },
-    /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a
-     * name. */
+    /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to its name. */
     part(nodes, draw, name = null) {
       const node = h('div.part', { id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
       return add({ node, draw, isOpen: () => !node.hidden });
     },
-    /** A part that is folded away. `build(host)` is called when it is first opened and returns the function that
-     * draws it. Whether it is open is kept in the address. */
+    /** A part that is folded away. `build(host)` is called when it is first opened and returns, at once or later,
+     * the function that draws it. Whether it is open is kept in the address. */
     fold(name, title, build) {
       const host = h('div.fold-body');
       const node = h('details.fold', { id: `${prefix}-${name}`, open: panel.kept(name) === 'open' },
         h('summary', title), host);
       body.append(node);
-      let draw = null;
-      const part = add({
-        node,
-        isOpen: () => node.open && !node.hidden,
-        draw: () => {
-          draw ??= build(host);
-          return draw?.();
-        },
-      });
+      let built = null;
+      const draw = async () => {
+        built ??= build(host);
+        return (await built)?.();
+      };
+      const part = add({ node, draw, isOpen: () => node.open && !node.hidden });
       node.addEventListener('toggle', () => {
         if (!node.isConnected) return; // the panel has been built again since
         panel.keep(name, node.open ? 'open' : '');
@@ -233,18 +211,16 @@ export function makePanel(view, body, prefix = view.id) {
     /** Draw again what is in sight, and the rest when it comes into sight. */
     refresh: () => parts.forEach((part) => part.redraw()),
     /** Wait until somebody can see the panel. */
-    whenSeen: () => (seen ? Promise.resolve() : new Promise((resolve) => { watching.push(resolve); })),
+    whenSeen: () => pause(0, body),
     /** Called by the workspace: whether somebody can see the panel. */
     setSeen(now) {
       seen = now;
-      if (!seen) return;
       parts.forEach(bring);
-      watching.splice(0).forEach((go) => go());
     },
     /** Called by the workspace before it builds the panel again: nothing that happens reaches this one any more. */
     leave() {
       seen = false;
-      listening.forEach((end) => end());
+      life.abort();
     },
   };
   if (view.workspace === 'explore') own.on('input', panel.refresh);

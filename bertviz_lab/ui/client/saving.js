@@ -3,30 +3,24 @@
 import { pageColor, plainPaint } from 'lab/client/colors.js';
 import { h, svg } from 'lab/client/dom.js';
 
-export function recall(key) {
-  try {
-    return JSON.parse(localStorage.getItem(key)) ?? {};
-  } catch {
-    return {};
-  }
-}
+/** What a person chose is kept in this browser; where it keeps nothing, it is forgotten with the page. */
+export const remember = (key, value) => orNull(() => localStorage.setItem(key, JSON.stringify(value)));
 
-export function remember(key, value) {
+export const recall = (key) => orNull(() => JSON.parse(localStorage.getItem(key))) ?? {};
+
+function orNull(act) {
   try {
-    localStorage.setItem(key, JSON.stringify(value));
-  } catch { /* then it is forgotten with the page */ }
+    return act();
+  } catch {
+    return null;
+  }
 }
 
 export const decodeBase64 = (text) => Uint8Array.fromBase64?.(text)
   ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-export function encodeBase64({ buffer, byteOffset, byteLength }) {
-  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-  let text = '';
-  for (let start = 0; start < bytes.length; start += 8192)
-    text += String.fromCharCode(...bytes.subarray(start, start + 8192));
-  return btoa(text);
-}
+export const encodeBase64 = ({ buffer, byteOffset, byteLength }) =>
+  btoa(Array.from(new Uint8Array(buffer, byteOffset, byteLength), (byte) => String.fromCharCode(byte)).join(''));
 
 export function saveBlob(name, blob) {
   const url = URL.createObjectURL(blob);
@@ -38,8 +32,6 @@ export function saveBlob(name, blob) {
 export const saveText = (name, type, text) => saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
 
 export const saveJson = (name, body) => saveText(name, 'application/json', JSON.stringify(body, null, 1));
-
-const saveCanvas = (name, canvas) => canvas.toBlob((blob) => saveBlob(name, blob), 'image/png');
 
 /** Rows as CSV. A text cell that a spreadsheet would run as a formula gets a quote in front. */
 export function saveCsv(name, rows) {
@@ -109,13 +101,11 @@ function boxShapes(style, { x, y, width, height }) {
   const frame = { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset), height: Math.max(0,
     height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill, stroke: inset ? stroke : 'none',
     'stroke-width': 2 * inset, 'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null };
-  const box = fill === 'none' && !inset ? [] : [svg('rect', frame)];
-  if (even) return box;
   const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
-  return [...box, ...sides.flatMap((side, index) => {
-    const [[x1, y1], [x2, y2]] = [corners[index], corners[index + 1]];
-    return side.size ? [svg('line', { x1, y1, x2, y2, stroke: side.paint, 'stroke-width': side.size })] : [];
-  })];
+  const lines = sides.map((side, at) =>
+    svg('path', { d: `M${corners[at]}L${corners[at + 1]}`, stroke: side.paint, 'stroke-width': side.size }));
+  return [...(fill === 'none' && !inset ? [] : [svg('rect', frame)]),
+    ...lines.filter((_, at) => !even && sides[at].size)];
 }
 
 /** Text without control characters, which have no place in an XML file. */
@@ -173,16 +163,15 @@ export function savePng(name, picture, pixels = 2) {
   image.onload = () => {
     const canvas = h('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-    saveCanvas(name, canvas);
+    canvas.toBlob((blob) => saveBlob(name, blob), 'image/png');
   };
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
 }
 
 /** "Save: PNG CSV": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
 export function saveButtons(what, kinds, saveHtml = null) {
-  const button = (name, title, onclick) => h('button.plain', {
-    'data-save': name.toLowerCase(),
-    'aria-label': title, title, onclick }, name);
+  const button = (name, title, onclick) =>
+    h('button.plain', { 'data-save': name.toLowerCase(), 'aria-label': title, title, onclick }, name);
   return h('div.save.push', { 'data-noexport': '' }, h('span.quiet', 'Save'),
     ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),
     saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));

@@ -6,8 +6,7 @@ import { makePanel } from 'lab/client/panel.js';
 import { VIEWS } from 'lab/site.js';
 
 export const NEAR = '300px'; // panels this close to the window are drawn already
-const FOLLOWING = 100; // milliseconds between two looks at where an opened panel has moved
-const FOLLOWED = 25; // such looks
+const FOLLOWED = 2500; // milliseconds in which an opened panel is kept in sight
 
 /** The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
  * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they
@@ -18,6 +17,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const panels = VIEWS.filter((view) => view.workspace === name).map(makeView);
   const links =
     panels.map(({ view, reveal }) => h('button.plain', { 'data-view': view.id, onclick: () => reveal() }, view.title));
+  root.classList.add('workspace');
   root.append(h('nav.contents', { 'aria-label': 'Views' }, ...links), ...panels.map(({ node }) => node));
   /** Something that they draw may have come into sight. */
   const look = () => panels.forEach((panel) => panel.look());
@@ -46,36 +46,31 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     const node = h(`section.panel.card.lab-view-${view.id}`, { id: `panel-${view.id}`, 'aria-label': view.title },
       h('h2', head), body);
     let panel = null;
-    let mounted = null; // the panel whose script has drawn its parts
     let near = false;
     function lookAt() {
       const isSeen = !body.hidden && near;
-      if (isSeen && !panel) {
-        body.replaceChildren(...(missing() ? [h('p.quiet', missing())] : []));
-        if (!missing()) {
-          panel = makePanel(view, body);
-          draw(panel);
-        }
-      }
-      if (mounted === panel) panel?.setSeen(isSeen && root.offsetParent !== null);
+      if (isSeen && !panel) build();
+      panel?.setSeen(isSeen && root.offsetParent !== null);
     }
-    async function draw(mine) {
+    async function build() {
+      const lacking = missing();
+      body.replaceChildren(...(lacking ? [h('p.quiet', lacking)] : []));
+      if (lacking) return;
       const { mount } = await import(`lab/views/${view.id}/view.js`);
-      if (panel !== mine) return; // built again meanwhile
+      if (panel) return; // built meanwhile
+      panel = makePanel(view, body);
       mount(panel);
       if (view.explanation) {
         const words = h('div.explanation');
         words.innerHTML = view.explanation; // our own words: explanation.html of the view
         body.append(h('details.fold', h('summary', 'How is this computed?'), words));
       }
-      mounted = panel;
       lookAt();
     }
     function turn(to) {
       body.hidden = !to;
       head.setAttribute('aria-expanded', String(to));
-      if (to) open.add(view.id);
-      else open.delete(view.id);
+      open[to ? 'add' : 'delete'](view.id);
       const names = [...open].join(',');
       page.keep(setting, names === openFirst.join(',') ? '' : names);
       lookAt();
@@ -83,35 +78,26 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     /** Open it, and keep it or one of its folds in sight while what is above it is still being drawn. */
     function reveal(part = '', focus = true) {
       turn(true);
-      const stop = new AbortController();
-      for (const touched of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
-        window.addEventListener(touched, () => stop.abort(), { signal: stop.signal, passive: true });
-      }
-      let toFocus = focus;
-      const follow = (turns) => {
-        if (stop.signal.aborted) return;
-        const shown = (part && document.getElementById(`${view.id}-${part}`)) || node;
-        if (shown.offsetParent) {
-          shown.scrollIntoView({ block: 'start' });
-          if (toFocus) head.focus({ preventScroll: true });
-          toFocus = false;
-        }
-        if (turns) setTimeout(follow, FOLLOWING, turns - 1);
-        else stop.abort();
-      };
-      follow(FOLLOWED);
+      const follower = new ResizeObserver(() =>
+        ((part && document.getElementById(`${view.id}-${part}`)) || node).scrollIntoView({ block: 'start' }));
+      follower.observe(root);
+      const stop = () => follower.disconnect();
+      setTimeout(stop, FOLLOWED);
+      for (const touched of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
+        window.addEventListener(touched, stop, { once: true, passive: true });
+      if (focus) head.focus({ preventScroll: true });
     }
     /** Its settings were made from outside: it is built again with them when it is next in sight. */
     function clear() {
       panel?.leave();
-      panel = mounted = null;
+      panel = null;
       body.replaceChildren();
     }
     new IntersectionObserver((entries) => {
       near = entries.at(-1).isIntersecting;
       lookAt();
     }, { rootMargin: NEAR }).observe(node);
-    return { view, node, reveal, clear, look: lookAt, refresh: () => mounted?.refresh() };
+    return { view, node, reveal, clear, look: lookAt, refresh: () => panel?.refresh() };
   }
 
   /** `refresh`: what is in sight is drawn again, the rest when it comes into sight. */

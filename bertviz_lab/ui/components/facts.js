@@ -3,11 +3,10 @@
 import { h, setText } from 'lab/client/dom.js';
 
 export default function facts(root, first, { label, empty } = {}) {
-  root.setAttribute('role', 'group');
-  root.setAttribute('aria-label', label ?? 'Facts');
+  Object.assign(root, { role: 'group', ariaLabel: label ?? 'Facts' });
   const list = h('dl.line');
   const note = h('p.note.quiet', { role: 'status' });
-  const more = h('details.fold', { hidden: true });
+  const more = h('details.fold');
   root.append(list, note, more);
 
   return function show(payload) {

@@ -25,8 +25,8 @@ def ask(session: AppState, name: str, **arguments: Any) -> Any:
 def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -> None:
     make_run(session)
     shipped, runs = ask(session, "models")
-    assert [name for name, _ in shipped["models"]] == ["little"]
-    assert [name for name, _ in runs["models"]] == [PRETRAINED]
+    assert [name for name, _ in shipped[1]] == ["little"]
+    assert [name for name, _ in runs[1]] == [PRETRAINED]
 
 
 def test_a_model_has_facts_and_examples(session: AppState) -> None:

@@ -40,7 +40,7 @@ def config_of(session: AppState, **chosen: object) -> PretrainConfig:
 def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
     drawn = [field for group in form(session, NOBODY)["groups"] for field in group["fields"]]
     assert {field["name"] for field in drawn} == {f.name for f in options_of(PretrainConfig, "page")}
-    kinds = {"preset": "radio", "lowercase": "switch", "seq_len": "number", "steps": "number"}
+    kinds = {"preset": "radio", "lowercase": "checkbox", "seq_len": "number", "steps": "number"}
     assert {field["name"]: field["kind"] for field in drawn}.items() >= kinds.items()
     config = config_of(session, **{field["name"]: field["value"] for field in drawn})
     assert config.threads == session.settings.threads

@@ -22,11 +22,11 @@ from bertviz_lab.ui.view import ModelName, Text, View, Word, questions
 ModelNames = Annotated[list[ModelName], Field(max_length=2)]
 
 
-def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
-    """Return [{title, models: [[name, words], ...]}, ...]: what ships, and the visitor's own."""
+def models(state: AppState, visitor: Visitor) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return (title, [(name, words), ...]) of what ships and of the visitor's own, where there are some."""
     runs = [(name, label) for label, name in state.models.choices(visitor) if state.models.is_run(name)]
     shipped = [(name, name) for name in state.models.shipped()]
-    return [{"title": "Shipped models", "models": shipped}, {"title": "Your runs", "models": runs}]
+    return [group for group in (("Shipped models", shipped), ("Your runs", runs)) if group[1]]
 
 
 def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
