@@ -35,7 +35,7 @@ def collected() -> Catalog:
 
     for lesson in LESSONS:
         translated(lesson, partial(collect, place="bertviz_lab/ui/lessons", comment=f"Lesson {lesson.number}"))
-    translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.py"))
+    translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.toml"))
     for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", ".js")):
         for text in _texts_of(path) if "vendor" not in path.parts else ():
             collect(text, f"bertviz_lab/{path.relative_to(_PAGE.parent).as_posix()}")
