@@ -51,16 +51,16 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown) {
   const unit = axes[look.axis].findLast(({ size }) => end >= 3 * size) ?? axes[look.axis][0]; // that suits the longest
   const scaled = (value) => value / unit.size;
   const bend = look.logX ? (value) => Math.log10(Math.max(value, 1e-9)) : (value) => value;
-  const xs = logs.map((log) => log.steps.map((row) => scaled(row[look.axis])));
+  const places = logs.map((log) => placesOf(log, scaled, look.axis));
   const logY = Boolean(look.logY && panel.logarithmic);
   const uirevision = `${unit.label} ${look.logX} ${logY}`;
-  const first = look.logX ? bend(Math.min(1, ...xs.map((values) => values.find((x) => x > 0) ?? 1))) : 0;
+  const first = look.logX ? bend(Math.min(1, ...places.map(({ xs }) => xs.find((x) => x > 0) ?? 1))) : 0;
   const [left, right] = shown(uirevision) ?? [first, bend(scaled(end))];
   const share = (x) => (bend(x) - left) / (right - left || 1);
   const traces = data.flatMap((trace) => {
     const { role, field, run, smooth } = trace.meta;
     const points = role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled)
-      : trainingPoints(logs[run], field, role === 'smoothed' && smooth, look, xs[run], share);
+      : trainingPoints(logs[run], field, role === 'smoothed' && smooth, look, places[run], share);
     if (!points && !trace.showlegend) return [];
     return [{ ...trace, ...(points ?? { x: [NaN], y: [NaN] }) }]; // named, though without values
   });
@@ -79,6 +79,14 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown) {
   return { data: traces, layout: { ...layout, uirevision, shapes, xaxis, yaxis } };
 }
 
+/** The places of a run on the axis, and the part of each trial: [first, behind the last]. */
+function placesOf({ steps }, scaled, axis) {
+  const starts = [];
+  steps.forEach(({ trial }, at) => { if (!at || trial !== steps[at - 1].trial) starts.push(at); });
+  const parts = starts.map((start, place) => [start, starts[place + 1] ?? steps.length]);
+  return { xs: steps.map((row) => scaled(row[axis])), parts };
+}
+
 /** The held-out values of a measure, trials kept apart by a gap; null where there is none. */
 function heldOutPoints(log, field, axis, scaled) {
   const rows = log.evals.filter((row) => Number.isFinite(row[field]))
@@ -88,10 +96,8 @@ function heldOutPoints(log, field, axis, scaled) {
 }
 
 /** The values of a measure in training, thinned; null where there is none, or only held-out ones are asked for. */
-function trainingPoints(log, field, smooth, look, xs, share) {
+function trainingPoints(log, field, smooth, look, { xs, parts }, share) {
   if (!log.newest(field) || (look.heldOutOnly && log.evals.some((row) => Number.isFinite(row[field])))) return null;
-  const starts = [...log.steps.keys()].filter((at) => !at || log.steps[at].trial !== log.steps[at - 1].trial);
-  const parts = starts.map((start, place) => [start, starts[place + 1] ?? log.steps.length]); // one for each trial
   const values = log.steps.map((row) => row[field] ?? NaN);
   return thinned(xs, smooth ? smoothed(values, look.smoothing, parts) : values, parts, share);
 }

@@ -10,20 +10,30 @@ export function makeLog() {
     steps: [], evals: [], probes: [], trials: [], done: [], started: null, preparing: null, finished: null,
     get last() { return log.steps.at(-1) ?? null; },
     /** The newest row of training that has a measure. */
-    newest: (field) => log.steps.findLast((row) => Number.isFinite(row[field])),
+    newest: (field) => latest[field],
     // Every eighth step of the causal-LM warm-up is masked: of three steps one at least is not, unless it is over.
     warmsUp: () => log.last?.step - log.newest('causal_loss')?.step < 3,
     fold: (row) => handlers[row.event]?.(row),
   };
 
+  let latest = {}; // measure -> the newest row of training that has it
+
   function dropAfter(step) {
+    const count = log.steps.length;
     for (const rows of [log.steps, log.evals, log.probes, log.trials, log.done])
       while (rows.at(-1)?.step > step) rows.pop();
+    if (log.steps.length === count) return;
+    latest = {};
+    log.steps.forEach(note);
   }
 
+  const note = (row) => {
+    for (const [name, value] of Object.entries(row)) if (Number.isFinite(value)) latest[name] = row;
+  };
+
   const currentTrial = () => log.trials.at(-1)?.trial;
-  const measured = (row) => ({ ...row, trial: currentTrial(),
-    ...(Number.isFinite(row.mlm_loss) && { perplexity: Math.exp(row.mlm_loss) }) });
+  const measured = (row) => Object.assign(row, { trial: currentTrial() },
+    Number.isFinite(row.mlm_loss) && { perplexity: Math.exp(row.mlm_loss) });
 
   const handlers = {
     Preparing(row) { log.preparing = row; },
@@ -38,6 +48,7 @@ export function makeLog() {
     StepDone(row) {
       dropAfter(row.step - 1);
       log.steps.push(measured(row));
+      note(row);
     },
     TrialStarted(row) {
       const resumed = currentTrial() === row.trial ? log.trials.pop() : row;
