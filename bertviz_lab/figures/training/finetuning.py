@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics.classification import Calibration, ClassificationReport, MultiLabelReport
 from bertviz_lab.metrics.entities import EntityReport
-from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
+from bertviz_lab.metrics.names import METRICS, NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Slice
@@ -173,22 +174,6 @@ def _most_confused(counts: NDArray[np.int64], errors: NDArray[np.int64]) -> list
     return sorted(list(ranked)[:MOST_LABELS])
 
 
-#: The main metrics of each task with their display names.
-MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
-    "classification": (("accuracy", "accuracy"),),
-    "multilabel": (("micro_f1", "micro F1"),),
-    "regression": (("spearman", "Spearman"),),
-    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
-    "qa": (("f1", "F1 of answers"),),
-    "embeddings": (("spearman", "Spearman"), ("mrr", "MRR")),
-}
-#: Baselines other than the majority class.
-_GUESSES = {
-    "multilabel": "most-frequent-label baseline",
-    "regression": "mean baseline",
-    "qa": "no-answer baseline",
-    "embeddings": "random ranking",
-}
 #: A confusion matrix with more labels leaves its zeros unwritten.
 _ZEROS_WRITTEN = 15
 RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
@@ -207,9 +192,8 @@ def trials_payload(
     by which trials are compared, by default the task's. Trials that differ in the seed alone are summarized by mean
     and standard deviation.
     """
-    baseline_name = _GUESSES.get(task, "majority-class baseline")
-    names = dict(MAIN_MEASURES[task])
-    fields = [measure] if measure else list(names)
+    baseline_name, names = TASK_SCORES[task].baseline, dict(TASK_SCORES[task].scores)
+    fields = [measure] if measure else METRICS[task]
     field = next((field for field in fields if any(row.get(field) is not None for row in rows)), None)
     if field is None:
         return message_payload("No trial has ended yet.")

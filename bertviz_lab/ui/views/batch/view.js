@@ -4,23 +4,20 @@ import { h } from 'lab/client/dom.js';
 import { makeFiles } from 'lab/client/form.js';
 import { saveText } from 'lab/client/saving.js';
 
-export function mount(panel) {
-  panel.fold('file', panel.view.title, (host) => {
-    panel.ask('form').then((form) => build(host, form));
-    return () => {};
-  });
+const HELP = 'Without a query you get a prediction for each text; with one the texts ranked by the cosine of their '
+  + "sentence embeddings and the query's: semantic search.";
 
-  function build(host, form) {
+export function mount(panel) {
+  panel.fold('file', panel.view.title, async (host) => {
+    const form = await panel.ask('form');
     const message = panel.drawing('notice', 'Message', { id: 'try-file-message' });
-    const query = panel.field('text', 'Query (optional)', '', () => predict(), { id: 'try-file-query' });
+    const query = panel.field('text', 'Query (optional)', '', predict, { id: 'try-file-query' });
     const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
       onChange: (early) => early || predict() });
     let table = null;
     const save = h('button', { id: 'try-file-table', hidden: true,
       onclick: () => saveText(table.name, 'text/csv', `\ufeff${table.table}`) }, 'Download the predictions');
-    const help = 'Without a query you get a prediction for each text; with one the texts ranked by the cosine of their '
-      + "sentence embeddings and the query's: semantic search.";
-    host.append(query.node, h('p.quiet.small', help), files.node, message.host, save);
+    host.append(query.node, h('p.quiet.small', HELP), files.node, message.host, save);
 
     async function predict() {
       panel.cancel('predict');
@@ -29,12 +26,11 @@ export function mount(panel) {
       if (!files.tokens.length) return;
       message.show({ text: 'Reading the texts …', tone: 'info' });
       const { model } = panel.page.input;
-      const answer = await panel.ask('predict', { model, file: files.tokens[0], query: query.value })
+      table = await panel.ask('predict', { model, file: files.tokens[0], query: query.value })
         .catch(({ message: text }) => message.show({ text, tone: 'error' }));
-      if (!answer) return;
-      table = answer;
+      if (!table) return;
       save.hidden = false;
-      message.show({ text: answer.sentence, tone: 'good' });
+      message.show({ text: table.sentence, tone: 'good' });
     }
-  }
+  });
 }

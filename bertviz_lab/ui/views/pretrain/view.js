@@ -43,23 +43,21 @@ export async function mount(panel) {
     else if (form.forecast.includes(name)) estimate();
   }
 
+  const ask = (question) => panel.ask(question, sent()).catch(({ message }) => {
+    fields.complain(message);
+    return { message, tone: 'error' };
+  });
+
   async function check() {
     health.say('Reading the text …');
     forecast.show(null);
-    const payload = await panel.ask('check', sent()).catch(({ message }) => {
-      fields.complain(message);
-      health.say(message);
-    });
-    if (payload === undefined) return;
-    health.show(payload);
-    await estimate();
+    const payload = await ask('check');
+    if (payload) health.show(payload);
+    if (payload && !health.payload.message) await estimate();
   }
 
   async function estimate() {
-    const payload = await panel.ask('forecast', sent()).catch(({ message }) => {
-      fields.complain(message);
-      return { items: [], note: message, tone: 'error' };
-    });
+    const payload = await ask('forecast');
     if (payload) forecast.show(payload);
   }
 

@@ -7,6 +7,7 @@ import { ACTIVE, dateTime } from 'lab/client/format.js';
 export function mount(panel) {
   const { page } = panel;
   const id = (name) => `${panel.prefix}-${name}`;
+  const drawing = (name, kind, label, options) => panel.drawing(kind, label, { id: id(name), ...options });
   const kind = panel.kind ?? '';
   let run = null; // what it is: see `about` in view.py
   let [drawnCurves, curvesStatus] = ['', '']; // id and status of the run whose curves are drawn
@@ -19,56 +20,53 @@ export function mount(panel) {
 
   const [name, status, tags, note] = elements('h3.name', 'span.status', 'span.tags', 'p.quiet.note');
   const said = h('p.said.small', { role: 'status', id: id('message') });
-  const button = (key, kind, words, onclick) => h('button', { class: kind, id: id(key), onclick, hidden: true }, words);
+  const ofRun = (more = {}) => ({ run_id: run.id, ...more });
   const show = (view, setting) => page.open({ space: 'runs', settings: { [setting]: run.id }, show: view });
-  const stop = button('stop', 'plain', 'Stop', () => change('stop'));
-  const resume = button('resume', 'action', 'Resume training', () => change('resume'));
-  const explore = button('explore', 'action', 'Open in Explore',
-    () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
-  const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics', 'dynamics.run'));
-  const compare = button('compare', 'plain', 'Compare', () => show('compare', 'compare.runs'));
-  const download = h('a.plain', { id: id('download'), download: true, hidden: true }, 'Download the model');
-  const showAll = () => page.open({ space: 'runs', show: 'runs' });
-  const all = h('button.plain', { hidden: !kind, onclick: showAll }, 'All runs');
-  const buttons = h('div.buttons.line', stop, resume, explore, dynamics, compare, download, all);
-  const head = h('div.head.line', name, status, tags, buttons);
+  const openInExplore = () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' });
+  // Button or link, and whether the run allows it.
+  const ACTIONS = [
+    ['stop', 'button.plain', 'Stop', () => run.can_stop, { onclick: () => change('stop') }],
+    ['resume', 'button.action', 'Resume training', () => run.can_resume, { onclick: () => change('resume') }],
+    ['explore', 'button.action', 'Open in Explore', () => run.saved, { onclick: openInExplore }],
+    ['dynamics', 'button.plain', 'Training dynamics', () => run.snapshots,
+      { onclick: () => show('dynamics', 'dynamics.run') }],
+    ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
+    ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
+  ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
+  const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
+  const all = h('button.plain', { hidden: !kind, onclick: () => page.open({ space: 'runs', show: 'runs' }) },
+    'All runs');
+  const buttons = h('div.buttons.line', ...ACTIONS.map(({ node }) => node), all);
   const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
-  const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'),
+  const chart = drawing('chart', 'loss', 'Learning curves', {
     events: { run_changed: statusChanged, probes_done: bringProbes },
     server: { async poll(run_id, start) {
       await panel.whenSeen(); // nothing is asked while nobody can see the curves
       return panel.ask('follow', { run_id, start }).catch(() => undefined);
     } } });
-  const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
+  const probes = drawing('probes', 'chart', 'Minimal-pair probes');
   probes.host.hidden = true;
-  const NO_RUN = {
-    pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
-    finetune: 'No run yet. Choose a labeled data set and press Fine-tune: the curves appear here.',
-  }[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
-  chart.say(NO_RUN);
-  const main = panel.part([head, note, said, chart.host, probes.host], draw);
+  const main = panel.part([h('div.head.line', name, status, tags, buttons), note, said, chart.host, probes.host], draw);
 
   async function draw() {
     const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
     if (chosen === undefined) return undefined;
-    if (!chosen) return chart.say(NO_RUN);
+    if (!chosen) return chart.show(null);
     const now = await panel.ask('about', { run_id: chosen }).catch(leave);
-    if (!now) return;
+    if (!now) return undefined;
     main.say('');
     if (run?.id !== now.id) example = cell = null;
     run = now;
     showHead();
     if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
       [drawnCurves, curvesStatus] = [run.id, run.status];
-      await panel.show(chart, 'curves', { run_id: run.id });
+      await panel.show(chart, 'curves', ofRun());
       bringProbes();
     }
-    results.node.hidden = !run.results;
-    for (const fold of folds) fold.node.hidden = !fold.needs();
-    if (drawnResults === `${run.id} ${run.results}`) return;
+    for (const part of parts) part.node.hidden = !part.needs();
+    if (drawnResults === `${run.id} ${run.results}`) return undefined;
     drawnResults = `${run.id} ${run.results}`;
-    if (run.results) results.redraw();
-    for (const fold of folds) fold.redraw();
+    return parts.forEach((part) => part.redraw());
   }
 
   /** The run is gone. */
@@ -76,8 +74,7 @@ export function mount(panel) {
     run = null;
     drawnCurves = drawnResults = '';
     chart.say(error.message);
-    for (const node of [...buttons.children, probes.host, results.node, note,
-      ...folds.map((fold) => fold.node)]) node.hidden = true;
+    for (const node of [...buttons.children, probes.host, note, ...parts.map((part) => part.node)]) node.hidden = true;
     for (const node of [name, status, said, tags]) node.textContent = '';
   }
 
@@ -89,17 +86,14 @@ export function mount(panel) {
     tags.replaceChildren(...run.tags.map((tag) => h('span.tag.card.small', tag)));
     setText(note, run.note);
     markStopping(run.can_stop ? stopping : '');
-    for (const [node, can] of [[stop, run.can_stop], [resume, run.can_resume], [explore, run.saved],
-      [dynamics, run.snapshots], [compare, run.pretraining],
-      [download, run.saved && (run.mine || run.shipped)]]) node.hidden = !can;
+    for (const { node, can } of ACTIONS) node.hidden = !can();
     if (pressed.hidden) buttons.querySelector(':not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
-    const place = run.path ? ` It is in ${run.path}.` : '';
-    said.textContent = run.shipped && kind
-      ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
-      : !run.saved || run.shipped ? ''
-      : run.active ? `The newest checkpoint of ${run.name} can be opened in Explore; it is updated during training.`
-        : `The model of ${run.name} can be opened in Explore.${place}`;
+    const [what, more] = run.active ? ['newest checkpoint', '; it is updated during training.']
+      : ['model', `.${run.path && ` It is in ${run.path}.`}`];
+    const told = run.shipped ? kind && `There is no run of yours yet: this is how ${run.name}, which ships with the lab, `
+      + 'was trained.' : run.saved && `The ${what} of ${run.name} can be opened in Explore${more}`;
+    said.textContent = told || '';
   }
 
   function markStopping(which) {
@@ -122,44 +116,48 @@ export function mount(panel) {
     }
   }
 
-  // ---- curves
-
   function statusChanged({ status: to, first }) {
     curvesStatus = to;
     if (!first) main.redraw();
   }
 
+  // ---- what is below the curves: each part is shown where its `needs()` is met
+
+  const parts = [];
+  function add(part, needs) {
+    part.node.hidden = true;
+    parts.push(Object.assign(part, { needs }));
+    return part;
+  }
+
   // ---- results of a fine-tuning
 
-  const ofRun = (more = {}) => ({ run_id: run.id, ...more });
-  const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
-  const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
-  const confusion = panel.drawing('chart', 'Confusion matrix',
-    { id: id('confusion'), events: { item_select: pickCell } });
-  const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
-  const list = panel.drawing('examples', 'Held-out examples, errors first',
-    { id: id('list'), events: { example_select: pickExample } });
-  const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
-  const results = panel.part([h('h3', 'Results'), summary.host, trials.host,
-    h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host], drawResults);
-  results.node.hidden = true;
+  const summary = drawing('summary', 'facts', 'Metrics on the held-out set');
+  const trials = drawing('trials', 'chart', 'Trials of this run');
+  const confusion = drawing('confusion', 'chart', 'Confusion matrix', { events: { item_select: pickCell } });
+  const everything = h('button.plain', { id: id('all'), hidden: true, onclick: () => showExamples(null) },
+    'Show all examples');
+  const list = drawing('list', 'examples', 'Held-out examples, errors first',
+    { events: { example_select: pickExample } });
+  const tokens = drawing('attribution', 'tokens', 'Attribution: what each token contributes');
+  add(panel.part([h('h3', 'Results'), summary.host, trials.host,
+    h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host], drawResults),
+  () => run.results);
 
   async function drawResults() {
     await panel.show(summary, 'summary', ofRun());
-    if (summary.payload.message) { // no trial has ended yet
-      for (const { host } of [trials, confusion, list, tokens]) host.hidden = true;
-      return;
-    }
-    for (const { host } of [confusion, list, tokens]) host.hidden = host !== confusion.host && !run.mine;
-    await panel.showAny(trials, 'trials', ofRun());
-    await panel.show(confusion, 'confusion', ofRun());
-    if (!run.mine) return;
+    const isDone = !summary.payload.message; // else no trial has ended yet
+    trials.host.hidden = confusion.host.hidden = !isDone;
+    list.host.hidden = tokens.host.hidden = !isDone || !run.mine;
+    if (isDone) await panel.showAny(trials, 'trials', ofRun());
+    if (isDone) await panel.show(confusion, 'confusion', ofRun());
+    if (list.host.hidden) return;
     await showExamples(cell);
     if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
   }
 
   async function pickCell({ row, column }) {
-    if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
+    if (!run.mine) return;
     await showExamples({ row, column });
     list.host.scrollIntoView({ block: 'nearest' });
   }
@@ -178,23 +176,16 @@ export function mount(panel) {
     tokens.host.scrollIntoView({ block: 'nearest' });
   }
 
-  const folds = []; // parts that are shown where their `needs()` is met
-  function add(part, needs) {
-    part.node.hidden = true;
-    folds.push(Object.assign(part, { needs }));
-  }
-
   /** A fold with one drawing of the run. */
   const fold = (key, title, label, kind = 'chart', needs = () => run.results && run.charts.includes(key)) =>
     add(panel.foldOf(key, title, [kind, label, { id: id(`${key}-${kind}`) }], key, { more: ofRun }), needs);
 
-  const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
-  const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
+  const difference = drawing('attention-grid', 'attention', 'Attention difference');
+  const attention = add(panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
     host.append(difference.host);
     return () => (example === null ? difference.say('Choose an example above first.')
       : panel.show(difference, 'attention', ofRun({ example })));
-  });
-  add(attention, () => run.results && run.mine);
+  }), () => run.results && run.mine);
   fold('labels', 'Per-label metrics', 'Precision, recall and F1 per label');
   fold('calibration', 'Calibration', 'Reliability diagram');
   fold('slices', 'Slice analysis', 'Metrics by length and label');
@@ -202,8 +193,8 @@ export function mount(panel) {
 
   // ---- to the hub: first the files that would be sent, then a press
 
-  const files = panel.drawing('facts', 'Files that are sent', { id: id('hub-files') });
-  const hub = panel.fold('hub', 'Push to hub', (host) => {
+  const files = drawing('hub-files', 'facts', 'Files that are sent');
+  add(panel.fold('hub', 'Push to hub', (host) => {
     const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model',
       id: id('hub-repo') });
     const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
@@ -223,6 +214,5 @@ export function mount(panel) {
     }
     host.append(h('div.fields', repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
-  });
-  add(hub, () => run.can_push);
+  }), () => run.can_push);
 }

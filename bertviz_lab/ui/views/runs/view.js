@@ -1,8 +1,8 @@
 // Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
 
 import { pause } from 'lab/client/ask.js';
-import { h, setText } from 'lab/client/dom.js';
-import { STATUS, dateTime, whole } from 'lab/client/format.js';
+import { elements, h, setText } from 'lab/client/dom.js';
+import { dateTime, stateWords, whole } from 'lab/client/format.js';
 
 export function mount(panel) {
   const { page } = panel;
@@ -11,11 +11,12 @@ export function mount(panel) {
   // Heading, the value that a column is sorted by, and how it is written; numbers begin with the largest.
   const COLUMNS = {
     name: ['Name', (row) => row.name.toLowerCase()],
-    status: ['State', (row) => row.status, stateWords],
-    task: ['Task', (row) => row.task, ({ task }) => task || '–'],
-    score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
-    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, ({ parameters: n }) => (n ? size(n) : '–')],
-    started: ['Started', (row) => row.started ?? -Infinity, ({ started: at }) => (at ? dateTime(at) : '–')],
+    status: ['State', (row) => row.status, ({ queue, deleted_at: end, ...row }) =>
+      stateWords({ ...row, message: end ? `Kept until ${dateTime(end)}` : queue })],
+    task: ['Task', (row) => row.task, ({ task }) => task],
+    score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words],
+    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, ({ parameters: n }) => n && size(n)],
+    started: ['Started', (row) => row.started ?? -Infinity, ({ started: at }) => at && dateTime(at)],
   };
   const [, ...CELLS] = Object.entries(COLUMNS);
   const DOWNWARDS = ['score', 'parameters', 'started'];
@@ -25,7 +26,8 @@ export function mount(panel) {
   const rows = new Map(); // id of a run -> {node, fill(row)}
   let opened = null; // the row with a form below some row
 
-  const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
+  const filter = panel.field('text', 'Filter by name, tag, task or note', '', show,
+    { id: 'runs-filter', oninput: show });
   const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
     h('button', { onclick: () => sortBy(key) }, title)));
   const tbody = h('tbody');
@@ -34,7 +36,6 @@ export function mount(panel) {
   const nothing = h('p.empty', 'No run matches the filter.');
   const part = panel.part([h('div.fields', filter.node),
     h('div.scroller', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
-  filter.input.addEventListener('input', show);
   page.on('open', show); // which one is chosen
 
   let looks = 0;
@@ -48,13 +49,6 @@ export function mount(panel) {
       const mine = ++looks;
       pause(list.some(({ active }) => active) ? LIVE : IDLE).then(() => mine === looks && part.redraw());
     }
-  }
-
-  function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
-    const most = total && status === 'training' ? ` of ${whole(total)}` : '';
-    const steps = step && status !== 'finished' ? `, step ${whole(step)}${most}` : '';
-    const kept = end ? `, kept until ${dateTime(end)}` : '';
-    return `${STATUS[status] ?? status}${steps}${kept}${queue ? `. ${queue}` : ''}`;
   }
 
   function sortBy(key) {
@@ -74,13 +68,12 @@ export function mount(panel) {
       .join(' ').toLowerCase().includes(words)).sort(compare);
     const direction = order === 'down' ? 'descending' : 'ascending';
     for (const head of heads) head.setAttribute('aria-sort', head.dataset.column === sorted ? direction : 'none');
-    for (const [id, { node }] of rows) {
-      if (shown.some((row) => row.id === id)) continue;
-      if (node.contains(document.activeElement)) (node.nextElementSibling?.querySelector('.name')
-        ?? filter.input).focus();
+    for (const [id, { node }] of [...rows].filter(([id]) => !shown.some((row) => row.id === id))) {
+      if (opened?.id === id) close(); // which leads the focus back to the row
+      const next = node.nextElementSibling?.querySelector('.name') ?? filter.input;
+      if (node.contains(document.activeElement)) next.focus();
       node.remove();
       rows.delete(id);
-      if (opened?.id === id) close();
     }
     const nodes = shown.flatMap((row) => {
       if (!rows.has(row.id)) rows.set(row.id, makeRow());
@@ -98,23 +91,22 @@ export function mount(panel) {
     let row = null;
     const button = (words, act, style = 'plain') => h('button', { class: style, onclick: act }, words);
     const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }), 'name');
-    const tags = h('span.tags');
-    const note = h('p.quiet.small.note', { hidden: true });
+    const [tags, note] = elements('span.tags', 'p.quiet.small.note');
     const cells = CELLS.map(([key]) => h('td', { class: key }));
     const edit = button('Edit', () => open(row, editForm));
     const remove = button('Delete', () => open(row, deleteForm));
     const node = h('tr', h('th', { scope: 'row' }, name, tags, note), ...cells, h('td.actions', edit, remove));
-    const say = (where, text) => { if (where.textContent !== text) setText(where, text); };
     function fill(now) {
-      row = now;
+      if (JSON.stringify(now) !== JSON.stringify(row)) { // else what is marked for copying stays so
+        row = now;
+        name.textContent = row.name;
+        setText(note, row.note);
+        tags.replaceChildren(...row.tags.map((tag) => h('span.tag.card.small', tag)));
+        CELLS.forEach(([, [, , words]], place) => { cells[place].textContent = words(row) || '–'; });
+      }
       node.dataset.run = row.id;
       node.dataset.status = row.active ? 'active' : row.status;
       node.classList.toggle('chosen', page.kept('run.id') === row.id);
-      say(name, row.name);
-      say(note, row.note);
-      if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags
-        .map((tag) => h('span.tag.card.small', tag)));
-      CELLS.forEach(([, [, , words]], place) => say(cells[place], words(row)));
       edit.hidden = remove.hidden = !row.mine;
       edit.ariaLabel = `Edit ${row.name}`;
       remove.ariaLabel = `Delete ${row.name}`;
@@ -129,8 +121,8 @@ export function mount(panel) {
   function open(row, makeForm) {
     close();
     const complaint = h('p.complaint', { role: 'alert', hidden: true });
-    const { fields, words, change, danger } = makeForm(row);
-    const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
+    const { fields, words, change, style } = makeForm(row);
+    const form = h('form', { class: style, onsubmit: async (event) => {
       event.preventDefault();
       try {
         const what = change();
@@ -141,40 +133,34 @@ export function mount(panel) {
       } catch (error) {
         setText(complaint, error.message);
       }
-    } }, ...fields, h('div.buttons.line', h('button', { type: 'submit', class: 'action' }, words),
-      h('button.plain', { onclick: close }, 'Cancel')), complaint);
-    form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
+    }, onkeydown: ({ key }) => { if (key === 'Escape') close(); } }, ...fields,
+    h('div.buttons.line', h('button.action', { type: 'submit' }, words), h('button.plain', { onclick: close },
+      'Cancel')), complaint);
     opened = { id: row.id, node: h('tr.form', h('td', { colspan: heads.length + 1 }, form)) };
     show();
-    form.querySelector('input, .plain')?.focus();
+    form.querySelector('input, .plain').focus();
   }
 
   function close() {
     const last = opened;
     opened = null;
     last?.node.remove();
-    if (last && !document.activeElement?.closest('.lab')) rows.get(last.id)?.node.querySelector(
-      '.actions button')?.focus();
+    if (document.activeElement?.closest('.lab') || !last) return;
+    rows.get(last.id)?.node.querySelector('.actions button').focus();
   }
 
   function editForm(row) {
-    const name = panel.field('text', 'Name', row.given_name, () => {}, { placeholder: row.name, id: 'runs-name' });
-    const tags = panel.field('text', 'Tags, separated by commas', row.tags.join(', '), () => {}, { id: 'runs-tags' });
-    const note = panel.field('textarea', 'Note', row.note, () => {}, { rows: 2, id: 'runs-note' });
+    const field = (kind, label, value, options) => panel.field(kind, label, value, () => {}, options);
+    const name = field('text', 'Name', row.given_name, { placeholder: row.name, id: 'runs-name', maxlength: 60 });
+    const tags = field('text', 'Tags, separated by commas', row.tags.join(', '), { id: 'runs-tags' });
+    const note = field('textarea', 'Note', row.note, { rows: 2, id: 'runs-note', maxlength: 2000,
+      spellcheck: 'true' });
     note.node.classList.add('wide');
-    Object.assign(note.input, { maxLength: 2000, spellcheck: true });
-    name.input.maxLength = 60;
-    return {
-      fields: [name.node, tags.node, note.node],
-      words: 'Save',
-      change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
-    };
+    return { fields: [name.node, tags.node, note.node], words: 'Save', style: 'line', change: () =>
+      ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }) };
   }
 
   const deleteForm = (row) => ({
     fields: [h('p', `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
-    words: 'Delete for good',
-    change: () => ({ action: 'delete' }),
-    danger: true,
-  });
+    words: 'Delete for good', style: 'line danger', change: () => ({ action: 'delete' }) });
 }
