@@ -174,7 +174,9 @@ def predict_command(options: argparse.Namespace) -> Result:
 
     model = load_checkpoint(options.model)
     data = read_inputs(options.data, predict.prediction_task(model), **given_options(options, READING_TEXTS))
-    for line in Reading.of(data, labelled=False).lines():
+    reading = Reading.of(data, labelled=False)
+    reading.require_sure()
+    for line in reading.lines():
         notice(line)
     examples = data.examples
     notes = notes_of(predict.truncation_warning(model, examples))

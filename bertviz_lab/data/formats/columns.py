@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
-from bertviz_lab.data.formats.labels import is_missing, number_of
+from bertviz_lab.data.formats.labels import DECIMAL_COMMA, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -41,15 +41,19 @@ SINGLE_TEXT_NAMES = (
 LABEL_NAMES = (
     "label", "labels", "gold_label", "class", "category", "sentiment", "target", "score", "quality", "is_duplicate",
     "coarse_label", "intent", "emotion", "topic", "stars", "rating", "similarity", "similarity_score",
-    "relatedness_score", "polarity", "airline_sentiment", "label-coarse", "fine_label", "tag", "answer", "type", "y",
+    "relatedness_score", "polarity", "airline_sentiment", "label-coarse", "fine_label", "overall", "tag", "answer",
+    "type", "y",
 )  # fmt: skip
 #: Names of columns that are neither text nor label.
 METADATA_NAMES = frozenset(
     {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
 )
+#: Names of labels that are often those of something else.
+WEAK_NAMES = ("answer", "tag", "y")
+_TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
 _DATE = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-    r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}(?:st|nd|rd|th)?|[\s,./:+-])+",
+    r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
     re.IGNORECASE,
 )
 _JOINED_COLUMN = "labels"  # that replaces columns of 0 and 1
@@ -80,30 +84,34 @@ class Profile:
     numbers: float
     decimals: float
     dates: float
+    objects: float  # lists and objects of JSON
 
     @classmethod
     def of(cls, values: list[str]) -> "Profile":
         sample = values[:: max(1, len(values) // _PROFILE_ROWS)]
         count = max(1, len(sample))
         filled = [value for value in sample if not is_missing(value)]
-        numbers = [value for value in filled if number_of(value) is not None]
+        are_decimals = all(DECIMAL_COMMA.fullmatch(value.strip()) for value in filled)
+        numbers = [value for value in filled if are_decimals or number_of(value) is not None]
         stripped = [value.strip() for value in sample]
+        letters = [sum(c >= "\u0e00" for c in value) for value in stripped]  # of scripts without blanks, and others
         return cls(
             rows=len(values),
             distinct=len(set(values)),
             length=sum(map(len, stripped)) / count,
-            spaced=sum(" " in value for value in stripped) / count,
-            words=sum(len(value.split()) for value in stripped) / count,
+            spaced=sum(" " in value or n > 1 for value, n in zip(stripped, letters, strict=True)) / count,
+            words=sum(len(value.split()) + n // 2 for value, n in zip(stripped, letters, strict=True)) / count,
             filled=len(filled) / count,
             numbers=len(numbers) / max(1, len(filled)),
-            decimals=sum("." in value for value in numbers) / max(1, len(filled)),
+            decimals=sum("." in value or "," in value for value in numbers) / max(1, len(filled)),
             dates=sum(map(is_date, filled)) / max(1, len(filled)),
+            objects=sum((v[:1] + v[-1:]) in ("[]", "{}") for v in stripped) / count,
         )
 
     @property
     def is_text(self) -> bool:
         """Neither constant, nor numbers, dates or names of rows."""
-        return not (self.is_constant or self.is_id or self.numbers > 0.9 or self.dates > 0.9)
+        return not (self.is_constant or self.is_id or max(self.numbers, self.dates, self.objects) > 0.9)
 
     @property
     def is_constant(self) -> bool:
@@ -173,7 +181,11 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
     if not known_names.isdisjoint(lower) and not any(map(all, zip(recurs, titles, strict=True))):
         return True
-    if len(rows) < 3 or any(number_of(title) is not None for title in titles if title) or len(set(lower)) < len(lower):
+    if (
+        len(rows) < 3
+        or any(number_of(title.replace(",", ".")) is not None for title in titles if title)
+        or len(set(lower)) < len(lower)
+    ):
         return False
     profiles = [Profile.of(column) for column in columns]
     if any(p.numbers == 1 and p.filled > 0.5 and title for p, title in zip(profiles, titles, strict=True)):
@@ -235,7 +247,8 @@ def _by_name(table: RawTable, taken: set[int]) -> dict[str, int]:
 def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport) -> int:
     named = _by_name(table, taken)
     for name in LABEL_NAMES:
-        if name in named:
+        if name in named and (name not in WEAK_NAMES or profiles[named[name]].is_label):
+            _doubt_other_labels(table, profiles, named, named[name], report)
             return named[name]
     free = [c for c in range(table.width) if c not in taken]
     metadata = {column for name, column in named.items() if name in METADATA_NAMES}
@@ -243,7 +256,11 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
     if labels:
         # Of several, the one with the fewest values, complete ones first; at a tie, the last.
         best = min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
-        others = [table.describe_column(c) for c in labels if c != best and profiles[c].distinct <= 50]
+        others = [
+            table.describe_column(c)
+            for c in labels
+            if c != best and (profiles[c].distinct <= 50 or profiles[c].decimals > 0.5)
+        ]
         if others and table.width > 2:
             taken_for = f"The {table.describe_column(best)} of {quoted(table.name)} was taken for the label"
             report.doubt(f"{taken_for}, and {', '.join(others[:3])} may be it as well: name it with --label.", "label")
@@ -258,20 +275,41 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
     )
 
 
+def _doubt_other_labels(
+    table: RawTable, profiles: Sequence[Profile], named: Mapping[str, int], label: int, report: DropReport
+) -> None:
+    """Note another column that is named as a label and does not say the same in other words."""
+    cells = table.columns
+    for name in LABEL_NAMES:
+        other = named.get(name, label)
+        if other != label and name not in WEAK_NAMES and profiles[other].is_label and profiles[label].is_label:
+            pairs = len(set(zip(cells[label], cells[other], strict=True)))
+            if not pairs == profiles[label].distinct == profiles[other].distinct:
+                taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
+                report.doubt(f"{taken}, and {table.describe_column(other)} may be it: name it with --label.", "label")
+                return
+
+
 def text_columns(
     table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport
 ) -> tuple[int, int | None]:
     """The column of the text, and that of the second text of a pair, among those that are not taken."""
     named = _by_name(table, taken)
     pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
-    if pair:
-        return pair
     free = [c for c in range(table.width) if c not in taken]
+    texts_by_name = [
+        named[n] for n in _TEXT_NAMES if n in named and profiles[named[n]].is_text and profiles[named[n]].words > 1.5
+    ]
+    if pair:
+        if third := [c for c in texts_by_name if c not in pair]:
+            more = f"The {table.describe_column(third[0])} of {quoted(table.name)} holds text too and is not read"
+            report.doubt(f"{more}: name the two texts with --text-a and --text-b.", "text_b", "text_a")
+        return pair
     metadata = {column for name, column in named.items() if name in METADATA_NAMES}
     for name in SINGLE_TEXT_NAMES:
         if name in named and profiles[named[name]].is_text:
             others = [c for c in free if c != named[name] and profiles[c].is_text and c not in metadata]
-            rivals = [c for c in others if _is_second(profiles[c], profiles[named[name]])]
+            rivals = [c for c in others if c in texts_by_name or _is_second(profiles[c], profiles[named[name]])]
             if rivals:
                 rival = f"The {table.describe_column(rivals[0])} of {quoted(table.name)} holds text too"
                 report.doubt(f"{rival} and is not read: name it with --text-b to read pairs.", "text_b", "text_a")
@@ -308,12 +346,12 @@ def pair_by_name(named: Mapping[str, int], texts: Set[int]) -> tuple[int, int] |
     Besides the `PAIR_NAMES`, names of `texts` that differ only in 1 and 2, a and b, first and second, or of which one
     has such an addition: "Sentence 1" and "Sentence 2", "text" and "text_pair".
     """
-    plain = {re.sub(r"[^a-z0-9#]", "", name.lower()): column for name, column in reversed(list(named.items()))}
+    found = {name: column for name, column in reversed(list(named.items())) if column in texts}
+    plain = {re.sub(r"[^a-z0-9#]", "", name.lower()): column for name, column in found.items()}
     for first, second in PAIR_NAMES:
         keys = re.sub(r"[^a-z0-9#]", "", first), re.sub(r"[^a-z0-9#]", "", second)
         if keys[0] in plain and keys[1] in plain:
             return plain[keys[0]], plain[keys[1]]
-    plain = {name: column for name, column in plain.items() if column in texts}
     for one, two in (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"), ("0", "1"), ("x", "y")):
         for name, column in plain.items():
             for stem, other in ((name.removesuffix(one), "{}" + two), (name.removeprefix(one), two + "{}")):

@@ -14,6 +14,7 @@ Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
 Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Ratinov & Roth 2009 (BILOU).
 """
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     if not token_lines or blank_lines == 0 or blank_lines > len(token_lines):
         return False
     delimiter = _find_delimiter(token_lines)
-    rows = [line.split(delimiter or None) for line in token_lines]
+    rows = [_cells(line, delimiter) for line in token_lines]
     width, count = Counter(map(len, rows)).most_common(1)[0]
     if width < 2 or count < 0.9 * len(rows):
         return False
@@ -50,8 +51,9 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     words, labels = [row[word_column] for row in rows], [row[label_column].strip() for row in rows]
     if any(" " in label for label in labels):
         return False
-    is_label_set = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
-    return is_label_set and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+    marks = bio_scheme([canonical_labels(labels)]) != PLAIN
+    is_label_set = len(set(labels)) <= max(3, len(labels) // 3) and delimiter not in tuple(",;")
+    return (is_label_set or marks) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
 def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
@@ -75,6 +77,13 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     word, label = raw.column(options.text_a or columns[likely[0]]), raw.column(options.label or columns[likely[1]])
     raw.info = replace(raw.info, text_a=columns[word], label=columns[label], rows=preview(sample_rows))
     labels = {row[label] for row in sample_rows if len(row) == len(columns)}
+    header = _header(sample_rows, word, label)
+    if header:
+        columns = tuple(header)
+        raw.info = replace(raw.info, columns=columns, text_a=columns[word], label=columns[label], header=True)
+    prefix = _common_prefix([row[word] for row in sample_rows if len(row) == len(columns)])
+    if prefix:
+        report.note(f"{quoted(prefix)} before each word of {quoted(file.name)} was left out.")
     missing = {"", "_"} if is_conllu else {""}
 
     def is_comment(line: str) -> bool:
@@ -84,7 +93,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
 
     malformed, first_malformed = 0, ""
     for block in _blocks(file, is_comment):
-        rows = [(number, _cells(line, delimiter)) for number, line in block]
+        rows = [(number, cells) for number, line in block if (cells := _cells(line, delimiter)) != header]
         uneven = next(((number, len(row)) for number, row in rows if len(row) != len(columns)), None)
         if uneven:
             number, cells = uneven
@@ -102,7 +111,8 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         if unlabelled:
             report.drop("its sentence has a word without a label", raw, unlabelled)
         elif rows:
-            words, labels_of_words = tuple(row[word] for _, row in rows), tuple(row[label] for _, row in rows)
+            words = tuple(row[word].removeprefix(prefix) for _, row in rows)
+            labels_of_words = _without_brackets([row[label] for _, row in rows])
             raw.sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
             options.check_count(len(raw.sentences), file.name)
     if malformed > 0.2 * (malformed + len(raw.sentences)):
@@ -114,22 +124,83 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     return raw
 
 
+def tagged_delimiter(lines: Sequence[str]) -> str:
+    """Return what stands between words and their tags in lines such as "The/DT dog/NN"; "" for other lines."""
+    tokens = [token for line in lines for token in line.split()]
+    for delimiter in "|/":
+        tags = [token.rsplit(delimiter, 1)[1] for token in tokens if delimiter in token[1:-1]]
+        if len(tags) > 0.99 * len(tokens) > 9 and len(set(tags)) <= max(3, len(tags) // 3):
+            return delimiter
+    return ""
+
+
+def read_tagged_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawSentences:
+    """Read sentences a line, each word with its tag: "The/DT dog/NN", or "Ana|NN|I-PER ran|VB|O" as in WikiNER."""
+    delimiter = tagged_delimiter(file.sample())
+    raw = RawSentences(FileInfo(file.name, "tagged", file.encoding, delimiter, text_a="1", label="2"), "line")
+    with file.lines("\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if tokens := line.split():
+                words = [token.split("|")[0] if delimiter == "|" else token.rsplit("/", 1)[0] for token in tokens]
+                raw.add(words, [token.rsplit(delimiter, 1)[-1] for token in tokens], number, report)
+                options.check_count(len(raw.sentences), file.name)
+    file.note_losses(report)
+    return raw
+
+
 def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Return the column of the words and that of the labels, by what the columns of token lines hold.
 
     Columns that number the words or name the document come before the words. The labels are in the last column with
-    spans; in the one before it where the last marks spans inside those (GermEval); else in the last column.
+    spans; in the one before it where the last marks spans inside those (GermEval); in the eleventh where that has
+    brackets (CoNLL-2012); else in the last column.
     """
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
     width = len(columns)
-    word = next((n for n in range(width - 1) if not _is_reference(columns[n])), 0)
-    spans = [n for n in range(word + 1, width) if bio_scheme([canonical_labels(columns[n])]) != PLAIN]
+    spans = [n for n in range(width) if bio_scheme([canonical_labels(columns[n])]) != PLAIN]
+    word = next((n for n in range(width) if n not in spans and not _is_reference(columns[n])), 0)
+    spans = [n for n in spans if n > word] or spans
     if not spans:
-        return word, width - 1
+        brackets = (
+            width > 10 and any("(" in cell for cell in columns[10]) and all(map(_BRACKETS.fullmatch, columns[10]))
+        )
+        return min(word, width - 2), 10 if brackets else width - 1
     label, types = spans[-1], [{name[1:] for name in canonical_labels(columns[n])} - {""} for n in spans]
     if len(spans) > 1 and spans[-2] == label - 1 and types[-1] <= types[-2]:
         label = max(spans[-2:], key=lambda n: (sum(name != OUTSIDE for name in columns[n]), -n))
     return word, label
+
+
+def _header(rows: Sequence[Sequence[str]], word: int, label: int) -> list[str] | None:
+    """Return the first row where it names the columns: its label occurs nowhere else and is the name of one."""
+    first = list(rows[0]) if rows else []
+    if len(first) <= max(word, label) or any(row[label:][:1] == [first[label]] for row in rows[1:]):
+        return None
+    names = {cell.lower() for cell in first}
+    marks = bio_scheme([canonical_labels(row[label] for row in rows[1:] if len(row) > label)]) != PLAIN
+    is_name = marks and re.fullmatch(r"[^\W\d_][\w -]{2,}", first[label]) and not _span_parts(first[label])
+    return first if is_name or (names & {*_WORDS} and first[label].lower() in _TAGS) else None
+
+
+def _common_prefix(words: Sequence[str]) -> str:
+    """Return the language that stands before all words, as "en:" in WikiANN."""
+    match = re.match(r"[a-z]{2,3}:(?=.)", words[0]) if len(words) > 3 else None
+    return match[0] if match and all(word.startswith(match[0]) for word in words) else ""
+
+
+_BRACKETS = re.compile(r"\*\)?|\([A-Z_]+\*?\)?")
+
+
+def _without_brackets(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels such as `(ORG* * *)` of CoNLL-2012 in the BIO scheme, and others as they are."""
+    if not all(map(_BRACKETS.fullmatch, labels)):
+        return tuple(labels)
+    bio, inside = [], ""
+    for label in labels:
+        name = label.strip("(*)")
+        bio.append(f"B-{name}" if name else f"I-{inside}" if inside else OUTSIDE)
+        inside = "" if label.endswith(")") else name or inside
+    return tuple(bio)
 
 
 def _is_reference(cells: Sequence[str]) -> bool:
@@ -191,9 +262,12 @@ def _token_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """A tab, or "" for white space of any kind."""
-    with_tab = ["\t" in line.rstrip() for line in lines if line.strip()]
-    return "\t" if sum(with_tab) > 0.9 * len(with_tab) else ""
+    """A tab, a comma or semicolon in lines without blanks, or "" for white space of any kind."""
+    filled = [line.rstrip() for line in lines if line.strip()]
+    if sum("\t" in line for line in filled) > 0.9 * len(filled):
+        return "\t"
+    spaced = any(" " in line or "\t" in line for line in filled)
+    return next((d for d in ",;" if not spaced and sum(d in line for line in filled) > 0.9 * len(filled)), "")
 
 
 def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
@@ -212,6 +286,8 @@ def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
+    if delimiter in (",", ";"):
+        return next(csv.reader([line], delimiter=delimiter))
     if not delimiter:
         return re.split(r"[ \t]+", line.strip(" \t\r\n"))  # other blanks may be part of a word
     return [cell.strip(" \r\n") for cell in line.rstrip("\r\n").split(delimiter)]
@@ -235,7 +311,7 @@ def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def _marks_span(label: str) -> bool:
-    return label[0] in "BIESLUM" and label[1:2] in ("-", "")
+    return label[:1] in tuple("BIESLUM") and label[1:2] in ("-", "")
 
 
 def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
@@ -281,20 +357,38 @@ _SENTENCES = ("sentence #", "sentence_id", "sentence_idx", "sent_id", "sentence"
 
 
 def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport) -> RawSentences | None:
-    """Return the labeled words of a table; None where no labels mark spans, unless the task is given as tokens."""
+    """Return the labeled words of a table; None where no labels mark spans, unless the task is given as tokens.
+
+    Raises `InputError` for a word a row where nothing says where sentences end.
+    """
     names = [name.lower() for name in table.column_names]
-    tag = table.column(options.label) if options.label else _first_of(_TAGS, names)
-    word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, names)
-    if tag is None or word is None or tag == word:
-        return None
     sample = [row for row in table.rows[:500] if len(row) == table.width]
-    marks = bio_scheme([canonical_labels(label for row in sample for label in _split(row[tag]))]) != PLAIN
-    if not sample or (not marks and options.task != "tokens"):
+    marking = [n for n in range(table.width) if _mark_spans([row[n] for row in sample])]
+    if options.label or options.task == "tokens":
+        tag = table.column(options.label) if options.label else _first_of(_TAGS, names)
+    else:
+        tag = next((names.index(name) for name in _TAGS if name in names and names.index(name) in marking), None)
+    tag = marking[-1] if tag is None and marking else tag
+    if tag is None or not sample or (tag not in marking and options.task != "tokens"):
         return None
-    is_word = sum(" " not in row[word].strip() for row in sample) > 0.9 * len(sample)
+    counts = [len(_split(row[tag])) for row in sample]
+    is_word = max(counts) == 1
+    word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, [*names[:tag], "", *names[tag + 1 :]])
+    if word is None and is_word:
+        word = word_and_label_columns(sample)[0]
+    elif word is None:
+        alike = ([len(_split(row[n])) for row in sample] == counts if n != tag else False for n in range(table.width))
+        word = next((n for n, same in enumerate(alike) if same), None)
+    if word is None or word == tag:
+        return None
     number = _first_of(_SENTENCES, [name if n != word else "" for n, name in enumerate(names)])
     if is_word and number is None:
-        return None
+        if tag not in marking:
+            return None
+        raise InputError(
+            f"{quoted(table.name)} has a word and its label a row, and nothing says where sentences end; add a column "
+            '"sentence_id", or blank lines between sentences.'
+        )
     raw = RawSentences(table.info_with_columns(word, None, tag), table.unit)
     words: list[str] = []
     labels: list[str] = []
@@ -315,6 +409,14 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     if words:
         raw.add(words, labels, first, report)
     return raw if raw.sentences else None
+
+
+def _mark_spans(cells: Sequence[str]) -> bool:
+    """Return whether the parts of cells mark spans; a few may be misspelled."""
+    some = [part for cell in cells[:20] for part in _split(cell)]
+    if 2 * sum(part in ("O", "o", "0") or _span_parts(part) is not None for part in some) < len(some):
+        return False
+    return bio_scheme([canonical_labels(part for cell in cells for part in _split(cell))]) != PLAIN
 
 
 def _first_of(usual: Sequence[str], names: Sequence[str]) -> int | None:

@@ -192,7 +192,7 @@ class _Recorded(io.StringIO):
 def _table(text: str, info: FileInfo, layout: Layout) -> Iterator[Piece]:
     stream = _Recorded(text, layout.newline)
     lines = whole_lines(stream, info.name)
-    if layout.said:
+    for _ in range(layout.said):
         next(lines)
         yield Piece(stream.take())
     width, column = len(info.columns), info.columns.index(info.label)

@@ -20,6 +20,8 @@ MAX_CLASSES = 1_000
 _MAX_INTEGER_CLASSES = 30  # different integers that are classes
 _MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a gap
 _MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
+#: A decimal as it is written in much of Europe.
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
 _LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)""")
 _WRITTEN_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")

@@ -5,6 +5,7 @@ Source: Rajpurkar et al. 2016 and 2018.
 """
 
 import ast
+import contextlib
 import json
 import re
 from collections import Counter
@@ -14,7 +15,8 @@ from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Answer, FileInfo, Question
-from bertviz_lab.data.formats.raw import DropReport, RawQuestions, RawTable, ReadOptions, preview
+from bertviz_lab.data.formats.labels import list_of_labels
+from bertviz_lab.data.formats.raw import DropReport, RawQuestions, ReadOptions, preview
 from bertviz_lab.errors import InputError
 
 #: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack).
@@ -64,35 +66,24 @@ def _is_question(record: Mapping[str, Any]) -> bool:
     return isinstance(answers, (str, list, dict))
 
 
-def is_table_of_questions(table: RawTable) -> bool:
-    """Return whether a table has columns for question, passage and answer, with answers found in their passages."""
-    names = table.column_names
-    if not all(set(names) & set(wanted) for wanted in (_QUESTIONS, _PASSAGES)):
-        return False
-    sample = [dict(zip(names, map(_literal, row), strict=False)) for row in table.rows[:50]]
-    return bool(sample) and 2 * sum(map(is_squad, sample)) >= len(sample)
-
-
-def questions_of_table(table: RawTable, options: ReadOptions, report: DropReport) -> RawQuestions:
-    """Return the questions of a table, whose answers may be lists in text. Raises as `read_squad`."""
-    records = [dict(zip(table.column_names, map(_literal, row), strict=False)) for row in table.rows]
-    return read_squad(records, table.info, options, report)
-
-
-def _literal(cell: str) -> Any:
-    """Return the list or object that a cell spells in JSON or in Python, or the cell."""
-    if cell[:1] in ("[", "{") and len(cell) <= _LONGEST_LITERAL:
-        for parse in (json.loads, ast.literal_eval):
-            try:
-                return parse(re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", cell))
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-    return cell
+def literal(cell: str) -> Any:
+    """Return the list or object that a cell spells in JSON, in Python or as NumPy prints it, or the cell."""
+    if cell[:1] not in ("[", "{") or len(cell) > _LONGEST_LITERAL:
+        return cell
+    items, parsed = list_of_labels(cell), None  # Python joins strings that only blanks divide
+    for parse in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            parsed = parse(re.sub(r"\barray\((\[.*?\])(?:, dtype=\w+)?\)", r"\1", cell))
+            break
+    if items is not None and not (isinstance(parsed, list) and len(parsed) == len(items)):
+        return items
+    return cell if parsed is None else parsed
 
 
 def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return the value of the first of these fields that a record has; None where it has none."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
+    """Return the value of the first of these fields that a record has, in any case; None where it has none."""
+    lower = {str(name).lower(): value for name, value in record.items() if value is not None}
+    return next((lower[name.lower()] for name in names if name.lower() in lower), None)
 
 
 def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
@@ -166,7 +157,7 @@ def _question(
         return "it has no answers in a known shape and does not say that there are none"
     answers = []
     for answer_text, start in stated:
-        exact = _offset_of(answer_text, start, passage)
+        exact = in_characters(answer_text, start, passage)
         if exact != start:
             report.repair(*_CONVERTED, raw, number)
         answer = _find_answer(answer_text, exact, passage)
@@ -186,7 +177,7 @@ def _question(
 def _answers(value: Any, start: Any = None) -> list[tuple[str, int]] | None:
     """Return texts and offsets (-1 for none) of answers in any nesting or side by side; None for other values."""
     if isinstance(value, str):
-        return [(value, _offset(start))] if value.strip() else []
+        return [(value, offset(start))] if value.strip() else []
     if isinstance(value, dict):
         texts, starts = _field(value, _TEXTS), _field(value, _STARTS)
         if texts is None and not value.keys() & {*_TEXTS, *_STARTS}:
@@ -195,13 +186,13 @@ def _answers(value: Any, start: Any = None) -> list[tuple[str, int]] | None:
     if not isinstance(value, list):
         return None
     if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], (int, float)):
-        return [(value[0], _offset(value[1]))]
+        return [(value[0], offset(value[1]))]
     starts = start if isinstance(start, list) and len(start) == len(value) else [start] * len(value)
     parts = [_answers(part, at) for part, at in zip(value, starts, strict=True)]
     return None if any(part is None for part in parts) else [answer for part in parts for answer in part or ()]
 
 
-def _offset(value: Any) -> int:
+def offset(value: Any) -> int:
     """Return an offset that is a number, a number in text, or the first of a list; -1 where it is none."""
     while isinstance(value, list) and value:
         value = value[0]
@@ -211,7 +202,7 @@ def _offset(value: Any) -> int:
         return -1
 
 
-def _offset_of(text: str, start: int, passage: str) -> int:
+def in_characters(text: str, start: int, passage: str) -> int:
     """Return the offset in characters of an answer whose offset may count UTF-16 units or bytes."""
     if start <= 0 or passage.isascii() or passage.startswith(text, start):
         return start

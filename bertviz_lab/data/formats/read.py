@@ -19,6 +19,7 @@ from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_
 from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, split_header
 from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
 from bertviz_lab.data.formats.labels import (
+    DECIMAL_COMMA,
     MAX_CLASSES,
     NAMES_FILE,
     ClassCells,
@@ -28,13 +29,15 @@ from bertviz_lab.data.formats.labels import (
     check_classes,
     check_held_out,
     check_label_sets,
+    is_missing,
     is_regression,
     label_set,
     names_beside,
     sorted_labels,
 )
-from bertviz_lab.data.formats.questions import is_table_of_questions, questions_of_table, with_unique_ids
+from bertviz_lab.data.formats.questions import literal, with_unique_ids
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawSentences, RawTable, ReadOptions
+from bertviz_lab.data.formats.records import reader_of
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
 from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists
@@ -152,12 +155,15 @@ def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -
     converted: list[RawData] = []
     for table in cast(list[RawTable], files):
         split_header(table, options, report)
-        raw: RawData | None = None
-        if options.task in ("auto", "qa") and is_table_of_questions(table):
-            raw = questions_of_table(table, options, report)
-        elif options.task in ("auto", "tokens"):
-            raw = sentences_of_table(table, options, report)
-        converted.append(raw or table)
+        cells = table.rows[:100] if table.info.format in ("table", "workbook") else []  # records have been looked at
+        records = [dict(zip(table.column_names, map(literal, row), strict=False)) for row in cells]
+        if records and (reader := reader_of(records, {}, table, options, report)):
+            rest = (dict(zip(table.column_names, map(literal, row), strict=False)) for row in table.rows[100:])
+            converted.append(reader([*records, *rest]))
+        elif options.task in ("auto", "tokens") and (sentences := sentences_of_table(table, options, report)):
+            converted.append(sentences)
+        else:
+            converted.append(table)
     return converted
 
 
@@ -185,6 +191,19 @@ def _read_tables(
         lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
         splits[0][1].note(f"{lists}.")
     counts = label_counts(chain.from_iterable(tables[:deciding]))
+    present = [label for label in counts if not is_missing(label)]
+    if (
+        options.task in ("auto", "regression")
+        and all(map(DECIMAL_COMMA.fullmatch, map(str.strip, present)))
+        and present
+    ):
+        splits[0][1].note(f"Labels such as {quoted(present[0])} were read as decimals.")
+        for table, columns in chain.from_iterable(tables):
+            for row in table.rows:
+                row[columns.label : columns.label + 1] = [
+                    cell.replace(",", ".") for cell in row[columns.label : columns.label + 1]
+                ]
+        counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
     if options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name)):

@@ -26,6 +26,7 @@ from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError
 
 _LABEL = ("label",)
+_ONE_WORD = re.compile(r"[^\s\u0e00-\uffff]+")  # in a script with blanks between words
 _LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
 _SAMPLE = 1_000  # texts that are looked at
@@ -145,6 +146,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
     for label in counts if data.task != "qa" else ():
+        if number_of(label) is not None:
+            continue
         alike[_plain(label)].append(label)
     for names in alike.values():
         if len(names) > 1:
@@ -154,21 +157,24 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     if missing := sorted(label for label in counts if label.strip().lower() in marks):
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
-    if data.task == "classification":
+    if data.task in ("classification", "multilabel"):
         several = [
             label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))
         ]
         lists = [label for label in counts if _LIST.fullmatch(label)]
         for labels, what in ((several, "several labels in a cell"), (lists, "a list of labels")):
-            if labels:
+            if labels and data.task == "multilabel":
+                yield Doubt(f"{quoted(labels[0])} is no label: check that --label names labels.", _LABEL)
+            elif labels:
                 yield Doubt(f"{quoted(labels[0])} may be {what}: give --task multilabel to read it so.", ("task",))
-    if data.task in ("classification", "multilabel") and len(counts) > max(20, len(data.examples) // 5):
+    few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
+    if data.task in ("classification", "multilabel") and len(counts) > few:
         labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"
         yield Doubt(f"There are {labels_and_examples}: check that --label names labels.", _LABEL)
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
-    if data.task != "tokens" and sum(bool(re.fullmatch(r"\S+", text)) for text in texts) > 0.9 * len(texts) > 9:
+    if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
 
 

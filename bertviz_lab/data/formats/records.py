@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,8 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo
+from bertviz_lab.data.formats.annotations import flat, plain_records
+from bertviz_lab.data.formats.columns import LABEL_NAMES, WEAK_NAMES
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
     MAX_COLUMNS,
@@ -22,7 +24,7 @@ from bertviz_lab.data.formats.raw import (
     ReadOptions,
     preview,
 )
-from bertviz_lab.data.formats.spans import plain_record, sentences_of_spans, span_fields
+from bertviz_lab.data.formats.spans import grouped_spans, sentences_of_spans, span_fields
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import replace_surrogates
@@ -31,7 +33,7 @@ _SPLIT = re.compile(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?")
 ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
-_TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
+_SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
 def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawData:
@@ -70,6 +72,10 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
     """Yield the records of an object at the top of a file, in whichever layout it holds them."""
     if set(value) == {"rasa_nlu_data"}:
         value = value["rasa_nlu_data"]
+    if isinstance(value.get("intents"), dict):  # Snips NLU
+        value = {
+            name: intent.get("utterances") for name, intent in value["intents"].items() if isinstance(intent, dict)
+        }
     lists = {key: v for key, v in value.items() if isinstance(v, list) and v}
     objects = [v for v in value.values() if isinstance(v, dict)]
     nested = any(isinstance(cell, (dict, list)) for record in objects for cell in record.values())
@@ -95,10 +101,20 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
                 yield {"text": "".join(str(part.get("text", "")) for part in record["data"]), "label": intent}
     elif records := [v for v in lists.values() if isinstance(v[0], (dict, list))]:
         yield from max(records, key=len)
+    elif len(lists) == len(value) > 1 and all(map(_are_texts, lists.values())):
+        report.note(f"The lists of {quoted(name)} were read as the texts of the labels {quoted_list(list(lists))}.")
+        yield from ({"text": text, "label": label} for label, texts in lists.items() for text in texts)
+    elif len(value) > 4 and all(isinstance(v, (str, int, float)) for v in value.values()) and _are_texts([*value]):
+        yield from ({"text": text, "label": label} for text, label in value.items())
     elif value and len(lists) == len(value) and len({len(v) for v in lists.values()}) == 1:  # a list for each column
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
         yield value
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    """Return whether nearly all values are strings of several words."""
+    return sum(isinstance(v, str) and (" " in v.strip() or len(v) > 20) for v in values) > 0.8 * len(values)
 
 
 def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport) -> RawData:
@@ -122,41 +138,74 @@ def raw_data_of_records(
     Raises:
         InputError: there are no records, one is neither an object nor a list, or there are too many or too large ones.
     """
-    read: list[Any] = []
+    read: list[dict[str, Any]] = []
     fields: set[Any] = set()
     characters = 0
-    for number, record in enumerate(map(plain_record, records), 1):
+    plain = (each for n, record in enumerate(records, 1) for each in plain_records(record, n, file, report))
+    for number, record in enumerate(plain, 1):
         if not isinstance(record, (dict, list)):
             raise InputError(
                 f"{file.at(number)} is neither an object nor a list; "
                 'give records such as {"text": "You have won", "label": "spam"}.'
             )
+        record = record if isinstance(record, dict) else {str(n): value for n, value in enumerate(record, 1)}
         read.append(record)
-        fields.update(record if isinstance(record, dict) else ())
+        fields.update(record)
         characters += _clean_texts(record)
         if characters > options.max_bytes:
             raise InputError(f"{quoted(file.name)} holds more text than is read at once; give a part of it.")
         if len(fields) > MAX_COLUMNS:
-            raise InputError(
-                f"The records of {quoted(file.name)} have more than {MAX_COLUMNS:,} different fields; "
-                "give records that all have the same few."
-            )
+            raise InputError(_many_fields(file))
         options.check_count(len(read), file.name)
     if not read:
         raise InputError(f"{quoted(file.name)} holds no records; give records with a text and a label each.")
-    if options.task in ("auto", "qa") and 2 * sum(map(is_squad, read[:_TAGGED_SAMPLE])) >= len(read[:_TAGGED_SAMPLE]):
-        return read_squad(read, file.info, options, report)
-    rows = [record if isinstance(record, dict) else {str(n): v for n, v in enumerate(record, 1)} for record in read]
+    if reader := reader_of(read[:_SAMPLE], names, file, options, report):
+        return reader(read)
+    rows = list(map(flat, read))
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    if options.task in ("auto", "tokens"):
-        raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
-        if text_and_spans := span_fields(rows, options.text_a):
-            return sentences_of_spans(rows, *text_and_spans, raw, report)
-        if word_and_tag := _tagged_fields(rows, columns, options):
-            return _tagged_sentences(rows, *word_and_tag, names.get(word_and_tag[1]), raw, report)
+    if len(columns) > MAX_COLUMNS:
+        raise InputError(_many_fields(file))
     cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
     numbers, titles = range(1, len(rows) + 1), [str(column) for column in columns]
     return RawTable(file.info, file.unit, cells, numbers, len(columns), names=titles, class_names=names)
+
+
+def reader_of(
+    sample: list[dict[str, Any]], names: ClassNames, file: RawFile, options: ReadOptions, report: DropReport
+) -> Callable[[list[Any]], RawData] | None:
+    """Return what reads records such as these as questions or as labeled words; None where they are rows of cells."""
+    if options.task in ("auto", "qa") and 2 * sum(map(is_squad, sample)) >= len(sample):
+        return lambda records: read_squad(records, file.info, options, report)
+    columns = list(dict.fromkeys(key for row in sample for key in row))
+    raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
+    reader: Callable[[list[Any]], RawData] | None = None
+    fields: tuple[str, ...] = ("text", "entities")
+    if options.task not in ("auto", "tokens"):
+        return None
+    if found := span_fields(sample, options.text_a):
+        fields, reader = found, lambda records: sentences_of_spans(records, *found, raw, report)
+    elif found := _tagged_fields(sample, columns, options):
+        fields, reader = found, lambda records: _tagged_sentences(records, *found, names.get(found[1]), raw, report)
+    elif grouped_spans(sample):
+        return lambda records: sentences_of_spans(grouped_spans(records), *fields, raw, report)
+    if reader and options.task == "auto":
+        classes = {"intent", *LABEL_NAMES} - {*WEAK_NAMES, *fields}
+        intents = [c for c in columns if c in classes and _is_class(sample, c)]
+        if intents:
+            both = f"The records of {quoted(file.name)} have classes ({quoted(intents[0])}) and labeled words"
+            report.doubt(f"{both}: choose --task classification or --task tokens.", "task")
+            return None if intents[0] == "intent" else reader
+    return reader
+
+
+def _is_class(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    values = [row[column] for row in rows if isinstance(row.get(column), str)]
+    return 1 < len(set(values)) <= len(values) / 2
+
+
+def _many_fields(file: RawFile) -> str:
+    fields = f"The records of {quoted(file.name)} have more than {MAX_COLUMNS:,} different fields"
+    return f"{fields}; give records that all have the same few."
 
 
 def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
@@ -183,6 +232,8 @@ def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
     if isinstance(value, (list, tuple)):
         if len(value) == 1:
             return cell_text(value[0], names)
+        if any(isinstance(part, list) for part in value):
+            return json.dumps(value, ensure_ascii=False)
         return "\n".join(cell_text(v, names) for v in value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -199,8 +250,9 @@ def _items(row: Mapping[str, Any], column: str) -> list[Any]:
 
 def _tagged_fields(rows: list[dict[str, Any]], columns: list[str], options: ReadOptions) -> tuple[str, str] | None:
     """The fields with the words and with their labels, lists of the same length; None where there are none."""
-    sample = rows[:_TAGGED_SAMPLE]
-    lists = [c for c in columns if any(_items(row, c) for row in sample)]
+    sample = rows[:_SAMPLE]
+    lists = [c for c in columns if any(_items(row, c)[1:] for row in sample)]
+    lists = [c for c in lists if not any(isinstance(v, (dict, list)) for row in sample for v in _items(row, c))]
     texts = [c for c in lists if all(isinstance(v, str) for row in sample for v in _items(row, c))]
     words = [c for c in (options.text_a, *_WORD_NAMES) if c in texts] or texts[:1]
     if not words:
@@ -220,7 +272,7 @@ def _tagged_sentences(
     raw: RawSentences,
     report: DropReport,
 ) -> RawSentences:
-    shown = preview([[" ".join(map(str, _items(row, c))) for c in (word, tag)] for row in rows[:_TAGGED_SAMPLE]])
+    shown = preview([[" ".join(map(str, _items(row, c))) for c in (word, tag)] for row in rows[:_SAMPLE]])
     raw.info = replace(raw.info, text_a=word, label=tag, rows=shown)
     for number, row in enumerate(rows, 1):
         if words := _items(row, word):

@@ -32,7 +32,8 @@ from bertviz_lab.data.corpora.sources import (
 )
 from bertviz_lab.data.formats import workbooks
 from bertviz_lab.data.formats.columnar import ARROW, ARROW_STREAM, PARQUET, read_columns
-from bertviz_lab.data.formats.conll import looks_like_conll, read_conll
+from bertviz_lab.data.formats.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
+from bertviz_lab.data.formats.rasa import is_rasa, read_rasa
 from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, has_long_delimiter, read_label_lines, read_table
@@ -213,6 +214,10 @@ def _claim_conll(ending: str, lines: list[str], options: ReadOptions) -> int:
     return 3 if options.task == "tokens" and ending not in _TABLE_ENDINGS and not _is_marked(lines) else 0
 
 
+def _claim_tagged(ending: str, lines: list[str], options: ReadOptions) -> int:
+    return 3 if options.task in ("auto", "tokens") and ending not in _TABLE_ENDINGS and tagged_delimiter(lines) else 0
+
+
 def _claim_label_lines(ending: str, lines: list[str], options: ReadOptions) -> int:
     filled = _filled(lines)
     if options.delimiter == " " or all(line.lstrip().startswith(FASTTEXT_PREFIX) for line in filled):
@@ -259,8 +264,10 @@ def _is_marked(lines: list[str]) -> bool:
 READERS = (
     Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
     Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),
+    Reader("training data of Rasa", lambda _, lines, options: 4 * is_rasa(lines), read_rasa, "the ending .yml"),
     Reader("CoNLL-U", _claim_conllu, partial(read_conll, format_name="conllu"), "the ending .conllu"),
     Reader("words with a label each", _claim_conll, partial(read_conll, format_name="conll"), "--task tokens"),
+    Reader("words with a tag each", _claim_tagged, read_tagged_lines, "--task tokens"),
     Reader("lines that begin with a label", _claim_label_lines, read_label_lines, "--delimiter blank"),
     Reader("a table", _claim_table, read_table, "--delimiter and the character between its cells"),
 )
@@ -275,6 +282,8 @@ def _begin_with_labels(lines: Sequence[str]) -> bool:
     if len(labels) < 2 or len(labels) > _MAX_LINE_LABELS:
         return False
     if all(re.fullmatch(r"-?\d+", label) for label in labels):
+        return len(labels) <= max(2, len(lines) // 2)
+    if all(re.fullmatch(r"[A-Z]{2,}:\w+", label) for label in labels):  # TREC's
         return len(labels) <= max(2, len(lines) // 2)
     # A tenth of the sentences of a text may begin with "The", but not all of them with one of three words.
     return len(labels) <= max(2, len(lines) // 20) and all(n > 1 for n in labels.values())

@@ -1,7 +1,8 @@
 """Entities as character spans, of doccano, spaCy, Prodigy, Label Studio, Argilla and the like, to labels of words.
 
 A record holds a text and a list of spans, `[0, 11, "PER"]` or `{"start": 0, "end": 11, "label": "PER"}` under many
-names. The text is split into words and punctuation marks; a word that a span covers in part gets its label whole.
+names; or a row has the text and one of its spans. The text is split into words and punctuation marks; a word that a
+span covers in part gets its label whole. Characters of scripts without blanks are words by themselves.
 """
 
 import re
@@ -11,9 +12,19 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bertviz_lab.data.examples import LabelledWords
+from bertviz_lab.data.formats.questions import in_characters, offset
 from bertviz_lab.data.formats.raw import PREVIEW_ROWS, DropReport, RawSentences, preview
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+# Ideographs, kana, and the letters of Thai, Lao, Burmese and Khmer; marks that belong to the letter before them
+_ALONE = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e45\u0e81-\u0eb0\u0ec0-\u0ec4\u1000-\u102a\u1780-\u17b3"
+    "\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff"
+)
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
+)
+_WORD = re.compile(rf"[{_ALONE}][{_MARKS}]*|(?:(?![{_ALONE}])\w|[{_MARKS}])+|[^\w\s]")
 _TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utterance")
 _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
@@ -23,36 +34,19 @@ _OVERLAPPING = "span overlapped another and was left out", "spans overlapped oth
 
 
 class Span(NamedTuple):
-    """An entity: offsets of its first character and after its last, and its label."""
+    """An entity: offsets of its first character and after its last, its label, and its text where that is given."""
 
     start: int
     end: int
     label: str
+    text: str = ""
 
-
-def plain_record(record: Any) -> Any:
-    """Return a record of spaCy, Label Studio or a chat as an object with `entities` or `label`; others as they are."""
-    if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str) and isinstance(record[1], dict):
-        return {"text": record[0], **record[1]}
-    if not isinstance(record, dict):
-        return record
-    if isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list):
-        results = [r for a in record["annotations"] if isinstance(a, dict) for r in a.get("result") or ()]
-        values = [r["value"] for r in results if isinstance(r, dict) and isinstance(r.get("value"), dict)]
-        choices = [choice for value in values for choice in value.get("choices") or ()]
-        texts = {key: value for key, value in record["data"].items() if isinstance(value, str)}
-        return texts | ({"label": choices} if choices else {"entities": [v for v in values if "start" in v]})
-    if isinstance(record.get("cats"), dict) and isinstance(record.get("text"), str):
-        return {"text": record["text"], "label": [name for name, share in record["cats"].items() if share >= 0.5]}
-    messages = record.get("messages") or record.get("conversations")
-    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
-        said: dict[str, Any] = {
-            str(m.get("role") or m.get("from")): m.get("content") or m.get("value") for m in messages
-        }
-        question, answer = said.get("user") or said.get("human"), said.get("assistant") or said.get("gpt")
-        if question and answer:
-            return {"text": question, "label": answer}
-    return record
+    def placed(self, text: str) -> "Span":
+        """Return the span at its own text, where its offsets count bytes or UTF-16 units, or its last character."""
+        if not self.text or text[self.start : self.end] == self.text:
+            return self
+        start = in_characters(self.text, self.start, text)
+        return self._replace(start=start, end=start + len(self.text)) if text.startswith(self.text, start) else self
 
 
 def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:
@@ -65,6 +59,25 @@ def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str,
         if any(lists) and all(_span(item) for items in lists for item in items):
             return (texts[0], name) if texts else None
     return None
+
+
+def grouped_spans(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a record for each text of rows that have it with one of its spans; none for other rows."""
+    spans = [_span(row) for row in rows]
+    if 2 * sum(map(bool, spans)) < len(rows):
+        return []
+    last = [0 if span is None else span.end for span in spans]
+    for name in [name for name in rows[0] if isinstance(rows[0][name], str)]:
+        if all(len(str(row.get(name))) >= end for row, end in zip(rows, last, strict=True)) and any(last):
+            texts: list[dict[str, Any]] = []
+            for row, span in zip(rows, spans, strict=True):
+                entities = texts[-1]["entities"] if texts and texts[-1]["text"] == row.get(name) else []
+                if not entities or not span or span.start <= entities[-1][0]:
+                    entities = []
+                    texts.append({"text": row.get(name), "entities": entities})
+                entities += [span[:3]] if span else []
+            return texts
+    return []
 
 
 def sentences_of_spans(
@@ -80,7 +93,7 @@ def sentences_of_spans(
         if row.get("answer") in ("reject", "ignore"):
             report.drop("it was rejected or ignored in Prodigy", raw, number)
             continue
-        given = [span for item in row.get(spans) or () if (span := _span(item))]
+        given = [span.placed(value) for item in row.get(spans) or () if (span := _span(item))]
         if any(not 0 <= span.start < span.end <= len(value) for span in given):
             report.drop("a span lies outside its text", raw, number)
             continue
@@ -114,6 +127,8 @@ def _span(item: Any) -> Span | None:
     start, end = (next((lower[name] for name in names if name in lower), None) for names in (_START, _END))
     label = next((lower[name] for name in _LABEL if lower.get(name)), None)
     label = label[0] if isinstance(label, list) and label else label
-    if not isinstance(start, (int, float)) or not isinstance(end, (int, float)) or not isinstance(label, (str, int)):
+    first, last = offset(start), offset(end)
+    if first < 0 or last < 0 or not isinstance(label, (str, int)):
         return None
-    return Span(int(start), int(end), str(label))
+    text = next((lower[name] for name in ("text", "value", "surface", "word", "span") if lower.get(name)), "")
+    return Span(first, last, str(label), text if isinstance(text, str) else "")

@@ -20,6 +20,7 @@ from bertviz_lab.errors import InputError
 
 #: Delimiters of several characters, which become a tab.
 LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
+_RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
 _TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
@@ -35,7 +36,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=layout.dialect.quoting))
     with file.lines(layout.newline) as lines:
         try:
-            if layout.said:
+            for _ in range(layout.said):
                 next(lines)
             for number, row in enumerate(layout.rows(lines), 1 + layout.said):
                 if any(row):
@@ -62,7 +63,7 @@ class Layout(NamedTuple):
 
     dialect: Dialect
     long: str  # a delimiter of several characters, which becomes a tab; "" for another
-    said: bool  # whether the first line is one of Excel's that names the delimiter
+    said: int  # lines above the table: one of Excel's that names the delimiter, comments, a title
     newline: str  # as for `open`
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
@@ -73,15 +74,27 @@ class Layout(NamedTuple):
 def layout_of(file: TextFile, options: ReadOptions) -> Layout:
     """Return how a table is laid out, by its first lines."""
     sample = file.sample_with_quotes()
-    said = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None
-    if said and not options.delimiter:
-        options = replace(options, delimiter=said[1])
+    separator = re.fullmatch(r'"?sep=(.)"?\s*', sample[0], re.IGNORECASE) if sample else None
+    said = 1 if separator else _lines_above(sample)
+    if separator and not options.delimiter:
+        options = replace(options, delimiter=separator[1])
     long = "" if options.delimiter else next((d for d in LONG_DELIMITERS if _divides(sample, d)), "")
-    sample = [line.replace(long, "\t") for line in sample[bool(said) :]] if long else sample[bool(said) :]
+    sample = [line.replace(long, "\t") for line in sample[said:]] if long else sample[said:]
     dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
     # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
     universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
-    return Layout(dialect, long, bool(said), "" if universal_newlines else "\n")
+    if not dialect.quoting and sum(line[0] == line.rstrip()[-1:] == '"' for line in sample[1:]) > 0.9 * len(sample):
+        whole = f"Each line of {quoted(file.name)} is enclosed in quotation marks as a whole"
+        raise InputError(f"{whole}, so that nothing divides its cells; save the table as CSV again.")
+    return Layout(dialect, long, said, "" if universal_newlines else "\n")
+
+
+def _lines_above(lines: Sequence[str]) -> int:
+    """Return how many lines above a table are comments, or a title that a blank line ends."""
+    comments = sum(1 for _ in takewhile(lambda line: line.startswith("# "), lines))
+    title = sum(1 for _ in takewhile(lambda line: line.strip() and not re.search(r"[,;\t|]", line), lines[:4]))
+    blank = sum(1 for _ in takewhile(lambda line: not line.strip(), lines[title:]))
+    return comments or (title + blank if 0 < title < 4 and blank and title + blank < len(lines) - 2 else 0)
 
 
 def has_long_delimiter(lines: Sequence[str]) -> bool:
@@ -107,15 +120,21 @@ def without_titles(table: RawTable, report: DropReport) -> RawTable:
 
 
 def _leave_out_titles(table: RawTable, report: DropReport) -> None:
-    """Leave out rows above the header that have one cell with text, and a row of totals at the end."""
+    """Leave out rows above the header with one cell of text, and below the table its totals and what is said of it."""
     are_titles = (sum(map(bool, map(str.strip, row))) == 1 and len(row) <= table.width for row in table.rows[:3])
     titles = sum(1 for _ in takewhile(bool, are_titles))
     if titles and all(cell.strip() for cell in table.rows[titles]):
         for number in table.numbers[:titles]:
             report.repair("title above the header was left out", "titles above the header were left out", table, number)
         table.rows, table.numbers = table.rows[titles:], table.numbers[titles:]
-    if table.rows[-1][0].strip().lower().rstrip(":") in _TOTALS and table.rows[-2][0].strip().lower() not in _TOTALS:
-        report.repair("row of totals was left out", "rows of totals were left out", table, table.numbers[-1])
+    if all(map(_RULE.fullmatch, map(str.strip, table.rows[1]))) and any(map(str.strip, table.rows[1])):
+        table.rows, table.numbers = [table.rows[0], *table.rows[2:]], [table.numbers[0], *table.numbers[2:]]
+    last, place = table.rows[-1], table.numbers[-1]
+    is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
+    totals = [row[0].strip().lower().rstrip(":") in _TOTALS for row in table.rows[-2:]]
+    if is_apart or totals == [False, True]:
+        what = "sentence below the table" if is_apart else "row of totals"
+        report.repair(f"{what} was left out", "rows below the table were left out", table, place)
         table.rows, table.numbers = table.rows[:-1], table.numbers[:-1]
 
 

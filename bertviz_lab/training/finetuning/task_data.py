@@ -52,15 +52,20 @@ class TaskSplits:
     test: tuple[Example, ...] = ()
 
 
-def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, TaskSplits]:
+def load_task_splits(
+    config: FinetuneConfig, max_bytes: float = MAX_BYTES, require_sure: bool = False
+) -> tuple[TaskData, TaskSplits]:
     """Read the files of a fine-tuning and split off what is held out. Raises `InputError`.
 
-    The data of the first files, with all that is known from reading them, and the examples as they are used.
+    The data of the first files, with all that is known from reading them, and the examples as they are used. With
+    `require_sure` a reading of any of the files that a person should confirm is an error.
     """
     splits = [config.train, *filter(None, (config.eval, config.test))]
     files = [[resolve_file(name) for name in names] for names in splits]
     reading = {**config.reading, "max_bytes": max_bytes}
     data, *others = read_splits(files, config.task, tested=bool(config.test), **reading)
+    for each in (data, *others) if require_sure else ():
+        Reading.of(each).require_sure()
     tested = others.pop() if config.test else None
     train: Sequence[Example]
     held: Sequence[Example]
@@ -88,17 +93,14 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
 
 def prepare_task_splits(config: FinetuneConfig, folder: Path, require_sure: bool = False) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
-    data, splits = load_task_splits(config)
-    reading = Reading.of(data)
-    if require_sure:
-        reading.require_sure()
+    data, splits = load_task_splits(config, require_sure=require_sure)
     target = folder / "examples"
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
     target.mkdir(parents=True)
     for name in ("train", "held_out", "test"):
         write_examples(target / f"{name}.jsonl", getattr(splits, name))
-    about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": reading.to_dict()}
+    about = {"task": splits.task, "labels": splits.labels, "notes": splits.notes, "reading": Reading.of(data).to_dict()}
     write_json(target / "about.json", about)
 
 

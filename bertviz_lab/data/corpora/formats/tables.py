@@ -48,6 +48,14 @@ class Dialect:
             lines, delimiter=self.delimiter, quotechar=self.quote, escapechar=escape, skipinitialspace=self.spaced
         )
 
+    def is_strict(self, lines: Iterable[str]) -> bool:
+        """Return whether each closing quotation mark ends its cell; the last row may be cut off."""
+        try:
+            list(csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote, strict=True))
+        except csv.Error as error:
+            return "unexpected end" in str(error)
+        return True
+
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
     """The texts of a table, each ended by None. Raises `InputError` where there is no such column or table."""
@@ -104,6 +112,7 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
             even = common / len(rows)
             # Stray quotation marks join lines into cells with line ends.
             joined = sum(cell.count("\n") for row in rows for cell in row) if quoting else 0
+            joined = 0 if joined and even == 1 and attempt.is_strict(lines) else joined
             score = even * (1 - 0.5 * min(1.0, joined / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
             if cells > 1 and score > best_score + 1e-9:
                 best, best_score = replace(attempt, cells=cells), score

@@ -1,0 +1,141 @@
+"""Records of annotation tools and chats as plain objects: texts with a `label`, with `entities`, or with answers.
+
+Label Studio, Prodigy, Argilla, spaCy, OpenAI's and Google's chats, ShareGPT, intents with their patterns.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bertviz_lab.data.formats.raw import DropReport, RawFile
+
+_DIFFERENT = (
+    "record has annotations that differ: the most frequent was read",
+    ("records have annotations that differ: the most frequent was read"),
+)
+_REJECTED = 'answer "reject" was read as "not" and the label', 'answers "reject" were read as "not" and the label'
+_PATTERNS = ("patterns", "examples", "utterances", "phrases", "text", "texts", "questions")
+_INTENTS = ("tag", "intent", "label", "name")
+_MOST_LEAVES = 100  # of an object in a record that becomes columns
+
+
+def plain_records(record: Any, number: int, file: RawFile, report: DropReport) -> Iterator[Any]:
+    """Yield what a record of a tool says as objects; a record of no tool as it is."""
+    if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str) and isinstance(record[1], dict):
+        record = {"text": record[0], **record[1]}  # spaCy
+    if isinstance(record, list) and record and all(map(_is_tagged_word, record)):
+        record = {"tokens": [word for word, _ in record], "tags": [tag for _, tag in record]}
+    if not isinstance(record, dict):
+        yield record
+    elif patterns := _patterns(record):
+        yield from patterns
+    else:
+        yield _plain(record, number, file, report)
+
+
+def _is_tagged_word(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and all(isinstance(part, str) and " " not in part for part in item)
+
+
+def _patterns(record: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the texts of a record that lists them for one intent."""
+    intent = next((record[name] for name in _INTENTS if isinstance(record.get(name), str)), None)
+    texts: list[Any] = next((record[name] for name in _PATTERNS if isinstance(record.get(name), list)), [])
+    listed = [text for text in texts if isinstance(text, str)]
+    are_texts = intent is not None and len(listed) == len(texts) and any(" " in text for text in listed)
+    return [{"text": text, "label": intent} for text in listed] if are_texts and intent else []
+
+
+def _plain(record: dict[str, Any], number: int, file: RawFile, report: DropReport) -> dict[str, Any]:
+    if isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list):  # Label Studio
+        annotations = [a for a in record["annotations"] if isinstance(a, dict) and not a.get("was_cancelled")]
+        answers = [_label_studio(a.get("result") or ()) for a in annotations] or [{}]
+        texts = {key: value for key, value in record["data"].items() if isinstance(value, str)}
+        return texts | _most_frequent(answers, number, file, report)
+    if isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):  # Argilla 2
+        users = [
+            {name: given[n].get("value") for name, given in record["responses"].items() if n < len(given or ())}
+            for n in range(max((len(given or ()) for given in record["responses"].values()), default=0))
+        ]
+        return record["fields"] | _most_frequent(users or [{}], number, file, report)
+    if "annotation" in record and "prediction" in record:  # Argilla 1
+        text = record["text"] if isinstance(record.get("text"), str) else record.get("inputs")
+        return {"text": text, "annotation": record["annotation"]}
+    if isinstance(record.get("cats"), dict) and isinstance(record.get("text"), str) and record["cats"]:
+        return {"text": record["text"], "label": [name for name, share in record["cats"].items() if share >= 0.5]}
+    if isinstance(record.get("accept"), list) and "options" in record:  # choices of Prodigy
+        return {"text": record.get("text"), "label": record["accept"] if record.get("answer") == "accept" else []}
+    if isinstance(record.get("label"), str) and record.get("answer") in ("accept", "reject", "ignore"):
+        if record["answer"] == "reject":
+            report.repair(*_REJECTED, file, number)
+        labels = {"accept": record["label"], "reject": f"not {record['label']}", "ignore": ""}
+        return {"text": record.get("text"), "label": labels[record["answer"]]}
+    classes = record.get("annotations")
+    if classes and isinstance(classes, list) and all(map(_is_class, classes)):  # doccano of old
+        return {"text": record.get("text"), "label": [annotation["label"] for annotation in classes]}
+    return _chat(record) or record
+
+
+def _is_class(annotation: Any) -> bool:
+    return isinstance(annotation, dict) and "label" in annotation and not annotation.keys() & {"start", "start_offset"}
+
+
+def _label_studio(results: Any) -> dict[str, Any]:
+    """Return the answers of one annotation by the names of their questions; spans of characters as entities."""
+    answers: dict[str, Any] = {}
+    for result in results:
+        value = result.get("value") if isinstance(result, dict) else None
+        if not isinstance(value, dict):
+            continue
+        if "start" in value:
+            answers.setdefault("entities", []).append(value)
+        else:
+            chosen = value.get("choices") or value.get("taxonomy") or value.get("rating") or value.get("number")
+            one = isinstance(chosen, list) and len(chosen) == 1
+            answers[str(result.get("from_name") or "label")] = chosen[0] if one else chosen
+    if len(answers) == 1 and "entities" not in answers:
+        return {"label": next(iter(answers.values()))}
+    return answers or {"entities": []}
+
+
+def _most_frequent(answers: list[dict[str, Any]], number: int, file: RawFile, report: DropReport) -> dict[str, Any]:
+    counts = Counter(map(str, answers))
+    if len(counts) > 1:
+        report.repair(*_DIFFERENT, file, number)
+    return max(answers, key=lambda answer: counts[str(answer)])
+
+
+def _chat(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the first question of a chat and the answer to it; None for a record that is no chat."""
+    messages = next((record[name] for name in ("messages", "conversations", "contents") if name in record), None)
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return None
+    said = [
+        (str(m.get("role") or m.get("from")), _said(m.get("content") or m.get("value") or m.get("parts")))
+        for m in messages
+    ]
+    question = next((text for role, text in said if role in ("user", "human")), "")
+    answer = next((text for role, text in said if role in ("assistant", "gpt", "model")), "")
+    return {"text": question, "label": answer} if question and answer else None
+
+
+def _said(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with what its inner objects hold under the names there; metadata is left out."""
+    if not any(isinstance(value, dict) for value in record.values()):
+        return record
+    leaves: dict[str, Any] = {}
+    for name, value in record.items():
+        if not isinstance(value, dict) or len(value) > _MOST_LEAVES:
+            leaves[f"{name}"] = value
+        elif name not in ("meta", "metadata"):
+            leaves |= {
+                (f"{name}.{inner}" if inner in record or inner in leaves else str(inner)): v
+                for inner, v in value.items()
+            }
+    return leaves
