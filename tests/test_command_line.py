@@ -12,13 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModelForMaskedLM
 
 from bertviz_lab import FinetuneConfig, PretrainConfig, finetune, interpret, load_checkpoint, pretrain
 from bertviz_lab.cli.main import command_parser, main
 from bertviz_lab.cli.options import expand_home
+from bertviz_lab.config.families import FROM_SCRATCH
 from bertviz_lab.errors import InputError
 from tests.data.tasks.glue_files import write_as_published
-from tests.little import little_folder, little_text
+from tests.family_checkpoints import family_folder
+from tests.little import SENTENCES, little_folder, little_text
 from tests.training.finetuning.support import Files
 
 TINY = ["--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1"]
@@ -114,33 +118,18 @@ def test_a_folder_with_files_of_another_kind_is_not_overwritten(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "Name at least one text"),
-        (["--corpus", "no-such-file.txt"], "no-such-file.txt"),
-        (["--corpus", ""], "A name is empty"),
-        (["--corpus", "x", "--out", ""], "--out is empty"),
-        (["--corpus", "sample:nothing"], "no sample"),
-        (["--corpus", "x", "--preset", "tin"], "did you mean tiny"),
-    ],
-)
-def test_a_bad_option_is_one_clear_line(capsys, tmp_path: Path, options: list[str], message: str) -> None:
-    assert message in refusal(capsys, "pretrain", "--out", str(tmp_path / "run"), *options)
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["pretrain", "--out", "RUN"], "Name at least one text"),
+        (["pretrain", "--out", "RUN", "--corpus", ""], "A name is empty"),
+        (["pretrain", "--out", "", "--corpus", "x"], "--out is empty"),
+        (["pretrain", "--out", "RUN", "--corpus", "x", "--preset", "tin"], "did you mean tiny"),
         (["fill-mask", "--model", "no/such/model/here", "a [MASK]"], "no model"),
         (["fill-mask", "--model", "", "a [MASK]"], "Name a model"),
-        (["fill-mask", "--model", "MODEL", "no blank"], "[MASK]"),
-        (["next-sentence", "--model", "MODEL", "--text-a", "a", "--text-b", ""], "both sentence"),
         (["attention", "--model", "MODEL", "--text-a", "a", "--out", "x.exe"], ".html, .png or .json"),
         (["attention", "--model", "MODEL", "--text-a", "a", "--out", "/no/such/folder/x.html"], "cannot be written"),
-        (["evaluate", "--model", "MODEL", "--data", "no-such-file.txt"], "no-such-file.txt"),
         (["evaluate", "--model", "MODEL", "--data", "x", "--seed", "-1"], "from 0 on"),
         (["evaluate", "--model", "MODEL", "--data", "x", "--out", "scores.json"], "--out goes with --suite"),
-        (["evaluate", "--model", "sentiment-mini", "--task", "classification", "--data", ""], "A name is empty"),
         (["predict", "--model", "sentiment-mini", "--data", ""], "A name is empty"),
         (["predict", "--model", "embed-mini", "--data", "x"], "gives vectors, not labels: use the command encode."),
         (["finetune", "--train", "sample:sentiment", "--eval", "", "--out", "RUN"], "A name is empty"),
@@ -163,6 +152,14 @@ def test_a_tilde_is_expanded_in_the_paths_of_a_run(monkeypatch: pytest.MonkeyPat
         assert "~" not in str({name: value for name, value in options.items() if name != "run"})
 
 
+def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bertviz_lab.cli.main.command_parser", interrupted)
+    assert main(["runs"]) == 130
+
+
 def test_next_sentence_answers(capsys, model: str) -> None:
     found = answer(capsys, "next-sentence", "--model", model, "--text-a", "the cat", "--text-b", "a dog")
     assert found["is_next"] + found["is_random"] == pytest.approx(1)
@@ -180,22 +177,17 @@ def test_evaluate_says_what_a_model_can_do(capsys) -> None:
 
 
 def test_evaluate_scores_minimal_pairs_by_phenomenon(capsys, model: str, tmp_path: Path) -> None:
-    pairs = [
-        ("the cat sat", "sat cat the", "order"),
-        ("a dog ran", "a ran dog", "order"),
-        ("she reads", "she read", "agreement"),
-    ]
+    pairs = [("the cat sat", "sat cat the", "order"), ("she reads", "she read", "agreement")]
     rows = [{"sentence_good": good, "sentence_bad": bad, "linguistics_term": term} for good, bad, term in pairs]
     file = tmp_path / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = ["evaluate", "--task", "minimal-pairs", "--model", model, "--data", str(tmp_path)]
     scores = answer(capsys, *command)
-    assert scores["pairs"] == 3
-    assert {name: row["pairs"] for name, row in scores["phenomena"].items()} == {"order": 2, "agreement": 1}
+    assert scores["phenomena"].keys() == {"order", "agreement"}
     assert main(command) == 0
     printed = capsys.readouterr()
-    assert f"all       {scores['accuracy']:8.1%}        3" in printed.out
-    assert "3 of 3 pairs" in printed.err
+    assert f"all       {scores['accuracy']:8.1%}        2" in printed.out
+    assert "2 of 2 pairs" in printed.err
     file.write_text("{}\n", encoding="utf-8")
     assert "Record 1 of" in refusal(capsys, *command)
 
@@ -211,12 +203,9 @@ def test_evaluate_fine_tunes_and_scores_what_a_folder_has_of_glue(capsys, model:
     assert main(command) == 0
     printed = capsys.readouterr()
     assert "step" not in printed.err, "nothing is trained again"
-    heading, *lines = printed.out.splitlines()
-    assert heading.split() == ["task", "split", "examples", "metric", "score", "majority"]
     spearman = body["tasks"]["stsb"]["dev"]["mean"]["spearman"]
-    (line,) = (line for line in lines if line.split()[:2] == ["stsb", "dev"] and "spearman" in line)
-    assert line.split()[2:] == ["16", "/", "8", "spearman", f"{100 * spearman:.1f}", "±", line.split()[8], "0.0"]
-    assert lines[-1].split() == ["average", "of", "4", f"{100 * body['average']:.1f}"]
+    assert re.search(rf"^stsb +dev +16 / 8 +spearman +{100 * spearman:.1f} ± .* 0\.0$", printed.out, re.MULTILINE)
+    assert printed.out.splitlines()[-1].split() == ["average", "of", "4", f"{100 * body['average']:.1f}"]
 
 
 def test_a_suite_wants_its_folders_and_its_options_nothing_else(capsys, model: str, tmp_path: Path) -> None:
@@ -290,14 +279,6 @@ def test_a_file_is_written_behind_a_link_and_into_a_pipe(capsys, model: str, tmp
         assert reader.read().startswith(b"row,text,label")
 
 
-def test_export_gives_a_folder_that_transformers_opens(capsys, model: str, tmp_path: Path) -> None:
-    from transformers import AutoModelForMaskedLM
-
-    answer(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
-    assert AutoModelForMaskedLM.from_pretrained(tmp_path / "exported") is not None
-    assert "not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(tmp_path / "exported"))
-
-
 def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("a wonderful film\n" * 1_600, encoding="utf-8")
@@ -308,25 +289,17 @@ def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
-def test_a_file_in_place_of_a_folder_is_one_clear_line(capsys, model: str, tmp_path: Path) -> None:
+def test_what_is_in_the_way_of_a_folder_is_one_clear_line(capsys, model: str, tmp_path: Path, text: str) -> None:
     file = tmp_path / "t.csv"
     file.write_text("text,label\n", encoding="utf-8")
     assert "is not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(file))
     assert "is not a folder" in refusal(capsys, "runs", "--runs-dir", str(file))
+    (tmp_path / "run" / "config.json").mkdir(parents=True)
+    said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "1", *TINY)
+    assert "cannot be read or written: Is a directory" in said
 
 
-@pytest.mark.parametrize(
-    ("arguments", "path"),
-    [
-        (["fill-mask", "--model", "LOCKED", "a [MASK]"], "locked/config.json"),
-        (["export", "--model", "LOCKED", "--out", "x"], "locked/config.json"),
-        (["runs", "--runs-dir", "LOCKED"], "locked"),
-        (["evaluate", "--suite", "glue", "--model", "tiny-town", "--data", "LOCKED", "--out", "x"], "locked"),
-    ],
-)
-def test_a_folder_that_may_not_be_read_is_one_clear_line(
-    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], path: str
-) -> None:
+def test_a_folder_that_may_not_be_read_is_one_clear_line(capsys, tmp_path: Path, monkeypatch) -> None:
     locked = little_folder(tmp_path / "locked")
 
     def refuse(original):
@@ -339,22 +312,10 @@ def test_a_folder_that_may_not_be_read_is_one_clear_line(
 
     for owner, name in ((io, "open"), (os, "listdir"), (os, "scandir")):  # who runs the tests may be root
         monkeypatch.setattr(owner, name, refuse(getattr(owner, name)))
-    said = refusal(capsys, *(str(locked) if argument == "LOCKED" else argument for argument in arguments))
-    assert said == f"bertviz-lab: {tmp_path / path} cannot be read or written: Permission denied."
-
-
-def test_what_a_training_run_cannot_write_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
-    (tmp_path / "run" / "config.json").mkdir(parents=True)
-    said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "1", *TINY)
-    assert "cannot be read or written: Is a directory" in said
-
-
-def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("bertviz_lab.cli.main.command_parser", interrupted)
-    assert main(["runs"]) == 130
+    said = refusal(capsys, "export", "--model", str(locked), "--out", "x")
+    assert said == f"bertviz-lab: {locked / 'config.json'} cannot be read or written: Permission denied."
+    said = refusal(capsys, "runs", "--runs-dir", str(locked))
+    assert said == f"bertviz-lab: {locked} cannot be read or written: Permission denied."
 
 
 def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, tmp_path: Path) -> None:
@@ -383,10 +344,6 @@ def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path
     unit = expected / np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose([row["vector"] for row in rows], unit, atol=1e-6)
     assert "must end in .npy or .jsonl" in refusal(capsys, *base, str(tmp_path / "v.csv"))
-    (tmp_path / "table.csv").write_text("text,stars\nthe red cat,5\n,1\nan old house,2\n", encoding="utf-8")
-    table = ["encode", "--model", model, "--data", str(tmp_path / "table.csv"), "--out", str(tmp_path / "v.npy")]
-    assert main(table) == 0
-    assert 'Note: 1 row was left out: the text is empty, such as "table.csv" row 3.' in capsys.readouterr().err
 
 
 # Fine-tuning
@@ -405,21 +362,6 @@ def tune(labelled: Files, task: str, out: Path, count: int = 16) -> list[str]:
     return ["finetune", "--task", task, *files, "--model", labelled.model, "--out", str(out), *SHORT]
 
 
-@pytest.mark.parametrize("task", ["tokens", "qa"])
-def test_finetune_leaves_a_model_whose_scores_evaluate_repeats(
-    capsys, labelled: Files, task: str, tmp_path: Path
-) -> None:
-    length = ["--max-length", "48", "--max-question-length", "20"] if task == "qa" else ["--max-length", "48"]
-    found = answer(capsys, *tune(labelled, task, tmp_path / "run"), *length, "--seeds", "2")
-    assert (found["task"], found["reason"], found["step"]) == (task, "finished", 8)
-    assert found["path"] == str(tmp_path / "run" / "model")
-    for held in (labelled.held(task), str(tmp_path / "run" / "examples" / "held_out.jsonl")):
-        again = answer(capsys, "evaluate", "--task", task, "--model", found["path"], "--data", held, "--seq-len", "48")
-        assert {"loss", "precision" if task == "tokens" else "exact_match"} <= again.keys()
-        assert again == {name: found[name] for name in again}
-        assert found["guess"].keys() - {"loss"} <= again.keys()
-
-
 def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path: Path) -> None:
     assert main([*tune(labelled, "classification", tmp_path / "run"), "--seeds", "2"]) == 0
     captured = capsys.readouterr()
@@ -428,40 +370,6 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
     assert captured.out == f"Your model is in {tmp_path / 'run' / 'model'}\n"
     assert "--resume" in refusal(capsys, *tune(labelled, "classification", tmp_path / "run"))
     assert "another kind" in refusal(capsys, "pretrain", "--out", str(tmp_path / "run"), "--resume")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "Name at least one labeled file"),
-        (["--train", "no-such-file.csv"], "no-such-file.csv"),
-        (["--train", "sample:nothing"], "no labeled sample"),
-        (["--train", "ONE"], "label"),
-        (["--train", "NAN"], "label"),
-        (["--train", "TRAIN", "--eval", "OTHER"], "Most held-out examples have labels that none to train on has"),
-        (["--train", "TRAIN", "--metric", "pearson"], "--metric pearson is no score of classification"),
-        (["--train", "TRAIN", "--model", "no/such/folder"], "no model folder"),
-        (["--train", "TRAIN", "--model", "EMPTY"], "config.json"),
-        (["--train", "TRAIN", "--task", "qa"], "not qa"),
-        (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
-        (["--train", "TRAIN", "--grid", "paper", "--learning-rate", "1e-4"], "leave --learning-rate out"),
-        (["--train", "TRAIN", "--grid", "small", "--batch-size", "32"], "leave --batch-size out"),
-        (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to train"),
-    ],
-)
-def test_what_cannot_be_fine_tuned_on_is_one_clear_line(
-    capsys, labelled: Files, tmp_path: Path, options: list[str], message: str
-) -> None:
-    tables = {"ONE": ["a"], "NAN": ["nan"], "OTHER": ["x", "y"]}
-    for name, labels in tables.items():
-        rows = "".join(f"a film number {n}\tanother {n}\t{labels[n % len(labels)]}\n" for n in range(12))
-        (tmp_path / name).with_suffix(".tsv").write_text(f"text_a\ttext_b\tlabel\n{rows}", encoding="utf-8")
-    (tmp_path / "empty").mkdir()
-    paths = {name: str((tmp_path / name).with_suffix(".tsv")) for name in tables}
-    paths |= {"TRAIN": labelled.train("classification"), "EMPTY": str(tmp_path / "empty")}
-    start = [] if "--model" in options else ["--model", labelled.model]
-    given = [paths.get(option, option) for option in options]
-    assert message in refusal(capsys, "finetune", "--out", str(tmp_path / "run"), *SHORT, *start, *given)
 
 
 def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) -> None:
@@ -481,31 +389,6 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     assert head == "row,text,label,p(negative),p(positive)"
     assert first.startswith("2,A wonderful film.,positive,")
     assert "has not been fine-tuned" in refusal(capsys, "predict", "--model", "wiki-tiny", "--data", str(texts))
-
-
-def test_predict_and_encode_read_a_file_as_they_are_told(capsys, model: str, tmp_path: Path) -> None:
-    table = tmp_path / "reviews.txt"
-    table.write_bytes("A wonderful film|café|1\nA boring and silly mess|naïve|2\n".encode("cp1252"))
-    how = "--delimiter | --header no --quoting no --encoding cp1252 --text-a 1".split()
-    command = ["predict", "--model", "sentiment-mini", "--data", str(table), *how]
-    rows = answer(capsys, *command, "--text-b", "none")["predictions"]
-    assert [row["text"] for row in rows] == ["A wonderful film", "A boring and silly mess"]
-    out = tmp_path / "v.jsonl"
-    answer(capsys, "encode", "--model", model, "--data", str(table), "--out", str(out), *how[:-1], "2")
-    assert [json.loads(line)["text"] for line in out.read_text(encoding="utf-8").splitlines()] == ["café", "naïve"]
-    assert "no encoding" in refusal(capsys, *command, "--encoding", "klingon")
-
-
-def test_evaluate_tells_on_stderr_what_it_left_out_and_does_not_know(capsys, tmp_path: Path) -> None:
-    table = tmp_path / "reviews.csv"
-    rows = ["A wonderful film.,positive", "A boring mess.,negative", "A lovely story.,unsure", "A dull plot.,"]
-    table.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
-    command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), "--json"]
-    assert main(command) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["accuracy"] == pytest.approx(2 / 3)
-    assert '\n1 row was left out: the label is missing (column "label"), such as "reviews.csv" row 5.' in told.err
-    assert 'Note: The model cannot predict the label "unsure" (1 time)' in told.err
 
 
 def test_an_unsure_reading_is_refused_with_the_option_that_decides_it(capsys, model: str, tmp_path: Path) -> None:
@@ -573,3 +456,43 @@ def test_doubted_labels_are_printed_accepted_and_written_back(capsys, tmp_path: 
     about = (tmp_path / "runs" / "second" / "examples" / "about.json").read_text(encoding="utf-8")
     assert "1 training example was corrected or left out." in about
     assert "is no fine-tuning" in refusal(capsys, "runs", "check", "little", "--runs-dir", str(tmp_path))
+
+
+@pytest.mark.parametrize("model_type", ["electra", "deberta-v2", "modernbert"])
+def test_training_goes_on_from_a_family_and_leaves_one_of_it(model_type, capsys, text: str, tmp_path: Path):
+    options = ("--seq-len", "16", "--batch-size", "4", "--threads", "1", "--steps", "2", "--objective", "mlm")
+    start = ("--init-from", str(family_folder(model_type, tmp_path / "model")), "--out", str(tmp_path / "run"))
+    trained = answer(capsys, "pretrain", "--corpus", text, *start, *options)
+    assert trained["mlm_loss"] > 0
+    config = json.loads((Path(trained["path"]) / "config.json").read_text())
+    assert config["model_type"] == model_type
+    scores = answer(capsys, "evaluate", "--model", trained["path"], "--task", "mlm", "--data", text)
+    assert scores["mlm_loss"] > 0
+
+    rows = [f"{sentence} {number},{'cat' in sentence}" for number in range(6) for sentence in SENTENCES]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(["text,label", *rows]))
+    tuning = ("--task", "classification", "--train", str(data), "--model", trained["path"])
+    limits = ("--epochs", "1", "--max-length", "16", "--out", str(tmp_path / "tuned"), "--threads", "1")
+    tuned = answer(capsys, "finetune", *tuning, *limits)
+    named = json.loads((Path(tuned["path"]) / "config.json").read_text())["architectures"]
+    assert named[0].endswith("ForSequenceClassification")
+    assert named[0] != "BertForSequenceClassification"
+
+
+@pytest.mark.parametrize("model_type", [name for name in FROM_SCRATCH if name != "electra"])
+def test_a_small_one_is_trained_from_random_weights_and_opens_in_transformers(
+    model_type, capsys, text: str, tmp_path: Path
+):
+    run = ("--corpus", text, "--out", str(tmp_path / "run"), "--steps", "3", *TINY)
+    trained = answer(capsys, "pretrain", "--family", model_type, *run)
+    assert trained["mlm_loss"] > 0
+    assert ("nsp_loss" in trained) == (model_type in ("bert", "albert"))
+    checkpoint = load_checkpoint(trained["path"])
+    assert checkpoint.config.model_type == model_type
+    theirs = AutoModelForMaskedLM.from_pretrained(trained["path"]).eval()
+    ids = torch.tensor([checkpoint.tokenizer.encode("the red [MASK] sat").ids])
+    with torch.no_grad():
+        ours = checkpoint.model(ids)
+        logits = ours.logits if hasattr(ours, "logits") else ours.prediction_logits
+        torch.testing.assert_close(logits, theirs(ids).logits, rtol=0, atol=1e-4)

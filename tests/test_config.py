@@ -105,13 +105,10 @@ def test_a_config_goes_to_a_file_and_back_and_transformers_reads_it(config, tmp_
     assert theirs.label2id == {label: index for index, label in enumerate(config.labels)}
 
 
-def test_a_config_of_transformers_is_read():
+def test_a_config_of_transformers_is_read_and_labels_may_be_a_mapping():
     theirs = transformers.BertConfig(hidden_size=64, num_attention_heads=4, id2label={0: "a", 1: "b", 2: "c"})
     config = BertConfig.from_dict(json.loads(theirs.to_json_string(use_diff=False)))  # null where none was given
     assert (config.hidden_size, config.num_attention_heads, config.labels) == (64, 4, ("a", "b", "c"))
-
-
-def test_labels_may_be_named_by_a_mapping_as_in_transformers():
     assert BertConfig(id2label={1: "pos", 0: "neg"}) == BertConfig(id2label=("neg", "pos"))
     assert BertConfig(id2label={"0": "neg", "1": "pos"}).labels == ("neg", "pos")
     many = {str(index): f"tag {index}" for index in reversed(range(12))}
@@ -119,13 +116,8 @@ def test_labels_may_be_named_by_a_mapping_as_in_transformers():
 
 
 def test_numbers_of_numpy_become_numbers_of_python():
-    config = BertConfig(
-        hidden_size=np.int64(128),
-        num_attention_heads=np.int32(2),
-        hidden_dropout_prob=np.float32(0.5),
-        is_decoder=np.bool_(True),
-        decision_thresholds=np.array([0.25, 0.5]),
-    )
+    given = {"hidden_size": np.int64(128), "num_attention_heads": np.int32(2), "hidden_dropout_prob": np.float32(0.5)}
+    config = BertConfig(**given, is_decoder=np.bool_(True), decision_thresholds=np.array([0.25, 0.5]))
     assert type(config.hidden_size) is int
     assert type(config.hidden_dropout_prob) is float
     assert config == BertConfig.from_dict(json.loads(json.dumps(config.to_dict()))).replace(share_layers=False)
@@ -292,8 +284,8 @@ def test_the_papers_recipe_is_the_papers():
 
 def test_older_runs_and_other_versions_are_read_for_what_is_known():
     body = PretrainConfig(corpus=("a",)).to_dict()
-    assert PretrainConfig.from_dict(body).shallow_share == 0.75
-    assert PretrainConfig.from_dict({name: body[name] for name in body if name != "shallow_share"}).shallow_share == 0
+    older = PretrainConfig.from_dict({k: v for k, v in body.items() if k not in ("shallow_share", "unigram_bias")})
+    assert (older.shallow_share, older.unigram_bias) == (0, False)
     body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
     del body["dropout"]
     assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)

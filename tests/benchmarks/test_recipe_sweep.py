@@ -5,15 +5,13 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
-from benchmarks.recipe_sweep import as_json, pending
-from benchmarks.recipes.scores import bits_per_character, masked_passages
+from benchmarks.recipe_sweep import as_json
+from benchmarks.recipes.scores import masked_passages
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from bertviz_lab import Tokenizer
-from bertviz_lab.model import BertForMaskedLM
-from tests.little import little_checkpoint, little_text, little_tokenizer
+from tests.little import little_text, little_tokenizer
 
 SETTING = {"text": "wiki_en", "preset": "tiny", "seconds": 0.2, "precision": "fp32"}
 PASSAGES = [passage.replace("\n", " ") for passage in little_text(6).split("\n\n")]
@@ -36,44 +34,11 @@ def test_every_vocabulary_is_asked_the_same_words() -> None:
     assert len(little_tokenizer().encode(texts[0])) < len(fine.encode(texts[0]))
 
 
-def test_a_model_without_knowledge_pays_the_uniform_price_for_each_token() -> None:
-    checkpoint = little_checkpoint(kind=BertForMaskedLM)
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    passages = masked_passages(PASSAGES, tokenizer)
-    tokens = sum(len(word) for passage in passages for word in passage.words)
-    expected = tokens * math.log2(tokenizer.vocab_size) / sum(passage.characters for passage in passages)
-    assert bits_per_character(model, tokenizer, PASSAGES) == pytest.approx(expected, rel=1e-5)
-
-
-def test_pieces_of_a_word_are_predicted_with_those_before_them_in_place() -> None:
-    checkpoint = little_checkpoint(kind=BertForMaskedLM)
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    text = "riverhouse"
-    (passage,) = masked_passages([text], tokenizer)
-    (word,) = passage.words
-    assert len(word) > 1
-    bits = 0.0
-    for piece, position in enumerate(word):
-        ids = torch.tensor([passage.encoding.ids])
-        answer = int(ids[0, position])
-        ids[0, list(word[piece:])] = tokenizer.mask_id
-        with torch.no_grad():
-            bits -= float(model(ids).logits[0, position].log_softmax(-1)[answer]) / math.log(2)
-    assert bits_per_character(model, tokenizer, [text]) == pytest.approx(bits / len(text), rel=1e-4)
-
-
 def line(variant: Variant, seed: int, bits: float | None) -> dict[str, Any]:
     at = {"processor": "x", "load_before": 1.0, "commit": "abc"}
     body = {"steps": 10, "tokens": 1000, "parameters": 5, "cpu_seconds": 1.0, "reference_seconds": 0.05}
     scores = {"bits_per_character": bits, "sentiment": 0.7}
     return {"variant": as_json(variant), "seed": seed, "setting": SETTING, "machine": at} | body | scores
-
-
-def names(runs: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    return [(variant.name, seed) for variant, seed in pending(runs, VARIANTS[:4])]
 
 
 def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
-from bertviz_lab.training.runs.run_folder import read_config
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
 
@@ -89,54 +87,6 @@ def test_the_log_names_no_folder_of_the_machine_it_was_made_on(packed: tuple[Pat
     assert str(folder.parent) not in text
     assert "curves.svg" in (folder / "README.md").read_text(encoding="utf-8")
     assert "<svg" in (folder / "curves.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.thorough
-def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_earlier(tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.jsonl"
-    told = ("The cat sat on the mat.", "A dog ran.", "Rain fell.", "He reads a book.", "She sang.", "It was late.")
-    pairs.write_text("".join(json.dumps({"anchor": text, "positive": text}) + "\n" for text in told), encoding="utf-8")
-    tuning = ("finetune", "--task", "embeddings", "--epochs", "2", "--evals-per-epoch", "1", "--batch-size", "2")
-    recipe = RECIPE | {
-        "earlier": [[*tuning, "--train", "{pairs}", "--eval-share", "0.3", "--model", "wiki-tiny"]],
-        "command": [*tuning, "--train", "sample:same-event", "--max-train-examples", "16", "--model", "{stage-1}"],
-        "pipeline": "sentence-similarity",
-        "scores": [{"title": "all of them", "task": "embeddings", "data": ["sample:same-event"]}],
-    }
-    train(recipe, tmp_path / "run", ["--threads", "1"])
-    pack("vectors", recipe, tmp_path / "run", tmp_path / "vectors")
-    assert read_config(tmp_path / "run").model == str(tmp_path / "stage-1" / "model")  # type: ignore[union-attr]
-    assert load_checkpoint(tmp_path / "vectors").pooling == "mean"
-    card = (tmp_path / "vectors" / "README.md").read_text(encoding="utf-8")
-    assert "- Stage 1: 4 steps" in card
-    assert "--train pairs.jsonl --eval-share 0.3 --model wiki-tiny`" in card
-    assert "--model stage-1`" in card
-    assert str(tmp_path) not in card
-    assert "library_name: sentence-transformers" in card
-    assert "MRR, held out" in (tmp_path / "vectors" / "curves.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.thorough
-def test_a_pretraining_in_stages_ships_one_log_and_snapshots_of_each(tmp_path: Path) -> None:
-    first = [*RECIPE["command"][:6], "10", *RECIPE["command"][7:]]
-    second = ["pretrain", "--corpus", "sample:tiny-town", "--init-from", "{stage-1}", "--batch-size", "4"]
-    second += ["--steps", "5", "--seq-len", "64", "--short-seq-len", "0", "--causal-share", "0"]
-    recipe = RECIPE | {"earlier": [first], "command": second, "snapshots": [0, 5, 10, 12]}
-    train(recipe, tmp_path / "run", ["--threads", "1"])
-    pack("little", recipe, tmp_path / "run", tmp_path / "little")
-    past = open_snapshots(tmp_path / "little")
-    assert past.steps() == (0, 5, 10, 12, 15)
-    assert [past.open(step).trained_length for step in (5, 12, 15)] == [32, 64, 64]
-    stage = open_snapshots(tmp_path / "stage-1").open(10).model.state_dict()
-    assert all(torch.equal(stage[name], tensor) for name, tensor in past.open(10).model.state_dict().items())
-    lines = (tmp_path / "little" / "training.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if row["event"] == "StepDone"]
-    assert {1, 10, 11, 15} <= {row["step"] for row in rows}
-    for key in ("step", "tokens", "seconds"):
-        assert all(later[key] > row[key] for row, later in pairwise(rows))
-    card = (tmp_path / "little" / "README.md").read_text(encoding="utf-8")
-    assert "- Stage 1: 10 steps" in card
-    assert "--init-from stage-1 " in card
 
 
 def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positions(tmp_path: Path) -> None:

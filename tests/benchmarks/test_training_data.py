@@ -9,11 +9,8 @@ import pytest
 
 from benchmarks.training_data.cloze_questions import ask, cloze_questions
 from benchmarks.training_data.embedding_pairs import normal
-from benchmarks.training_data.held_out_sentences import whole, without_parts
 from benchmarks.training_data.town_questions import TELLS, lines_of, questions, text_of, write_questions
-from benchmarks.training_data.unanswerable_questions import PassageIndex, around_answer, with_unanswerable
-from bertviz_lab.data.examples import Question
-from bertviz_lab.data.formats.read import read_task
+from benchmarks.training_data.unanswerable_questions import around_answer
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town import imagine
 from bertviz_lab.data.samples.tiny_town.world import PLOTS
@@ -31,74 +28,11 @@ def cloze(sentences: tuple[str, ...] = SENTENCES, count: int = 300) -> list[tupl
     return [asked for _ in range(count) if (asked := ask(sentences, rng)) is not None]
 
 
-def test_every_answer_stands_where_it_is_said_to_stand() -> None:
-    asked = cloze()
-    assert len(asked) > 200
-    assert all(passage[start:].startswith(answer) for passage, _, answer, start in asked)
-    assert {"1357", "16"} < {answer for _, _, answer, _ in asked}, "numbers are asked for"
-
-
-def test_the_answer_has_left_the_question_and_a_question_word_is_there() -> None:
-    for _, question, answer, _ in cloze():
-        assert question.endswith("?")
-        assert re.search(r"\b(who|what|which|where|when|how many|how much)\b", question)
-        assert answer not in question or answer in "the emperor himself", question
-
-
 def test_passages_that_are_scored_on_later_are_passed_over() -> None:
     paragraph = " ".join(SENTENCES)
     assert list(cloze_questions([paragraph] * 5))
     tested = normal(f"Something before. {SENTENCES[1]} Something after.")
     assert not list(cloze_questions([paragraph] * 5, {tested}))
-
-
-WHOLE = ["a film that is never dull , and often moving .", "dull , and often dull ."]
-PARTS = ["a film", "that is never dull", "never dull , and often moving", "dull , and often", "and often dull ."]
-
-
-def test_whole_sentences_are_no_part_of_others():
-    assert sorted(whole([*PARTS, *WHOLE])) == sorted(WHOLE)
-    assert whole(["dull", "dullness", "a dullness"]) == ["a dullness", "dull"], "words, not letters"
-
-
-def test_what_is_trained_on_shares_no_phrase_with_them_but_a_word_or_two():
-    rows = [[text, "0"] for text in [*PARTS, *WHOLE]]
-    kept = [text for text, _ in without_parts(rows, WHOLE[1:])]
-    assert kept == ["a film", "that is never dull", "never dull , and often moving", WHOLE[0]]
-
-
-RIVERS = "The Elbe is a river of Bohemia. It flows to Hamburg."
-OTHER_RIVERS = "The Danube is a river that flows to the sea."
-CAKES = "A cake is made of flour and eggs."
-
-
-def asked(passage: str, question: str, answer: str) -> dict:
-    answers = [{"text": answer, "answer_start": passage.index(answer)}]
-    return {"context": passage, "qas": [{"id": question, "question": question, "answers": answers}]}
-
-
-def test_a_passage_that_holds_the_answer_is_passed_over() -> None:
-    index = PassageIndex([RIVERS, "The river Elbe passes Hamburg.", OTHER_RIVERS])
-    assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 2
-
-
-def test_every_second_question_is_asked_again_elsewhere_without_an_answer() -> None:
-    paragraphs = [
-        asked(RIVERS, "To which city flows the river?", "Hamburg"),
-        asked(OTHER_RIVERS, "Which river flows to the sea?", "The Danube"),
-        asked(CAKES, "What is a cake made of?", "flour and eggs"),
-    ]
-    articles = with_unanswerable(paragraphs, "made up")
-    without = [
-        (a["paragraphs"][0]["context"], q["question"])
-        for a in articles
-        for q in a["paragraphs"][0]["qas"]
-        if q["is_impossible"]
-    ]
-    assert without == [(RIVERS, "What is a cake made of?"), (OTHER_RIVERS, "To which city flows the river?")]
-    assert all(not q["answers"] for a in articles for q in a["paragraphs"][0]["qas"] if q["is_impossible"])
-    ids = [q["id"] for a in articles for q in a["paragraphs"][0]["qas"]]
-    assert len(ids) == len(set(ids)) == 5
 
 
 @pytest.mark.parametrize("words", [1, 20, 70, 71, 200])
@@ -130,16 +64,6 @@ def test_the_files_that_ship_are_what_the_program_writes() -> None:
 def test_every_sentence_that_is_asked_about_is_told_in_some_plot() -> None:
     assert TELLS.keys() <= {text for plot in PLOTS for beat in plot.beats for text in beat.templates}
     assert all(list(questions(story)) for story in TOLD)
-
-
-def test_an_answer_stands_where_it_is_said_to() -> None:
-    for story in TOLD:
-        for asked in questions(story):
-            assert asked.start is not None
-            assert text_of(story)[asked.start :].startswith(asked.answer)
-            assert asked.text[0].isupper()
-            assert asked.text.endswith("?")
-            assert not re.search(r"[{}\[\]/]", asked.text + asked.answer)
 
 
 #: A question, and the sentence that the story must hold where `{}` is its answer.
@@ -182,16 +106,3 @@ def test_answers_are_what_the_story_says() -> None:
                     assert re.search(expected, text), (asked, text)
                     checked[pattern] += 1
     assert checked.keys() == SAID.keys()
-
-
-def test_a_quarter_has_no_answer_and_no_held_out_story_is_trained_on() -> None:
-    train, held = (
-        read_task([sample_path(name)], "qa").examples for name in ("town-questions", "town-questions:held-out")
-    )
-    for part in (train, held):
-        asked = [example for example in part if isinstance(example, Question)]
-        assert len(asked) == len(part)
-        assert 0.2 < sum(not example.answers for example in asked) / len(asked) < 0.3
-    passages = [{example.passage for example in part if isinstance(example, Question)} for part in (train, held)]
-    assert len(passages[0]) > 900
-    assert not passages[0] & passages[1]

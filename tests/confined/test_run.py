@@ -45,14 +45,10 @@ def test_work_that_refuses_says_why():
 
 
 @linux
-def test_memory_is_limited_to_what_the_started_process_has_and_the_limit(run):
+def test_memory_is_limited_also_for_a_library_that_ends_the_process(run):
     assert run(partial(work.bytes_of, 300_000_000), LIMITS) == 300_000_000
     with pytest.raises(MemoryLimitError, match=r"^This file needs more than 500 MB of memory to read\.$"):
         run(partial(work.bytes_of, 700_000_000), LIMITS)
-
-
-@linux
-def test_a_library_that_ends_the_process_over_memory_is_understood(run):
     with pytest.raises(MemoryLimitError):
         run(partial(work.aborts), LIMITS)
 
@@ -68,13 +64,10 @@ def test_computing_time_is_limited(run):
         run(partial(work.endless), Confinement(500_000_000, 1), "This archive open")
 
 
-def test_a_worker_that_waits_is_ended_by_the_clock(monkeypatch):
+def test_a_worker_is_ended_by_the_clock_and_by_its_memory_where_the_kernel_has_no_limit(monkeypatch):
     monkeypatch.setattr("bertviz_lab.confined.run._GRACE_SECONDS", 0.5)
     with pytest.raises(TimeLimitError):
         run_confined(partial(work.asleep), Confinement(500_000_000, 0.2))
-
-
-def test_where_the_kernel_has_no_limit_the_memory_of_a_worker_is_watched(monkeypatch):
     sizes = iter(range(0, 10**10, 10**8))
     monkeypatch.setattr("bertviz_lab.confined.run._KERNEL_LIMITS_MEMORY", False)
     monkeypatch.setattr("bertviz_lab.confined.run._resident", lambda pid: next(sizes))
@@ -84,12 +77,9 @@ def test_where_the_kernel_has_no_limit_the_memory_of_a_worker_is_watched(monkeyp
     assert time.monotonic() - start < 10
 
 
-def test_an_answer_that_is_too_long_is_refused():
+def test_long_answers_and_mistakes_are_told_without_what_the_file_holds():
     with pytest.raises(InputError, match="This file holds more than this page can show"):
         run_confined(partial(work.wordy, 2_000_000), Confinement(500_000_000, 5, answer_bytes=1_000_000))
-
-
-def test_a_mistake_is_told_without_what_the_file_holds():
     with pytest.raises(RuntimeError, match=r"^mistaken in a confined process: KeyError at work\.py:\d+$"):
         run_confined(partial(work.mistaken), LIMITS)
 

@@ -141,13 +141,6 @@ def test_points_in_a_plane_are_found_again() -> None:
     np.testing.assert_allclose(distances, np.linalg.norm(flat[:, None] - flat[None], axis=-1), atol=1e-5)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_few_points_have_a_plane_too(count: int) -> None:
-    plane = embedding_plane(np.eye(count, 5))
-    assert plane.project(np.eye(count, 5)).shape == (count, 2)
-    assert plane.explained == pytest.approx(1)
-
-
 def test_the_nearest_tokens_are_those_with_the_largest_cosine() -> None:
     checkpoint = little_checkpoint()
     table = checkpoint.model.bert.embeddings.word.weight.detach()

@@ -51,15 +51,3 @@ def test_the_head_that_decides_looks_at_the_word_that_decides(
     trace = interpret.trace_text(town, text)
     looks = trace.attentions[layer, head, trace.tokens.index("[MASK]")]
     assert trace.tokens[int(np.argmax(looks))] == reason
-
-
-def test_the_colour_is_not_known_without_the_sentence_to_copy_it_from(town: Checkpoint) -> None:
-    whole = interpret.fill_mask(town, COPY, 1, word="black").masks[0].asked
-    alone = interpret.fill_mask(town, "So Ben and Sara buy the [MASK] kite.", 1, word="black").masks[0].asked
-    before = interpret.fill_mask(interpret.untrained(town), COPY, 1, word="black").masks[0].asked
-    assert whole is not None
-    assert alone is not None
-    assert before is not None
-    assert whole.probability > 0.9
-    assert alone.probability < 0.5
-    assert before.probability < 0.05

@@ -13,7 +13,6 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.training_dynamics import MAX_MASKS
 from bertviz_lab.tokenization import token_text
 from bertviz_lab.training.loop.growth import ProgressiveStacking, joined_layers, joining_note
 from tests.family_checkpoints import family_checkpoint
@@ -96,12 +95,6 @@ def test_each_word_is_hidden_once_with_the_same_others(checkpoint):
     for at in part:
         assert found.losses[at] == pytest.approx(-float(logits[at].log_softmax(-1)[encoding.ids[at]]), abs=1e-5)
     assert found.loss == pytest.approx(float(np.nanmean(found.losses)))
-
-
-def test_a_text_of_blanks_alone_has_no_loss(checkpoint):
-    assert interpret.analyze_snapshot(checkpoint, "[MASK]").loss is None
-    many = " ".join(["[MASK]"] * (MAX_MASKS + 3))
-    assert len(interpret.analyze_snapshot(checkpoint, many).masked_tokens) == MAX_MASKS
 
 
 def test_models_of_a_task_say_what_they_are_asked_for():

@@ -39,11 +39,13 @@ def alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda *_: True)
 
 
-def test_what_ended_too_long_ago_goes(runs: Runs) -> None:
+def test_the_oldest_go_by_age_and_by_room_but_never_one_at_work(runs: Runs) -> None:
     limits = replace(Limits.of(shared=True), run_age=2.5 * DAY)
     assert set(delete_expired(runs, limits, NOW)) == {"run-3", "run-4", "run-5"}
     assert set(runs.ids()) == {"run-1", "run-2", "training"}
     assert delete_expired(runs, limits, NOW) == ()
+    delete_expired(runs, replace(Limits.of(shared=True), runs_space=1, run_age=1.0), NOW)
+    assert runs.ids() == ("training",)
 
 
 def test_the_oldest_go_where_there_is_no_room(runs: Runs) -> None:
@@ -63,11 +65,6 @@ def test_no_visitor_evicts_the_runs_of_another(tmp_path: Path) -> None:
     deleted = delete_expired(runs, replace(Limits.of(shared=True), runs_space=250_000), NOW)
     assert deleted == ("eager-0", "eager-1", "eager-2", "eager-3")  # the browser with three, then both in turn
     assert "calm" in runs.ids(), "although it is the oldest"
-
-
-def test_a_run_at_work_stays_whatever_room_it_takes(runs: Runs) -> None:
-    delete_expired(runs, replace(Limits.of(shared=True), runs_space=1, run_age=1.0), NOW)
-    assert runs.ids() == ("training",)
 
 
 def test_what_an_interrupted_deletion_left_is_removed(runs: Runs) -> None:

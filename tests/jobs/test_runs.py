@@ -1,7 +1,12 @@
 import dataclasses
 import os
+import re
 import signal
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,12 +15,18 @@ import psutil
 import pytest
 
 from bertviz_lab import InputError, load_checkpoint
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.interpret.results import read_results
 from bertviz_lab.jobs import Runs, new_run, worker
-from bertviz_lab.jobs.new_run import new_run_id, short_name
+from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
+from bertviz_lab.jobs.worker import _explained
 from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.training.runs.summary import RunNotes
 from tests.jobs.support import settings, wait_for
+from tests.little import little_folder, little_text
+from tests.training.finetuning.support import Files
 
 
 def test_a_run_is_named_so_that_nobody_can_guess_it() -> None:
@@ -155,3 +166,93 @@ def test_a_run_of_a_shared_page_inherits_no_secrets(tmp_path: Path, monkeypatch:
     assert shared["BERTVIZ_LAB_CACHE"] == "none" != local["BERTVIZ_LAB_CACHE"], "nor is its text kept for the next run"
     assert shared["PATH"] == local["PATH"]
     assert local["HF_TOKEN"] == "secret"  # the person's own
+
+
+@pytest.fixture
+def long_text(tmp_path: Path) -> Path:
+    """Half a minute of work to read and to tokenize."""
+    path = tmp_path / "long.txt"
+    path.write_text(little_text() * (10_000_000 // len(little_text())), encoding="utf-8")
+    return path
+
+
+def test_a_run_that_is_stopped_while_its_text_is_prepared_is_stopped_in_two_seconds(runs: Runs, long_text: Path):
+    run = replace(runs, cached=False).start(settings(), (long_text,))
+    wait_for(lambda: runs.state(run).status == "preparing")
+    began = time.monotonic()
+    runs.stop(run)
+    wait_for(lambda: runs.state(run).status == "stopped", 30)
+    assert time.monotonic() - began < 2 + 2, "what is promised, and what a busy machine may add"
+    assert [row["event"] for row in runs.events(run)[0]][-1] == "RunFinished"
+
+
+def test_a_stop_before_the_start_and_a_limit_of_time_end_a_run(runs: Runs, text: Path):
+    run = runs.start(settings(), (text,))
+    runs.stop(run)
+    wait_for(lambda: runs.state(run).status == "stopped")
+    assert runs.state(run).step < 100
+    run = replace(runs, most_seconds=3.0).start(settings(), (text,))
+    wait_for(lambda: runs.state(run).status == "stopped" and runs.state(run).message != "")
+    assert "stopped after 3 s" in runs.state(run).message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, not limited")
+def test_a_run_beyond_its_memory_says_so(runs: Runs, text: Path) -> None:
+    limited = replace(runs, memory_bytes=400_000_000)
+    config = settings(preset="medium")
+    run_id = limited.start(config, (text,))
+    wait_for(lambda: limited.state(run_id).status == "failed")
+    message = limited.state(run_id).message
+    assert re.match(r"This run needs about 0\.\d GB of memory, and 0\.\d GB are free", message), message
+
+
+def test_a_library_that_gets_no_memory_is_a_sentence_too() -> None:
+    def events() -> Iterator[Event]:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:118] DefaultCPUAllocator: can't allocate memory")
+        yield
+
+    with pytest.raises(InputError, match=r"^This run needs more than 8 GB of memory, which is what this page gives"):
+        list(_explained(events(), 8_000_000_000))
+    with pytest.raises(RuntimeError, match="a mistake"):
+        list(_explained(_mistaken(), 8_000_000_000))
+
+
+def _mistaken() -> Iterator[Event]:
+    raise RuntimeError("a mistake")
+    yield
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    little_folder(tmp_path / "little")
+    return Files(tmp_path)
+
+
+def test_a_fine_tuning_leaves_a_model_and_results(runs: Runs, files: Files) -> None:
+    train, held = Path(files.train("tokens")), Path(files.held("tokens"))
+    run = runs.start(files.config("tokens"), (train,), (held,))
+    train.unlink()
+    held.unlink()
+    wait_for(lambda: runs.state(run).status == "finished")
+    assert load_checkpoint(runs.state(run).model).architecture == "BertForTokenClassification"
+    assert read_results(runs.folder(run)).train_count == 16
+
+
+def test_files_are_replaced_by_copies_and_samples_are_not(tmp_path: Path) -> None:
+    text = tmp_path / "a.csv"
+    text.write_text("x")
+    for number, config in enumerate(
+        [
+            FinetuneConfig(train=("sample:topics", "dataset:x", str(text))),
+            PretrainConfig(corpus=("dataset:x", str(text))),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        copied = with_copies(config, folder, (text,), ())
+        names = copied.train if isinstance(copied, FinetuneConfig) else copied.corpus
+        assert names[-2:] == ("dataset:x", str(folder / "texts" / "01-a.csv"))
+        assert with_copies(config, folder, (), ()) == config
+    (tmp_path / "2").mkdir()
+    tested = with_copies(FinetuneConfig(train=("sample:topics",), test=("sample:x", str(text))), tmp_path / "2", (), ())
+    assert tested.test == ("sample:x", str(tmp_path / "2" / "tested" / "01-a.csv"))

@@ -50,14 +50,6 @@ def test_runs_beyond_the_limit_are_queued_in_order(runs: Runs, launched) -> None
     wait_for(lambda: launched == [first, second, third], 30)
 
 
-def test_as_many_runs_train_as_the_limit_allows(tmp_path: Path, launched) -> None:
-    runs = Runs(tmp_path / "runs", most_running=2)
-    names = [runs.start(settings()) for _ in range(3)]
-    assert launched == names[:2]
-    end(runs, names[0])
-    wait_for(lambda: launched == names, 30)
-
-
 def test_a_run_removed_from_the_queue_is_not_launched_and_can_be_queued_again(runs: Runs, launched) -> None:
     first, second, third = (runs.start(settings()) for _ in range(3))
     runs.stop(second)
@@ -134,36 +126,6 @@ def test_a_start_is_told_from_the_time_budgets_of_those_before(runs: Runs, launc
     runs_module.write_state(runs.folder(first), state)
     runs.start_queue()
     assert runs.state(second).message.endswith("it starts in about 1 min.")
-
-
-def test_watching_the_queue_parses_no_run_that_has_not_changed(
-    runs: Runs, launched: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Runs, "_poll_queue", lambda self: None)  # a second reader at the same time would be counted
-    names = [runs.start(settings()) for _ in range(12)]
-    parsed: list[str] = []
-    read = runs_module.read_state
-
-    def counting(folder: Path) -> runs_module.RunState:
-        parsed.append(folder.name)
-        return read(folder)
-
-    monkeypatch.setattr(runs_module, "read_state", counting)
-    for name in names:
-        runs.state(name)
-    parsed.clear()
-    for _ in range(3):
-        for name in names:
-            runs.state(name)
-        runs._queue()
-    assert parsed == []
-    end(runs, names[0])
-    assert runs.state(names[0]).status == "finished"
-    assert parsed == names[:1]
-    runs.start_queue()
-    assert launched == names[:2]
-    assert [runs.state(name).status for name in names] == ["finished", "training", *["waiting"] * 10]
-    assert set(parsed) == set(names[:2])
 
 
 @pytest.mark.parametrize("cookies", [["eager"] * 5, ["e1", "e2", "e3", "e4", "e5"]])

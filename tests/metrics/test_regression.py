@@ -40,14 +40,16 @@ def test_what_is_not_a_number_makes_no_score_and_no_examples_score_nothing(broke
     assert set(regression_scores(np.array([]), np.array([])).values()) == {0.0}
 
 
-def test_ranks_count_from_one_and_equals_are_the_worst() -> None:
+def test_ranks_count_from_one_and_equals_and_what_is_not_finite_are_the_worst() -> None:
     candidates = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
     assert cosine_ranks(np.array([[3.0, 0.1], [1.0, 1.0]]), candidates, [[0, 1], [2]]) == [[1, 4], [2]]
-
-
-def test_vectors_that_are_all_the_same_find_nothing() -> None:
     same = np.ones((5, 3))
     assert cosine_ranks(same, same, [[n] for n in range(5)]) == [[5]] * 5
+    vectors = np.array([[1.0, np.nan], [1.0, 0.0], [np.inf, 0.0]])
+    ranks = cosine_ranks(vectors, vectors, [[0], [1], [2]])
+    assert ranks == [[3], [3], [3]]
+    assert cosine_ranks(vectors[1:2], vectors[1:2], [[0]]) == [[1]]
+    assert retrieval_scores(ranks)["mrr"] == pytest.approx(1 / 3)
 
 
 def test_means_are_over_queries() -> None:
@@ -55,11 +57,3 @@ def test_means_are_over_queries() -> None:
     recalls = {"recall_at_1": 1 / 3, "recall_at_5": (1 + 1 + 0.5) / 3, "recall_at_10": (1 + 1 + 0.5) / 3}
     assert scores == pytest.approx({"mrr": (1 + 1 / 4 + 1 / 2) / 3, **recalls})
     assert set(retrieval_scores([]).values()) == {0.0}
-
-
-def test_where_a_vector_is_not_finite_the_rank_is_the_worst() -> None:
-    vectors = np.array([[1.0, np.nan], [1.0, 0.0], [np.inf, 0.0]])
-    ranks = cosine_ranks(vectors, vectors, [[0], [1], [2]])
-    assert ranks == [[3], [3], [3]]
-    assert cosine_ranks(vectors[1:2], vectors[1:2], [[0]]) == [[1]]
-    assert retrieval_scores(ranks)["mrr"] == pytest.approx(1 / 3)

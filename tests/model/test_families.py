@@ -147,14 +147,6 @@ def test_the_three_terms_of_disentangled_attention_add_up_to_its_scores(variant)
     assert largest_difference(sum(terms), trace.attention_scores) < TOLERANCE
 
 
-def test_content_to_position_alone_leaves_the_third_term_out():
-    model = our_model("deberta-c2p", "Model")
-    (trace, *_) = model(inputs(model.config)["input_ids"], output_trace=True).trace
-    assert trace.position_to_content is None
-    total = trace.content_to_content + trace.content_to_position
-    assert largest_difference(total, trace.attention_scores) < TOLERANCE
-
-
 def test_local_layers_of_modernbert_attend_within_their_window():
     model = our_model("modernbert", "Model")
     config = model.config

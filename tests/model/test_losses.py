@@ -62,7 +62,12 @@ def test_labels_of_another_shape_are_refused_and_not_broadcast(shape):
         cross_entropy(logits(2, 3, 5), torch.zeros(shape, dtype=torch.long))
 
 
-def test_labels_may_have_a_last_dimension_of_one():
+def test_labels_are_classes_or_a_number_and_may_have_a_last_dimension_of_one():
+    x = logits(3, 4)
+    labels = torch.tensor([0, 3, 1])
+    assert torch.equal(label_loss(x, labels), cross_entropy(x, labels))
+    numbers = torch.tensor([1.0, 2.0, 3.0])
+    assert float(label_loss(torch.zeros(3, 1), numbers)) == pytest.approx(14 / 3)
     x, labels = logits(4, 5), torch.tensor([0, 3, 1, 4])
     assert torch.equal(cross_entropy(x, labels[:, None]), cross_entropy(x, labels))
     assert torch.equal(label_loss(x, labels[:, None]), label_loss(x, labels))
@@ -79,14 +84,6 @@ def test_labels_of_every_class_are_several_whatever_their_type(kind):
     expected = torch.nn.functional.binary_cross_entropy_with_logits(x, labels.float())
     for problem_type in (None, "multi_label_classification"):
         assert torch.equal(label_loss(x, labels.to(kind), problem_type), expected)
-
-
-def test_several_classes_are_told_apart_and_one_is_a_number():
-    x = logits(3, 4)
-    labels = torch.tensor([0, 3, 1])
-    assert torch.equal(label_loss(x, labels), cross_entropy(x, labels))
-    numbers = torch.tensor([1.0, 2.0, 3.0])
-    assert float(label_loss(torch.zeros(3, 1), numbers)) == pytest.approx(14 / 3)
 
 
 def test_answers_outside_the_text_are_left_out():

@@ -62,7 +62,7 @@ def test_weights_load_with_the_prefixes_of_wrappers(wrapped):
     assert same_weights(model, other)
 
 
-def test_old_names_of_layer_norm_and_saved_buffers_are_understood():
+def test_older_names_of_layer_norm_and_of_the_decoder_s_bias_are_understood():
     model, other = build(PRETRAINING), build(PRETRAINING, seed=1)
     old = {}
     for name, tensor in state_for_huggingface(model).items():
@@ -75,9 +75,6 @@ def test_old_names_of_layer_norm_and_saved_buffers_are_understood():
     report = load_state(other, old)
     assert report.missing == report.unexpected == ()
     assert same_weights(model, other)
-
-
-def test_the_decoder_s_bias_may_have_been_saved_under_its_other_name():
     model, other = build(MASKED_LM), build(MASKED_LM, seed=1)
     state = state_for_huggingface(model)
     state["cls.predictions.decoder.bias"] = state.pop("cls.predictions.bias")
@@ -109,20 +106,19 @@ def test_the_decoder_stays_tied_after_loading():
     assert torch.equal(model(**inputs()).logits[..., 5], model.mlm.bias[5].expand(3, 11))
 
 
-def test_a_shape_that_does_not_fit_is_named():
+def test_weights_that_do_not_fit_or_are_not_tied_are_refused():
     model = build(MASKED_LM, small_config(vocab_size=54))
     with pytest.raises(InputError, match=r"word_embeddings.weight has shape \(53, 24\) .* asks for \(54, 24\)"):
         load_state(model, state_for_huggingface(build(MASKED_LM)))
-
-
-def test_a_decoder_with_weights_of_its_own_is_refused():
     state = state_for_huggingface(build(MASKED_LM))
     state["cls.predictions.decoder.weight"] = torch.zeros(53, 24)
     with pytest.raises(InputError, match="not tied"):
         normalize_names(state)
 
 
-def test_a_missing_shard_is_named(tmp_path):
+def test_missing_shards_and_weights_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
+        weight_files(tmp_path)
     as_huggingface(MASKED_LM, build(MASKED_LM)).save_pretrained(tmp_path, max_shard_size="10KB")
     gone = weight_files(tmp_path)[1]
     gone.unlink()
@@ -156,11 +152,6 @@ def test_safetensors_come_before_pickles_and_pickles_may_be_in_shards(tmp_path):
     assert [path.name for path in weight_files(tmp_path)] == ["pytorch_model-1.bin", "pytorch_model-2.bin"]
     (tmp_path / "model.safetensors").touch()
     assert [path.name for path in weight_files(tmp_path)] == ["model.safetensors"]
-
-
-def test_a_folder_without_weights_is_said_to_lack_them(tmp_path):
-    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
-        weight_files(tmp_path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 8, b"\x02\x00\x00\x00\x00\x00\x00\x00{}tail", b"hello world!"])

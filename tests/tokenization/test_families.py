@@ -245,14 +245,11 @@ def test_a_table_of_replacements_that_could_flood_a_page_is_refused(stage, reaso
         Tokenizer.load(changed(tokenizer_folder("xlm-roberta", tmp_path), normalizer=stage))
 
 
-def test_a_piece_of_a_whole_page_is_refused(tmp_path):
+def test_other_models_and_endless_pieces_are_refused(tmp_path):
     folder = tokenizer_folder("xlm-roberta", tmp_path)
     model = json.loads((folder / "tokenizer.json").read_text())["model"]
     with pytest.raises(InputError, match="has a piece of more than 1,000 characters"):
         Tokenizer.load(changed(folder, model=model | {"vocab": [*model["vocab"], ["a" * 1001, -3.0]]}))
-
-
-def test_an_algorithm_that_is_none_of_the_three_is_refused(tmp_path):
     folder = tokenizer_folder("electra", tmp_path)
     model = json.loads(backend_models.WordLevel({"[UNK]": 0}, "[UNK]").__getstate__())
     with pytest.raises(InputError, match="is of the kind WordLevel: WordPiece, BPE and Unigram can be used here"):

@@ -112,14 +112,11 @@ def test_vocabulary_saved_alone_still_gives_the_same_ids(wordpiece, cased, corpu
         assert Tokenizer.load(tmp_path / str(number)).ids(corpus) == tokenizer.ids(corpus)
 
 
-def test_without_a_config_capitals_in_the_vocabulary_tell(tmp_path):
+def test_settings_beside_a_vocabulary_are_obeyed_or_told_by_its_capitals(tmp_path):
     write_vocab(tmp_path, [*SPECIAL, "The", "the", "Cat"])
     assert not Tokenizer.load(tmp_path).lowercase
     write_vocab(tmp_path, [*SPECIAL, "the", "cat"])
     assert Tokenizer.load(tmp_path).lowercase
-
-
-def test_config_beside_the_vocabulary_is_obeyed(tmp_path):
     write_vocab(tmp_path, [*SPECIAL, "the", "café", "中文"])
     config = {"do_lower_case": False, "tokenize_chinese_chars": False}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
@@ -301,13 +298,10 @@ def test_a_stage_that_could_freeze_the_page_is_refused_at_once(changes, reason, 
         Tokenizer.load(saved(tmp_path, **changes))
 
 
-def test_words_of_any_length_are_refused_because_wordpiece_is_quadratic(tmp_path):
+def test_words_and_files_of_any_length_are_refused(tmp_path):
     model = json.loads(little_tokenizer().backend.to_str())["model"]
     with pytest.raises(InputError, match="more than 1,000 characters"):
         Tokenizer.load(saved(tmp_path, model=model | {"max_input_chars_per_word": 10**6}))
-
-
-def test_a_file_larger_than_any_tokenizer_is_not_read(tmp_path):
     saved(tmp_path)
     with (tmp_path / "tokenizer.json").open("ab") as file:
         file.truncate(60_000_000)

@@ -101,8 +101,12 @@ def test_cutting_a_long_text_changes_no_word(algorithm):
     assert whole.tokens == by_line.tokens
 
 
-def test_lone_surrogates_in_the_text_are_survived():
+def test_surrogates_are_survived_and_a_string_is_not_taken_for_many():
     assert Tokenizer.train(["the \ud800 cat"] * 3).id("cat") is not None
+    with pytest.raises(TypeError, match="not one string"):
+        Tokenizer.train("the cat")
+    with pytest.raises(TypeError, match="not one string"):
+        Tokenizer.train(["the cat"]).ids("the cat")
 
 
 @pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
@@ -120,10 +124,3 @@ def test_vocabulary_without_room_is_refused():
     with pytest.raises(InputError, match="at least 261 tokens"):
         Tokenizer.train(["the cat"], vocab_size=64, algorithm="bpe")
     assert Tokenizer.train(["the cat"], vocab_size=261, algorithm="bpe").vocab_size == 261
-
-
-def test_one_string_is_not_taken_for_many():
-    with pytest.raises(TypeError, match="not one string"):
-        Tokenizer.train("the cat")
-    with pytest.raises(TypeError, match="not one string"):
-        Tokenizer.train(["the cat"]).ids("the cat")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
@@ -26,6 +27,7 @@ from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import Event, RunStarted
 from tests.model.support import Kind, build, small_config
 
+RunConfig = PretrainConfig | FinetuneConfig
 CPU = Hardware(torch.device("cpu"), "fp32", 1)
 
 _WHO = ("The cat", "A dog", "The old man", "My sister", "The baker")
@@ -118,6 +120,16 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 def identical(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def resumes_exactly(
+    config: RunConfig, folder: Path, steps: int = 5, run: Callable[..., list[Event]] = finish, **changes: object
+) -> bool:
+    """Whether a run that is stopped after some steps, and resumed with changes, trains the model of a run in one go."""
+    run(config, folder / "whole")
+    assert run(config, folder / "parts", should_stop=after(steps))[-1].reason == "stopped"
+    run(replace(config, **changes), folder / "parts", resume=True)
+    return identical(*(weights(folder / name / "model") for name in ("whole", "parts")))
 
 
 def started(events: list) -> RunStarted:

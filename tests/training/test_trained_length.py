@@ -1,5 +1,6 @@
 """The trained length of a model: saved as the tokenizer's `model_max_length`, and honoured where inputs are longer."""
 
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 import transformers
 
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.interpret import classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import (
@@ -36,9 +38,6 @@ def limited(folder: Path, trained_length: int, **options: object) -> str:
 
 def notes_of(events: list) -> str:
     return " ".join(note for event in events if isinstance(event, RunStarted) for note in event.notes)
-
-
-# Pretraining
 
 
 def test_a_pretrained_model_is_saved_with_the_sequence_length_of_its_run(text, tmp_path):
@@ -74,9 +73,6 @@ def test_evaluation_uses_the_trained_length_where_none_is_given(text, tmp_path):
     assert scores[0] == scores[1] != scores[2]
 
 
-# Fine-tuning
-
-
 @pytest.mark.parametrize(("task", "asked", "length"), [("classification", None, 24), ("qa", None, 24), ("qa", 40, 40)])
 def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, asked, length, files, tmp_path):
     model = limited(tmp_path / "start", 24)
@@ -94,9 +90,6 @@ def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, ask
         f"this run extends that to {asked}" if asked else "trained on up to 24 tokens: longer examples are cut to that"
     )
     assert told in notes_of(events)
-
-
-# Inputs longer than that
 
 
 def test_a_longer_input_is_read_with_a_warning_up_to_the_position_embeddings(tmp_path):
@@ -118,22 +111,9 @@ def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path
     assert truncation_warning(checkpoint, examples("regression")) == ""
 
 
-def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card():
-    lengths = {name: load_checkpoint(name) for name in shipped_models()}
-    assert {name: c.trained_length for name, c in lengths.items()} == {
-        "answers-mini": 384,
-        "answers-town": 99,
-        "embed-mini": 128,
-        "emotions-mini": 128,
-        "entities-mini": 128,
-        "sentiment-mini": 128,
-        "tiny-town": 64,
-        "tiny-town-mask-only": 64,
-        "wiki-mini": 512,
-        "wiki-small": 512,
-        "wiki-tiny": 128,
-    }
-    for checkpoint in lengths.values():
-        assert f"trained on up to {checkpoint.trained_length} tokens" in checkpoint.card
-    past = open_snapshots(lengths["wiki-mini"].path)
+def test_every_shipped_model_says_its_trained_length_on_its_card():
+    for name in shipped_models():
+        length = json.loads((SHIPPED / name / "tokenizer_config.json").read_text())["model_max_length"]
+        assert f"trained on up to {length} tokens" in (SHIPPED / name / "README.md").read_text(encoding="utf-8"), name
+    past = open_snapshots(SHIPPED / "wiki-mini")
     assert [past.open(step).trained_length for step in past.steps()] == [128, 512]

@@ -43,7 +43,7 @@ def test_folders_patterns_and_zips_are_known_by_what_is_in_them(tmp_path):
     )
 
 
-def test_a_data_set_on_this_machine_is_known_by_its_files_and_the_part_that_is_named(tmp_path):
+def test_data_sets_are_known_by_their_files_and_what_is_made_anew_or_fetched_by_none(tmp_path):
     (tmp_path / "set").mkdir()
     file = written(tmp_path / "set", "train.jsonl", json.dumps({"text": "One."}))
     names = [f"dataset:{tmp_path / 'set'}", f"dataset:{tmp_path / 'set'}@train", f"dataset:{tmp_path / 'set'}:a"]
@@ -52,9 +52,6 @@ def test_a_data_set_on_this_machine_is_known_by_its_files_and_the_part_that_is_n
     seen.append(fingerprint(names[:1]))
     assert None not in seen
     assert len(set(seen)) == 4
-
-
-def test_what_is_made_anew_or_fetched_has_none(tmp_path):
     path = str(written(tmp_path, "a.txt", "One text."))
     assert fingerprint(["sample:tiny-town", path]) is None
     assert fingerprint(["dataset:wikitext:wikitext-2-raw-v1", path]) is None

@@ -103,16 +103,13 @@ def _held_out(documents: list[Document]) -> list[str]:
     return [s for n, d in enumerate(documents) if n % 10 == 9 for s in d.sentences]
 
 
-def test_a_given_tokenizer_is_used_and_handed_back():
+def test_a_given_tokenizer_is_used_and_bpe_meets_no_unknown_token():
     tokenizer = Tokenizer.train(["time year people. Way."] * 10, vocab_size=100)
     report, used = examine(prose(20, 3), tokenizer=tokenizer)
     assert used is tokenizer
     assert report.vocab_size == tokenizer.vocab_size
     assert report.unk_rate > 0.5
     assert warned(report, "[UNK]")
-
-
-def test_bpe_never_meets_an_unknown_token():
     report, tokenizer = examine(prose(20, 3), algorithm="bpe", vocab_size=400)
     assert (report.unk_rate, tokenizer.algorithm) == (0, "bpe")
 

@@ -111,7 +111,7 @@ def test_progress_is_told_in_bytes_and_ends_at_the_whole(tmp_path):
     assert 5 < len(told) <= 201
 
 
-@pytest.mark.parametrize("piece", ["word ", "w", "我是学生", '"a. (b '])
+@pytest.mark.parametrize("piece", ["w", '"a. (b '])
 @pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_read_whole_and_in_short_sentences(tmp_path, piece):
     line = piece * (10_000_000 // len(piece.encode("utf-8")))
@@ -140,14 +140,3 @@ def test_memory_stays_flat(tmp_path, text, documents, sentences):
         tracemalloc.stop()
     assert tuple(map(sum, zip(*counts, strict=True))) == (documents, sentences)
     assert peak < 6e6
-
-
-def test_a_wikipedia_dump_is_read_article_by_article(shared_data):
-    path = shared_data / "wiki_en" / "valid.txt"
-    articles = [block for block in path.read_text(encoding="utf-8").split("\n\n") if block.strip()]
-    documents = read(path)
-    assert len(documents) == len(articles)
-    for document, article in zip(documents, articles, strict=True):
-        assert "".join("".join(document.sentences).split()) == "".join(clean_text(article).split())
-    lengths = [count_words(sentence) for document in documents for sentence in document.sentences]
-    assert 15 < sum(lengths) / len(lengths) < 30

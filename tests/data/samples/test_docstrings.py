@@ -16,13 +16,6 @@ def read() -> list[Document]:
 
 
 @pytest.mark.slow
-def test_the_library_holds_a_megabyte_of_prose(read: list[Document]) -> None:
-    assert sum(len(sentence) + 1 for document in read for sentence in document.sentences) > 1_000_000
-    assert len(read) > 200
-    assert len({document.name for document in read}) == len(read)
-
-
-@pytest.mark.slow
 def test_every_sentence_is_clean(read: list[Document]) -> None:
     for document in read:
         assert len(document.sentences) >= 2

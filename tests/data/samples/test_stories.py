@@ -46,9 +46,13 @@ def matches(pattern: str, told: list[Story]) -> list[tuple[Story, tuple[str, ...
     return [(story, match if isinstance(match, tuple) else (match,)) for story, match in found]
 
 
-def test_no_story_is_told_twice_under_one_seed(trained) -> None:
+def test_no_story_is_told_twice_and_all_fit_an_example_of_128_tokens(trained) -> None:
     told = [doc.sentences for doc in trained]
     assert len(told) == len(set(told)) == 4000
+    for story in TOLD:
+        assert 5 <= len(story.sentences) <= 12
+        assert len(story.beats) == len(story.sentences)
+        assert sum(len(words(sentence)) for sentence in story.sentences) <= 125
 
 
 @pytest.mark.slow
@@ -56,13 +60,6 @@ def test_held_out_stories_are_told_under_no_seed() -> None:
     kept = {doc.sentences for doc in held_out(0, 1000)}
     for seed in range(3):
         assert not kept & {doc.sentences for doc in stories(seed)}
-
-
-def test_stories_have_five_to_twelve_sentences_and_fit_an_example_of_128_tokens() -> None:
-    for story in TOLD:
-        assert 5 <= len(story.sentences) <= 12
-        assert len(story.beats) == len(story.sentences)
-        assert sum(len(words(sentence)) for sentence in story.sentences) <= 125
 
 
 def test_the_words_are_few_and_none_is_rare(trained) -> None:

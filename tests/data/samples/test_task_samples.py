@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab.config.finetune import FinetuneConfig
-from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, RelatedTexts, TaskData, labels_of_example
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, RelatedTexts, TaskData
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.errors import InputError
@@ -124,13 +124,3 @@ def test_every_example_is_read_with_task_and_columns_inferred(name: str) -> None
         assert isinstance(example, kinds.get(data.task, LabelledText))
         assert not isinstance(example, LabelledText) or (example.text_b is not None) == (name == "paraphrases")
     assert TASK_SAMPLES[name].description.startswith(f"{len(data.examples):,} ")
-
-
-def test_the_guest_book_has_entries_with_none_to_three_of_six_labels() -> None:
-    data = read("guest-book")
-    assert data.labels == ("breakfast", "cleanliness", "noise", "price", "room", "staff")
-    counts = Counter(len(example.label) for example in data.examples if isinstance(example, LabelledText))
-    assert set(counts) == {0, 1, 2, 3}
-    assert min(counts.values()) == 20
-    of_labels = Counter(label for example in data.examples for label in labels_of_example(example))
-    assert min(of_labels.values()) >= 60

@@ -100,13 +100,3 @@ def test_a_folder_without_a_task_is_refused_with_the_tasks_that_there_are(tmp_pa
         find_glue(tmp_path)
     with pytest.raises(InputError, match="is no folder"):
         find_glue(tmp_path / "absent")
-
-
-def test_published_files_are_recognised(shared_data: Path) -> None:
-    tasks, notes = find_glue(shared_data)
-    assert not notes
-    assert {files.task.name: list(files.published) for files in tasks} == PUBLISHED | {"rte": ["dev"]}
-    for files in tasks:  # the others are read in tests/data/formats/test_published_data.py
-        if count := {"cola": [8551, 1043], "rte": [2490, 277]}.get(files.task.name):
-            (published,) = files.published.values()
-            assert [len(data.examples) for data in read_pair(files.train, published, files.task.task)] == count

@@ -20,12 +20,16 @@ def texts(*pairs: tuple[str, str]) -> TaskData:
     return TaskData("classification", examples, tuple(sorted({label for _, label in pairs})))
 
 
-def test_classes_are_counted_on_both_sides(tokenizer):
+def test_classes_repeats_contradictions_and_overlap_are_counted(tokenizer):
     train = texts(("good", "pos"), ("bad", "neg"), ("the film", "pos"))
     report = examine_task(train, texts(("film", "pos"), ("was", "new")).examples, tokenizer, 16)
     assert report.classes == (ClassCount("neg", 1, 0), ClassCount("pos", 2, 1), ClassCount("new", 0, 1))
     assert (report.train_count, report.held_count) == (3, 2)
     assert any('"new": it cannot be learned' in note for note in report.notes)
+    train = texts(("good film", "pos"), ("Good  film", "pos"), ("good film", "neg"), ("bad", "neg"), ("bad", "neg"))
+    report = examine_task(train, texts(("BAD", "neg"), ("other", "pos")).examples, tokenizer, 16)
+    assert (report.duplicates, report.contradictions, report.overlap) == (2, 1, 1)
+    assert len([n for n in report.notes if "repeat" in n or "more than one label" in n or "trained on" in n]) == 3
 
 
 def test_time_grows_linearly_where_many_questions_share_a_long_passage(tokenizer):
@@ -37,13 +41,6 @@ def test_time_grows_linearly_where_many_questions_share_a_long_passage(tokenizer
         return time.process_time() - begin
 
     assert min(seconds(1_000) for _ in range(2)) < 20 * min(seconds(200) for _ in range(3))
-
-
-def test_repeats_contradictions_and_overlap_are_counted(tokenizer):
-    train = texts(("good film", "pos"), ("Good  film", "pos"), ("good film", "neg"), ("bad", "neg"), ("bad", "neg"))
-    report = examine_task(train, texts(("BAD", "neg"), ("other", "pos")).examples, tokenizer, 16)
-    assert (report.duplicates, report.contradictions, report.overlap) == (2, 1, 1)
-    assert len([n for n in report.notes if "repeat" in n or "more than one label" in n or "trained on" in n]) == 3
 
 
 def test_lengths_are_those_that_the_model_reads(tokenizer):

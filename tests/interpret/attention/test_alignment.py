@@ -31,16 +31,13 @@ def encoding(
     return Encoding(text_a, text_b, ones, tokens, sides, ones, special, offsets, (None,) * len(rows))
 
 
-def test_tokens_that_overlap_are_one_stretch() -> None:
+def test_tokens_that_overlap_or_separate_are_one_stretch() -> None:
     text = "unbelievable cats"
     aligned = align(encoding(text, "un believ able cats"), encoding(text, "unbel iev able ca ts"))
     assert aligned.tokens == ("[CLS]", "unbeliev", "able", "cats", "[SEP]")
     assert aligned.stretches_of_first == (0, 1, 1, 2, 3, 4)
     assert aligned.stretches_of_second == (0, 1, 1, 2, 3, 3, 4)
     assert aligned.special_tokens_mask == (1, 0, 0, 0, 1)
-
-
-def test_two_separators_are_matched_with_one() -> None:
     aligned = align(
         encoding("the cat", "the cat", "a dog", "a dog"), encoding("the cat", "the cat", "a dog", "a dog", separators=2)
     )

@@ -125,7 +125,7 @@ def test_a_token_beyond_the_vocabulary_is_named_by_its_number() -> None:
 TEXT = "the [MASK] cat [MASK] on the [MASK]"
 
 
-def test_one_masked_token_is_filled_as_fill_mask_does() -> None:
+def test_one_way_fills_as_fill_mask_does_and_ways_differ() -> None:
     checkpoint = little_checkpoint()
     text = "the red [MASK] sat"
     best = fill_mask(checkpoint, text, 3).masks[0].candidates
@@ -133,6 +133,10 @@ def test_one_masked_token_is_filled_as_fill_mask_does() -> None:
     assert [f.tokens for f in found.joint] == [(c.token,) for c in best]
     assert math.exp(found.joint[0].log_probability) == pytest.approx(best[0].probability, abs=1e-6)
     assert found.joint[0].ids == found.independent.ids
+    found = joint_fill(little_checkpoint(), TEXT, beams=8).joint
+    assert len({way.ids for way in found}) == 8
+    scores = [way.log_probability for way in found]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_with_one_way_each_masked_token_is_filled_in_the_text_as_it_then_is() -> None:
@@ -149,13 +153,6 @@ def test_with_one_way_each_masked_token_is_filled_in_the_text_as_it_then_is() ->
         ids[0, positions[blank]] = way.ids[blank]
         left.remove(blank)
     assert way.log_probability == pytest.approx(sum(map(math.log, way.probabilities)), abs=1e-5)
-
-
-def test_ways_are_different_and_the_best_comes_first() -> None:
-    found = joint_fill(little_checkpoint(), TEXT, beams=8).joint
-    assert len({way.ids for way in found}) == 8
-    scores = [way.log_probability for way in found]
-    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize(("text", "message"), [("no blank", "Put"), ("[MASK] " * 21, "too many")])

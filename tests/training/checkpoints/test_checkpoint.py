@@ -11,20 +11,8 @@ from safetensors.torch import load_file, save_file
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM
-from bertviz_lab.training.checkpoints import checkpoint as module
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, model_name, save_checkpoint, write_checkpoint
-from tests.model.support import (
-    KINDS,
-    MASKED_LM,
-    PRETRAINING,
-    QUESTION,
-    SEQUENCE,
-    Kind,
-    as_huggingface,
-    build,
-    inputs,
-    largest_difference,
-)
+from tests.model.support import KINDS, MASKED_LM, PRETRAINING, SEQUENCE, Kind, inputs, largest_difference
 from tests.training.support import checkpoint_of
 
 every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -37,55 +25,6 @@ def files(folder: Path) -> dict[str, bytes]:
 def same_outputs(kind: Kind, a: torch.nn.Module, b: torch.nn.Module) -> bool:
     one, other = a(**inputs()), b(**inputs())
     return all(largest_difference(getattr(one, name), getattr(other, name)) < 1e-5 for name in kind.outputs)
-
-
-@every_head
-def test_what_the_lab_saves_transformers_loads(kind, tokenizer, tmp_path):
-    saved = checkpoint_of(kind, tokenizer)
-    save_checkpoint(saved, tmp_path / "model")
-    theirs, info = kind.theirs.from_pretrained(
-        tmp_path / "model", output_loading_info=True, attn_implementation="eager"
-    )
-    assert not info["missing_keys"]
-    assert not info["unexpected_keys"]
-    assert not info["mismatched_keys"]
-    assert same_outputs(kind, saved.model, theirs.eval())
-
-
-@pytest.mark.parametrize(
-    ("kind", "auto"),
-    [
-        (MASKED_LM, transformers.AutoModelForMaskedLM),
-        (PRETRAINING, transformers.AutoModelForMaskedLM),
-        (PRETRAINING, transformers.AutoModelForNextSentencePrediction),
-        (SEQUENCE, transformers.AutoModelForSequenceClassification),
-        (QUESTION, transformers.AutoModelForQuestionAnswering),
-    ],
-    ids=lambda value: str(value) if isinstance(value, Kind) else value.__name__,
-)
-def test_the_auto_classes_of_transformers_find_their_weights(kind, auto, tokenizer, tmp_path):
-    saved = checkpoint_of(kind, tokenizer)
-    save_checkpoint(saved, tmp_path / "model")
-    theirs, info = auto.from_pretrained(tmp_path / "model", output_loading_info=True)
-    assert not info["missing_keys"]
-    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "model").model_max_length == 19
-    if kind is PRETRAINING and auto is transformers.AutoModelForMaskedLM:
-        expected = saved.model(**inputs()).prediction_logits
-        assert largest_difference(theirs.eval()(**inputs()).logits, expected) < 1e-5
-
-
-@every_head
-@pytest.mark.parametrize("shard", ["1MB", "10KB"])
-def test_what_transformers_saves_the_lab_loads(kind, shard, tokenizer, tmp_path):
-    model = build(kind)
-    as_huggingface(kind, model).save_pretrained(tmp_path, max_shard_size=shard)
-    tokenizer.save(tmp_path)
-    loaded = load_checkpoint(tmp_path)
-    assert type(loaded.model) is kind.ours
-    assert not loaded.model.training
-    assert loaded.report.missing == loaded.report.unexpected == ()
-    assert loaded.config == model.config
-    assert same_outputs(kind, model, loaded.model)
 
 
 def test_the_model_of_a_run_has_the_name_of_the_run(tokenizer, tmp_path):
@@ -163,20 +102,6 @@ def test_a_model_in_another_form_is_refused_with_the_command_that_helps(files, c
     with pytest.raises(InputError, match=re.sub(r"[()]", r"\\\g<0>", command)) as caught:
         load_checkpoint(tmp_path)
     assert "rm" not in str(caught.value).split()
-
-
-def test_saving_that_fails_midway_leaves_the_old_folder_and_nothing_else(folder, tokenizer, monkeypatch):
-    before = files(folder)
-
-    def disk_full(*_) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(module, "write_weights", disk_full)
-    with pytest.raises(OSError, match="No space left"):
-        save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
-    assert files(folder) == before
-    assert os.listdir(folder.parent) == ["model"]
-    load_checkpoint(folder)
 
 
 def test_a_rename_that_fails_brings_the_old_folder_back(folder, tokenizer, monkeypatch):

@@ -1,7 +1,10 @@
-"""Publishing: what is sent to the hub, what a dry run shows, and what is said when the hub refuses."""
+"""Cards and publishing: commands that run as printed, what is sent to the hub, and what is said when it refuses."""
 
+import argparse
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +17,10 @@ from huggingface_hub import ModelCard
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.cli.main import main
+from bertviz_lab.cli.options import add_options, given_options
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.training.checkpoints.hub_upload import card_for_hub, push_to_hub, scores_of
+from bertviz_lab.training.checkpoints.model_card import run_command, source_name
 from tests.little import little_checkpoint, little_folder
 from tests.ui.fake_hub import FakeHub, fake_hub
 
@@ -71,12 +77,17 @@ def test_what_is_published_can_be_opened_again_and_is_private(hub: FakeHub, tmp_
     assert (card.data.license, card.data.language, card.data.library_name) == ("apache-2.0", "en", "transformers")
 
 
-def test_a_dry_run_sends_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_offline_nothing_is_sent_and_a_dry_run_shows_what_would_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     little_folder(tmp_path / "model")  # this process works offline: sending would fail
     assert main(["push", "--model", str(tmp_path / "model"), "--repo", "me/mine", "--dry-run", "--public"]) == 0
     printed = capsys.readouterr().out
     assert "model.safetensors" in printed
     assert "me/mine, public" in printed
+    little_folder(tmp_path / "model")
+    assert main(["push", "--model", str(tmp_path / "model"), "--repo", "me/mine"]) == 2
+    assert "offline" in capsys.readouterr().err
 
 
 def test_a_hub_that_refuses_is_one_sentence(hub: FakeHub, tmp_path: Path) -> None:
@@ -93,12 +104,6 @@ def test_a_hub_that_refuses_is_one_sentence(hub: FakeHub, tmp_path: Path) -> Non
 def test_names_that_the_hub_does_not_take_are_refused(repo: str) -> None:
     with pytest.raises(InputError, match=r"hub|owner"):
         push_to_hub(little_checkpoint(), repo, dry_run=True)
-
-
-def test_offline_nothing_is_sent_and_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    little_folder(tmp_path / "model")
-    assert main(["push", "--model", str(tmp_path / "model"), "--repo", "me/mine"]) == 2
-    assert "offline" in capsys.readouterr().err
 
 
 def test_the_card_carries_the_measured_scores_as_metadata() -> None:
@@ -122,3 +127,46 @@ def test_the_cards_of_shipped_models_have_scores_that_the_hub_can_read(name: str
     card = ModelCard(card_for_hub(checkpoint, f"me/{name}"))
     read = {(result.dataset_name, result.metric_name): result.metric_value for result in card.data.eval_results}
     assert read == {(data, name): value for data, row in scores.items() for name, value in row.items()}
+
+
+def typed(config, name):
+    """What the command line makes of the command that a card prints."""
+    code = re.fullmatch(r"(`+) ?(.*?) ?\1", run_command(name, config))
+    words = shlex.split(code[2])
+    assert words[:4] == ["python", "-m", "bertviz_lab", name]
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("--out", required=True)
+    add_options(parser, type(config))
+    given = given_options(parser.parse_args(words[4:]), list(type(config).__dataclass_fields__))
+    return PretrainConfig.of_recipe(**given) if isinstance(config, PretrainConfig) else FinetuneConfig(**given)
+
+
+HUB = "google/bert_uncased_L-2_H-128_A-2"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PretrainConfig(corpus=("dataset:wikitext:wikitext-2-raw-v1@train",), steps=7),
+        PretrainConfig(corpus=("dataset:org/name@train", "sample:tiny-town"), whole_word=False, learning_rate=3e-4),
+        PretrainConfig(corpus=("my books & notes.txt", "it's $HOME `ls`.txt"), init_from=HUB),
+        PretrainConfig.of_recipe("paper", corpus=("a.txt",)),
+        PretrainConfig.of_recipe("paper", corpus=("a.txt",), dropout=0.0, optimizer="muon", mask_probability=0.3),
+        FinetuneConfig(train=("a.csv",), delimiter="tab"),
+        FinetuneConfig(train=("a b.csv",), eval=("c;d.csv",), test=("t.csv",), model=HUB, delimiter=";"),
+        FinetuneConfig(train=("sample:reviews",), model="random", like="wiki-mini", text_a="the text", seeds=3),
+    ],
+    ids=lambda config: type(config).__name__,
+)
+def test_the_printed_command_gives_the_settings_of_the_run(config):
+    assert typed(config, "pretrain" if isinstance(config, PretrainConfig) else "finetune") == config
+
+
+def test_a_local_path_is_printed_without_the_folders_it_lies_in(tmp_path):
+    (tmp_path / "first" / "model").mkdir(parents=True)
+    model = str(tmp_path / "first" / "model")
+    config = FinetuneConfig(train=(str(tmp_path / "a b.csv"),), model=model)
+    assert str(tmp_path) not in run_command("finetune", config)
+    assert (typed(config, "finetune").train, typed(config, "finetune").model) == (("a b.csv",), "first")
+    assert source_name(model) == "first"
+    assert source_name(HUB) == HUB

@@ -76,9 +76,6 @@ def same_run(a: Path, b: Path) -> bool:
     return identical(weights(a / "model"), weights(b / "model"))
 
 
-# The whole run
-
-
 def test_a_run_tells_its_story_in_order(files, tmp_path, report_always):
     events = finish(files.config("tokens", seeds=2), tmp_path)
     names = [type(event).__name__ for event in events if type(event).__name__ in TOLD]
@@ -197,29 +194,11 @@ def test_the_head_of_a_model_fine_tuned_for_the_same_labels_is_kept(files, tmp_p
 
 
 def test_dropout_is_what_was_asked_for_whatever_the_model_had(files, tmp_path):
-    odd = little_checkpoint(classifier_dropout=0.7)
-    save_checkpoint(odd, tmp_path / "odd")
-    finish(files.config(model=str(tmp_path / "odd"), dropout=0.0, epochs=1), tmp_path / "run")
+    odd = save_checkpoint(little_checkpoint(classifier_dropout=0.7), tmp_path / "odd")
+    finish(files.config(model=str(odd), dropout=0.0, epochs=1), tmp_path / "run")
     config = load_checkpoint(tmp_path / "run" / "model").config
-    assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob, config.classifier_dropout) == (
-        0.0,
-        0.0,
-        None,
-    )
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
-    finish(files.config(freeze_layers=layers, weight_decay=0.5), tmp_path)
-    before, now = weights(Path(files.model)), weights(latest_checkpoint(tmp_path))
-    frozen = ["bert.embeddings.", *(f"bert.encoder.layer.{n}." for n in range(layers))]
-    for name, tensor in before.items():
-        if name.startswith("bert."):
-            still = name.startswith(tuple(frozen))
-            assert torch.equal(tensor, now[name]) is still or name.endswith("key.bias"), name
-
-
-# Interrupted and resumed
+    assert config.hidden_dropout_prob == config.attention_probs_dropout_prob == 0.0
+    assert config.classifier_dropout is None
 
 
 @pytest.fixture(scope="module")
@@ -289,35 +268,15 @@ def test_a_run_goes_on_without_the_files_it_was_given(files, tmp_path):
     assert len(read_examples(tmp_path / "run" / "examples" / "train.jsonl")) == 16
 
 
-def test_a_run_goes_on_in_the_number_format_it_began_with(files, tmp_path):
-    finish(files.config(precision="bf16"), tmp_path, should_stop=after(2))
-    events = finish(files.config(precision="auto"), tmp_path, resume=True)
-    assert of(RunStarted, events)[0].precision == "bf16"
-
-
-# What cannot be used
-
-
 @pytest.mark.parametrize(
     ("task", "changes", "message"),
     [
-        (
-            "tokens",
-            {"metric": "pearson"},
-            "--metric pearson is no score of tokens; choose one of auto, loss, accuracy, f1",
-        ),
+        ("tokens", {"metric": "pearson"}, "--metric pearson is no score of tokens; choose one of auto, loss, accuracy"),
         ("regression", {"metric": "accuracy"}, "choose one of auto, loss, pearson, spearman"),
-        ("qa", {"max_length": 20, "max_question_length": 4, "train": "LONG"}, "No answer fits into 20 tokens"),
         ("classification", {"model": "no/such/folder"}, "no model folder 'no/such/folder'"),
     ],
 )
 def test_settings_that_do_not_go_with_the_examples_are_refused_before_training(task, changes, message, files, tmp_path):
-    if changes.get("train") == "LONG":
-        answer = "the river and the old house and the small dog and the red cat in the morning and the book"
-        asked = {"id": "a", "question": "what", "answers": [{"text": answer, "answer_start": 0}]}
-        body = {"data": [{"title": "t", "paragraphs": [{"context": answer, "qas": [asked]}]}]}
-        (tmp_path / "long.json").write_text(json.dumps(body))
-        changes = changes | {"train": (str(tmp_path / "long.json"),)}
     with pytest.raises(InputError, match=message):
         finish(files.config(task, **changes), tmp_path / "run")
     assert not (tmp_path / "run" / "checkpoints").exists()

@@ -109,13 +109,6 @@ def _kill_while_training(events: Iterator[tuple[GlueRun, object]]) -> None:
     raise AssertionError("the second task was not reached")
 
 
-def test_a_run_with_other_settings_is_not_taken_for_this_one(model, data, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    finish(plan(model, data, out)[:1], out, should_stop=after(2))
-    with pytest.raises(InputError, match="--epochs cannot change when a run is resumed"):
-        finish(plan(model, data, out, epochs=3), out)
-
-
 def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_path: Path) -> None:
     plan(model, data, tmp_path / "out")
     other = str(little_folder(tmp_path / "other", seed=1))

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from transformers import pipeline
 
 from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
-from bertviz_lab.data.tasks.question_answering import extract_answers, make_windows
-from bertviz_lab.interpret import answer_question, classify
+from bertviz_lab.interpret import answer_question
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of, write_csv
 from tests.little import little_checkpoint
@@ -48,9 +46,6 @@ def opened(tuned, task: str) -> Checkpoint:
     return load_checkpoint(tuned(task))
 
 
-# transformers
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_transformers_opens_the_folder_and_computes_the_same(task, tuned):
     model, info = AUTO[task].from_pretrained(tuned(task), output_loading_info=True)
@@ -66,39 +61,6 @@ def test_transformers_opens_the_folder_and_computes_the_same(task, tuned):
         assert model.config.id2label == dict(enumerate(labels_of(examples(task))))
     problems = {"regression": "regression", "multilabel": "multi_label_classification"}
     assert model.config.problem_type == problems.get(task)
-
-
-def test_the_pipeline_of_transformers_gives_the_same_label(tuned):
-    ours = opened(tuned, "classification")
-    ask = pipeline("text-classification", model=str(tuned("classification")), top_k=None)
-    for row, said in zip(examples("classification"), predict_with(ours, examples("classification"))[0], strict=True):
-        theirs = {one["label"]: one["score"] for one in ask({"text": row.text_a, "text_pair": row.text_b})}
-        assert theirs == pytest.approx(dict(zip(ours.config.labels, said.probabilities, strict=True)), abs=1e-5)
-        assert max(theirs, key=theirs.__getitem__) == said.label
-        found = {c.label: c.score for c in classify(ours, row.text_a, row.text_b).labels}
-        assert found == pytest.approx(theirs, abs=1e-5)
-
-
-def test_the_answers_are_those_of_the_logits_of_transformers(tuned):
-    ours, theirs = opened(tuned, "qa"), AUTO["qa"].from_pretrained(tuned("qa")).eval()
-    rows = examples("qa")
-    for row, said in zip(rows, predict_with(ours, rows, max_length=64)[0], strict=True):
-        windows = make_windows([row], ours.tokenizer, max_length=64, stride=32, max_question_length=32)
-        with torch.inference_mode():
-            outs = [
-                theirs(torch.tensor(w.ids)[None].long(), token_type_ids=torch.tensor([w.token_type_ids]))
-                for w in windows
-            ]
-        (found,) = extract_answers(
-            [row], windows, *([o[k][0].numpy() for o in outs] for k in ("start_logits", "end_logits"))
-        )
-        assert found.text() == said.label == answer_question(ours, row.question, row.passage).text
-        assert found.no_answer == pytest.approx(said.no_answer, abs=1e-4)
-        if said.label:
-            assert row.passage[said.start : said.end] == said.label == said.best[0][0]
-
-
-# Evaluation
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -140,11 +102,6 @@ def test_rows_that_are_left_out_and_labels_that_are_unknown_are_told(tuned, tmp_
     assert scores["loss"] > 0
 
 
-def test_without_a_label_that_the_model_knows_there_is_no_loss(tuned):
-    rows = [replace(row, label="odd") for row in examples("classification")]
-    assert math.isnan(predict_with(opened(tuned, "classification"), rows)[1])
-
-
 def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
     with pytest.raises(InputError, match="was fine-tuned for tokens, not for qa"):
         evaluate_task(opened(tuned, "tokens"), [files.held("qa")], "qa")
@@ -157,24 +114,6 @@ def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
         task_of(little_checkpoint(kind=BertForPreTraining))
     with pytest.raises(InputError, match="A length of 4 tokens is too short"):
         predict_with(opened(tuned, "tokens"), examples("tokens"), max_length=4)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_what_is_longer_than_the_model_is_predicted_all_the_same(task, tuned):
-    rows = examples(task, 2)
-    if task == "tokens":
-        rows = [replace(row, words=row.words * 40, labels=row.labels * 40) for row in rows]
-    elif task == "qa":
-        rows = [replace(row, passage=f"{row.passage} " * 40, answers=()) for row in rows]
-    else:
-        rows = [replace(row, text_a=row.text_a * 40) for row in rows]
-    predictions, _ = predict_with(opened(tuned, task), rows)
-    assert len(predictions) == 2
-    if task == "tokens":
-        assert [len(p.labels) for p in predictions] == [len(row.words) for row in rows]
-
-
-# Tables
 
 
 def test_a_table_of_labels_has_a_column_for_each_class(tuned):
@@ -219,16 +158,6 @@ def test_a_table_of_several_labels_names_those_that_reach_their_threshold(tuned)
     assert len({line[2] for line in body}) > 1
 
 
-def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):
-    checkpoint = opened(tuned, "classification")
-    texts = [f"the {word} film {n}" for n in range(4) for word in ("good", "bad", "great")]
-    scores = []
-    for name, labels in (("words.tsv", checkpoint.config.labels), ("numbers.tsv", ("0", "1"))):
-        rows = [LabelledText(text, None, labels[place % 2], place) for place, text in enumerate(texts)]
-        scores.append(evaluate_task(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
-    assert scores[0] == scores[1]
-
-
 def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet() -> None:
     table = io.StringIO()
     formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "＝1+1"]
@@ -250,20 +179,6 @@ def refusing(**shape):
     with torch.no_grad():
         head.weight.copy_(1e3 * cls.expand(2, -1))
     return checkpoint
-
-
-def test_a_model_that_would_refuse_is_scored_by_its_spans_where_every_question_has_an_answer(tmp_path):
-    checkpoint = refusing()
-    spans = [p.best[0][0] for p in predict_with(checkpoint, QUESTIONS)[0]]
-    assert [p.label for p in predict_with(checkpoint, QUESTIONS)[0]] == [""] * 16
-    told = [p.label for p in predict_with(checkpoint, ANSWERABLE)[0]]
-    assert told == [span for span, question in zip(spans, QUESTIONS, strict=True) if question.answers]
-    truth = [
-        replace(q, answers=(replace(q.answers[0], text=text, start=q.passage.index(text)),))
-        for q, text in zip(ANSWERABLE, told, strict=True)
-    ]
-    scores = evaluate_task(checkpoint, [write(tmp_path / "right.json", tuple(truth))], "qa")
-    assert scores["exact_match"] == scores["f1"] == 1.0
 
 
 @pytest.mark.parametrize(("rows", "may"), [(QUESTIONS, True), (ANSWERABLE, False)])

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 from sklearn.utils.class_weight import compute_class_weight
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
@@ -43,9 +42,6 @@ def predicted(task, model=None, size=64, features=None):
 def numbers(prediction: Prediction) -> list[float]:
     found = [*prediction.probabilities, *prediction.certainty, prediction.no_answer, *(b[3] for b in prediction.best)]
     return [*found, float(prediction.label)] if prediction.label.replace(".", "").strip("-").isdigit() else found
-
-
-# The loss and the predictions
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -162,9 +158,6 @@ def test_probabilities_of_several_labels_are_torch_s_and_do_not_overflow():
     np.testing.assert_allclose(sigmoids, torch.tensor(logits).sigmoid().numpy(), atol=1e-7)
 
 
-# The scores
-
-
 def test_classes_are_scored_as_scikit_learn_does():
     rows, task = examples("classification", 24), known("classification")
     predictions, loss = predicted("classification")
@@ -175,16 +168,6 @@ def test_classes_are_scored_as_scikit_learn_does():
     shares = np.array([p.probabilities for p in predictions])
     assert loss == pytest.approx(log_loss(truth, shares, labels=task.labels), rel=1e-5)
     assert [task.labels[int(n)] for n in shares.argmax(1)] == said
-
-
-def test_numbers_are_scored_as_scipy_does():
-    rows = examples("regression", 24)
-    predictions, loss = predicted("regression")
-    truth, said = np.array([row.label for row in rows]), np.array([float(p.label) for p in predictions])
-    scores = known("regression").scores(rows, predictions)
-    expected = {"pearson": pearsonr(truth, said).statistic, "spearman": spearmanr(truth, said).statistic}
-    assert scores == pytest.approx({**expected, "mse": ((truth - said) ** 2).mean(), "mae": abs(truth - said).mean()})
-    assert loss == pytest.approx(scores["mse"], rel=1e-4)
 
 
 def test_labels_that_mark_no_entities_are_scored_word_by_word():
@@ -205,9 +188,6 @@ def test_answers_are_scored_by_their_texts():
     same_id = [Question("1", "who", f"the {animal}", (Answer(animal, 4),), 1) for animal in ("cat", "dog")]
     said = [Prediction("dog", best=(("dog", 4, 7, 1.0),), no_answer=-1.0)] * 2
     assert task.scores(same_id, said)["exact_match"] == 0.5
-
-
-# Scores without a model
 
 
 def test_the_baselines_are_the_commonest_labels_the_mean_and_no_answer():
@@ -233,9 +213,6 @@ def test_the_baselines_are_the_commonest_labels_the_mean_and_no_answer():
     every, found = [label for row in rows for label in row.labels], known("tokens").baselines(rows, rows)
     assert (found["accuracy"], found["f1"]) == (pytest.approx(every.count("O") / len(every)), 0.0)
     assert task_for("qa").baselines(examples("qa"), examples("qa")) == {"exact_match": 2 / 16, "f1": 2 / 16}
-
-
-# What is kept
 
 
 @pytest.mark.parametrize(("metric", "better", "worse"), [("loss", 1.0, 2.0), ("f1", 2.0, 1.0)])

@@ -2,8 +2,7 @@
 
 import itertools
 import json
-import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +23,7 @@ from bertviz_lab.training.runs.events import (
     format_event,
 )
 from tests.training.finetuning.support import examples, finish, write
-from tests.training.support import after, identical, weights
+from tests.training.support import identical, resumes_exactly, weights
 
 
 def settings(**changes) -> FinetuneConfig:
@@ -44,14 +43,11 @@ def test_a_grid_tries_every_combination_once_for_each_seed(grid):
     assert len({trial.name for trial in trials}) == len(trials), "no two are called the same"
 
 
-def test_a_search_of_the_rate_leaves_batch_size_and_epochs_as_they_are_set():
+def test_a_grid_of_rates_keeps_batch_size_and_epochs_and_random_weights_come_last():
     trials = trials_of(settings(grid="rates", batch_size=8, epochs=2), 4e-4)
     assert [trial.learning_rate for trial in trials] == [4e-4, 2e-4, 1e-4]
     assert {(trial.batch_size, trial.epochs) for trial in trials} == {(8, 2)}
     assert trials_of(settings(grid="rates", learning_rate=1e-3), 4e-4)[0].learning_rate == 1e-3
-
-
-def test_random_weights_come_last_and_once():
     trials = trials_of(settings(seeds=2, random_baseline=True), 1e-4)
     assert [trial.random for trial in trials] == [False, False, True]
     assert trials[-1].name == "random weights"
@@ -88,15 +84,6 @@ def test_trials_that_differ_in_their_seed_alone_are_summed_up():
     assert (family["name"], family["count"]) == ("rate 0.001", 2)
     assert family["mean"] == pytest.approx({"accuracy": 0.6, "loss": 1.0})
     assert family["deviation"] == pytest.approx({"accuracy": 0.02**0.5, "loss": 0.0})
-
-
-def test_seeds_of_which_one_has_an_infinite_loss_are_summed_up_too():
-    rows = [
-        {**asdict(Trial(f"seed {seed}", seed, 1e-3, 8, 1)), "scores": {"loss": loss}}
-        for seed, loss in enumerate((1.0, math.inf))
-    ]
-    (family,) = seed_statistics(rows)
-    assert math.isnan(family["deviation"]["loss"])
 
 
 def report(folder):
@@ -145,14 +132,10 @@ def test_the_test_scores_are_those_of_the_saved_model_and_every_score_names_its_
 
 
 def test_a_run_that_was_stopped_tests_its_model_only_when_it_has_finished(files, tmp_path):
-    test = str(write(tmp_path / "test.tsv", examples("classification", 48)[24:]))
-    config = files.config(test=(test,))
-    finish(config, tmp_path / "halves", should_stop=after(3))
-    assert not (tmp_path / "halves" / "report.json").is_file()
-    finish(config, tmp_path / "halves", resume=True)
-    finish(config, tmp_path / "whole")
-    assert report(tmp_path / "halves")["test"] == report(tmp_path / "whole")["test"]
-    assert load_checkpoint(tmp_path / "halves" / "model").card.count("## Test scores") == 1
+    config = files.config(test=(str(write(tmp_path / "test.tsv", examples("classification", 48)[24:])),))
+    assert resumes_exactly(config, tmp_path, steps=3, run=finish)
+    assert report(tmp_path / "parts")["test"] == report(tmp_path / "whole")["test"]
+    assert load_checkpoint(tmp_path / "parts" / "model").card.count("## Test scores") == 1
 
 
 def test_every_seed_is_scored_on_the_test_set_once_all_have_been_trained(files, tmp_path, monkeypatch):

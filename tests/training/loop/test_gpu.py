@@ -4,12 +4,8 @@ import pytest
 import torch
 
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.loop.hardware import choose_hardware
-from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.runs.events import StepDone
-from tests.little import little_checkpoint
 from tests.model.support import PRETRAINING, build, inputs, labels_for
-from tests.training.pretraining.test_probe_scorer import SOME
 from tests.training.support import finish, short_run, started
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
@@ -27,12 +23,6 @@ def test_outputs_and_gradients_are_those_of_the_cpu():
     assert max(float((p.grad - q.grad.cpu()).abs().max()) for p, q in pairs) < 1e-4
 
 
-def test_a_gpu_is_chosen_with_a_format_it_is_good_at():
-    hardware = choose_hardware("auto")
-    assert hardware.device.type == "cuda"
-    assert hardware.precision in ("bf16", "fp16")
-
-
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
 def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
     events = finish(short_run(text, precision=precision, steps=60), tmp_path)
@@ -41,12 +31,3 @@ def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
     assert losses[-1] < losses[0]
     model = load_checkpoint(tmp_path / "model").model
     assert all(p.device.type == "cpu" and bool(p.isfinite().all()) for p in model.parameters())
-
-
-def test_probe_results_on_a_gpu_are_those_of_the_cpu():
-    one = little_checkpoint()
-    probe_scorer = ProbeScorer(SOME, one.tokenizer)
-    here = probe_scorer.score(one.model)
-    there = probe_scorer.score(one.model.cuda())
-    for a, b in zip(here, there, strict=True):
-        assert (a.good, a.bad) == pytest.approx((b.good, b.bad), abs=1e-2)

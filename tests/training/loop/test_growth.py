@@ -1,6 +1,5 @@
 """Progressive stacking: layers that have not joined add nothing, cost nothing and are not trained."""
 
-import copy
 import json
 import math
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 from bertviz_lab.model.encoder import Encoder, EncoderLayer
@@ -18,10 +17,19 @@ from bertviz_lab.training.loop.growth import ProgressiveStacking, continued, ext
 from bertviz_lab.training.loop.optim import ablate_embeddings
 from bertviz_lab.training.runs.events import EvalDone, format_event
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
-from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
+from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint
 from tests.model.support import KINDS, build, largest_difference, small_config
-from tests.training.support import after, finish, identical, record_extensions, short_run, started, weights
+from tests.training.support import (
+    after,
+    finish,
+    identical,
+    record_extensions,
+    resumes_exactly,
+    short_run,
+    started,
+    weights,
+)
 
 IDS, MASKED = torch.arange(5, 17).view(1, -1), torch.tensor([[2, 5]])
 
@@ -134,30 +142,6 @@ def test_a_run_that_is_resumed_in_any_phase_ends_bit_for_bit_as_in_one_go(text, 
     assert identical(*(weights(tmp_path / name / "model") for name in ("whole", "parts")))
 
 
-@pytest.mark.parametrize(
-    "changes", [{"shallow_share": 0.0}, {"share_layers": True}, {"layers": 1}, {"family": "albert"}]
-)
-def test_all_layers_are_trained_throughout_where_that_is_asked_for_or_they_are_one(text, tmp_path, joined, changes):
-    finish(growing(text, steps=2, **changes), tmp_path)
-    assert joined == [4 if changes == {"shallow_share": 0.0} else 1]
-
-
-def test_a_model_that_is_trained_further_keeps_its_layers(text, tmp_path, joined):
-    """Also those beyond the default size, and of a finished run that is made longer."""
-    finish(growing(text, steps=2, shallow_share=0.0), tmp_path / "first")
-    before = copy.deepcopy(weights(tmp_path / "first" / "model"))
-    joined.clear()
-    finish(
-        growing(
-            text, steps=1, learning_rate=1e-6, init_from=str(tmp_path / "first" / "model"), preset="tiny", layers=None
-        ),
-        tmp_path / "second",
-    )
-    after_it = weights(tmp_path / "second" / "model")
-    assert joined == [4]
-    assert all(torch.allclose(before[name], after_it[name], atol=1e-4) for name in before)
-
-
 IDS = torch.randint(5, 60, (3, 12), generator=torch.Generator().manual_seed(0))
 
 
@@ -192,13 +176,9 @@ def test_the_copies_of_a_unit_come_apart() -> None:
             assert not torch.allclose(one, other, atol=1e-7), name
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
-def test_another_family_is_not_made_wider(model_type: str, tmp_path: Path) -> None:
+def test_only_a_bert_that_is_trained_further_is_made_wider(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Only a BERT can be made wider"):
-        widened(family_checkpoint(model_type, tmp_path).model, 2)
-
-
-def test_the_width_is_of_a_model_that_is_trained_further() -> None:
+        widened(family_checkpoint("roberta", tmp_path).model, 2)
     with pytest.raises(InputError, match="--init-from"):
         PretrainConfig(corpus=("text",), width_factor=2)
 
@@ -208,16 +188,14 @@ def test_a_run_goes_on_where_the_narrow_model_ended_and_is_resumed_with_its_own_
     events = finish(short_run(text, steps=40), tmp_path / "narrow")
     ended = [event for event in events if isinstance(event, EvalDone)][-1]
     config = short_run(text, init_from=str(tmp_path / "narrow/model"), width_factor=2)
-    events = finish(config, tmp_path / "whole")
+    assert resumes_exactly(config, tmp_path)
+    events = finish(config, tmp_path / "again", should_stop=after(0))
     began = next(event for event in events if isinstance(event, EvalDone))
     assert began.metrics == pytest.approx(ended.metrics, rel=1e-4)
     assert any("2 times as wide" in note for note in started(events).notes)
     trained = load_checkpoint(tmp_path / "whole/model")
     assert trained.config.hidden_size == 2 * load_checkpoint(tmp_path / "narrow/model").config.hidden_size
     assert "made 2 times as wide" in trained.card
-    finish(config, tmp_path / "halves", should_stop=after(6))
-    finish(config, tmp_path / "halves", resume=True)
-    assert identical(weights(tmp_path / "whole/model"), weights(tmp_path / "halves/model"))
 
 
 def waves(positions: int, hidden: int, seed: int = 0) -> torch.Tensor:
@@ -237,26 +215,13 @@ def test_waves_go_on() -> None:
     assert math.isclose(*steps, rel_tol=0.1), "neighbours are as far from each other as before"
 
 
-def test_only_positions_beyond_the_trained_ones_change() -> None:
-    model = little_checkpoint().model
-    before = model.bert.embeddings.position.weight.clone()
+@pytest.mark.parametrize(("model_type", "first"), [("electra", 24), ("roberta", 26)])  # which counts from row 2 on
+def test_only_positions_beyond_the_trained_ones_change(model_type: str, first: int, tmp_path: Path) -> None:
+    table = (model := family_checkpoint(model_type, tmp_path).model).bert.embeddings.position
+    before = table.weight.clone()
     assert extend_positions(model, 24, 48)
-    after = model.bert.embeddings.position.weight
-    changed = (before != after).any(1)
-    assert changed.nonzero().flatten().tolist() == list(range(24, 48))
-
-
-def test_a_family_that_counts_from_another_row_is_extended_from_there() -> None:
-    config = BertConfig(
-        model_type="roberta", vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=40, pad_token_id=1, type_vocab_size=1, position_offset=2,
-    )  # fmt: skip
-    model = BertForMaskedLM(config)
-    table = next(m for m in model.modules() if type(m).__name__ == "Embeddings")
-    before = table.position.weight.clone()
-    assert extend_positions(model, 20, 40)
-    changed = (before != table.position.weight).any(1).nonzero().flatten()
-    assert changed.tolist() == list(range(22, 42))
+    changed = (before != table.weight).any(1)
+    assert changed.nonzero().flatten().tolist() == list(range(first, first + 24))
 
 
 @pytest.mark.parametrize("case", ["too few", "ablated"])
@@ -289,9 +254,6 @@ def test_positions_that_short_sequences_do_not_train_begin_with_them_when_the_se
 ):
     config = short_run(text, short_seq_len=16, short_share=0.5, seq_len=32)
     extensions = record_extensions(monkeypatch)
-    finish(config, tmp_path / "whole")
+    assert resumes_exactly(config, tmp_path, steps=9)
     assert {(known, length) for known, length, _ in extensions} == {(16, 32)}
     assert set().union(*(changed for _, _, changed in extensions)) == set(range(16, 32))
-    finish(config, tmp_path / "halves", should_stop=after(9))
-    finish(config, tmp_path / "halves", resume=True)
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))

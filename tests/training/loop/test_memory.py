@@ -6,14 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop import memory
-from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.memory import available_memory
 from bertviz_lab.training.pretraining.setup import estimate_memory, require_pretraining_memory
 from tests.training.support import CPU
 
@@ -39,23 +36,22 @@ def test_weights_count_three_times_and_with_muon_a_little_less():
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"batch_size": 64},
-        {"seq_len": 256},
-        {"causal_share": 0.4},
-        {"dropout": 0.1},
-        {"mask_probability": 0.6},
-    ],
+    [{"batch_size": 64}, {"seq_len": 256}, {"causal_share": 0.4}, {"dropout": 0.1}, {"mask_probability": 0.6}],
 )
 def test_what_asks_for_more_needs_more(changes):
     assert needed(**changes) > 1.05 * needed()
 
 
-def test_parts_and_processes_need_less():
+def test_parts_processes_and_sharding_need_less():
     large = {"batch_size": 128, "causal_share": 0.4}
     assert needed(**large, gradient_accumulation_steps=2) < 0.7 * needed(**large)
     assert needed(**large, processes=2) < 0.7 * needed(**large)
     assert needed(batch_size=128, gradient_checkpointing=True) < 0.8 * needed(batch_size=128)
+    model, settings = BertConfig.preset("large", vocab_size=30_522), PretrainConfig(corpus=("none",), optimizer="adamw")
+    whole = estimate_memory(model, settings, processes=8)
+    sharded = estimate_memory(model, settings, processes=8, sharded=True)
+    assert sharded.weights < whole.weights / 4
+    assert sharded.total < whole.total / 2
 
 
 def test_every_layer_of_a_deeper_model_counts():
@@ -64,19 +60,10 @@ def test_every_layer_of_a_deeper_model_counts():
     assert needed(deep, init_from="model") == needed(deep, shallow_share=0.0)
 
 
-def test_a_causal_warm_up_of_few_layers_needs_no_more_than_all_layers_do_later():
-    warmup = {"batch_size": 64, "causal_share": 0.2}
-    assert needed(**warmup, shallow_share=0.6) < needed(**warmup, shallow_share=0.0)
-    assert needed(causal_share=0.0, shallow_share=0.6) == needed(causal_share=0.0, shallow_share=0.0)
-
-
 def test_attention_with_dropout_is_written_out_on_the_cpu_only():
     long = settings(seq_len=512, dropout=0.1)
     assert estimate_memory(MODEL, long, device="cpu").step > 1.5 * estimate_memory(MODEL, long, device="cuda").step
     assert estimate_memory(MODEL, long, device="cuda").process == 0
-
-
-# Refusing
 
 
 def free(monkeypatch, count: int) -> None:
@@ -96,21 +83,15 @@ def test_a_run_that_fits_with_gradient_accumulation_is_told_how_many_steps(monke
     require_pretraining_memory(MODEL, settings(**large, gradient_accumulation_steps=8), CPU)
 
 
-def test_a_model_that_cannot_fit_is_to_be_smaller(monkeypatch):
+def test_a_model_that_cannot_fit_is_to_be_smaller_and_processes_share_the_memory(monkeypatch):
     free(monkeypatch, 2 * 10**9)
     with pytest.raises(InputError, match=r"2\.0 GB are free: choose a smaller --preset"):
         require_pretraining_memory(BertConfig.preset("large", vocab_size=30_522), settings(), CPU)
-
-
-def test_processes_on_one_machine_share_its_memory(monkeypatch):
     free(monkeypatch, int(1.5 * needed()))
     require_pretraining_memory(MODEL, settings(), CPU)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     with pytest.raises(InputError, match="GB are free"):
         require_pretraining_memory(MODEL, settings(), CPU)
-
-
-# What is free
 
 
 def group(folder: Path, limit: str, used: int, *, version: int, cached: int = 0) -> None:
@@ -121,29 +102,15 @@ def group(folder: Path, limit: str, used: int, *, version: int, cached: int = 0)
     (folder / "memory.stat").write_text(f"anon 5\ninactive_file {cached}\n")
 
 
-def test_a_container_of_the_second_version_is_asked(tmp_path):
+def test_a_container_is_asked_and_a_machine_without_groups_has_no_limit(tmp_path):
+    assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == []
     group(tmp_path / "a" / "b", "max", 10, version=2)
     group(tmp_path / "a", "1000", 300, version=2, cached=100)
     (tmp_path / "cgroup").write_text("0::/a/b\n")
     assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == [800]
-
-
-def test_a_container_of_the_first_version_is_asked(tmp_path):
     group(tmp_path / "memory", "1000", 300, version=1)
     (tmp_path / "cgroup").write_text("5:cpu,cpuacct:/x\n4:memory:/docker/unseen\n0::/\n")
     assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == [700]
-
-
-def test_a_machine_without_groups_has_no_limit(tmp_path):
-    assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == []
-
-
-def test_the_container_s_limit_counts_where_it_is_lower(monkeypatch):
-    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([5, 7]))
-    assert available_memory() <= 5 + 400 * 2**20
-
-
-# Beside the truth
 
 
 _MEASURE = """
@@ -168,23 +135,3 @@ def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
     config = PretrainConfig(**options | {"corpus": tuple(options["corpus"])})
     estimate = estimate_memory(config.model_config(vocabulary), config).total
     assert 0.75 * measured < estimate < 1.35 * measured
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_a_gpu_tells_what_it_has_free():
-    device = torch.device("cuda")
-    before = available_memory(device)
-    held = torch.empty(2**28, dtype=torch.uint8, device=device)
-    assert available_memory(device) == pytest.approx(before, rel=0.05)  # what this process holds is its own
-    del held
-    with pytest.raises(InputError, match="GB are free"):
-        require_pretraining_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))
-
-
-def test_sharded_weights_are_divided_among_the_processes():
-    model, settings = BertConfig.preset("large", vocab_size=30_522), PretrainConfig(corpus=("none",), optimizer="adamw")
-    whole = estimate_memory(model, settings, processes=8)
-    sharded = estimate_memory(model, settings, processes=8, sharded=True)
-    assert sharded.weights < whole.weights / 4
-    assert sharded.total < whole.total / 2

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
@@ -20,6 +21,7 @@ from bertviz_lab.training.loop.optim import (
     parameter_groups,
     set_learning_rate,
 )
+from bertviz_lab.training.loop.training_run import load_optimizers, optimizer_tensors
 from tests.model.support import (
     KINDS,
     MODEL,
@@ -28,6 +30,8 @@ from tests.model.support import (
     SEQUENCE,
     TOKENS,
     build,
+    inputs,
+    labels_for,
 )
 
 
@@ -100,9 +104,6 @@ def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
     assert lr_schedule(1.2, 0.1) == 0.0
     changes = [after - before for before, after in pairwise(rates)]
     assert changes == pytest.approx([0.1] * 10 + [-1 / 90] * 90)
-
-
-def test_without_warm_up_the_rate_begins_at_its_peak():
     assert lr_schedule(0.0, 0.0) == 1.0
     assert lr_schedule(0.25, 0.0) == 0.75
 
@@ -144,8 +145,6 @@ def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
                 assert {group["lr"] for group in optimizer.param_groups} == {factor * rate}
 
 
-# Fine-tuning
-
 HEADS = tuple(kind for kind in KINDS if kind in (SEQUENCE, TOKENS, QUESTION))
 
 
@@ -169,7 +168,7 @@ def test_trainable_parameters_are_in_one_group_and_frozen_ones_in_none(kind, fre
     assert names == {name for name, p in model.named_parameters() if p.requires_grad}
 
 
-def test_an_encoder_without_a_head_is_frozen_and_slowed_from_its_embeddings_on():
+def test_an_encoder_without_a_head_is_frozen_from_its_embeddings_on_but_not_as_a_whole():
     model = build(MODEL)
     optimizer = build_finetuning_optimizer(model, tuning(layerwise_lr_decay=0.5), 1.0)
     factors = {id(p): group["factor"] for group in optimizer.param_groups for p in group["params"]}
@@ -178,9 +177,6 @@ def test_an_encoder_without_a_head_is_frozen_and_slowed_from_its_embeddings_on()
     frozen = build(MODEL)
     build_finetuning_optimizer(frozen, tuning(freeze_layers=1), 1.0)
     assert not any(p.requires_grad for p in frozen.embeddings.parameters())
-
-
-def test_more_layers_than_there_are_cannot_be_frozen():
     with pytest.raises(InputError, match="--freeze-layers 4 leaves nothing to train: the model has 3 layers"):
         build_finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
 
@@ -205,3 +201,43 @@ def test_larger_models_are_fine_tuned_with_smaller_steps_and_all_with_smaller_on
     assert rates == sorted(rates, reverse=True)
     assert [default_learning_rate(preset) for preset in presets] == sorted(map(default_learning_rate, presets))[::-1]
     assert all(rate < default_learning_rate(preset) for rate, preset in zip(rates, presets, strict=True))
+
+
+def step(model: torch.nn.Module, optimizers) -> None:
+    model(**inputs(), **labels_for(PRETRAINING)).loss.backward()
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+@pytest.mark.parametrize("rule", ["adamw", "muon"])
+def test_optimizers_resume_exactly(rule, tmp_path):
+    settings = PretrainConfig(corpus=("none",), optimizer=rule)
+    model = build(PRETRAINING)
+    optimizers = build_optimizers(model, settings, 1e-2)
+    for _ in range(3):
+        step(model, optimizers)
+    save_file(optimizer_tensors(optimizers), tmp_path / "optimizer.safetensors")
+    copy = build(PRETRAINING, seed=1)
+    copy.load_state_dict(model.state_dict())
+    fresh = build_optimizers(copy, settings, 1e-2)
+    load_optimizers(fresh, tmp_path / "optimizer.safetensors")
+    for _ in range(2):
+        step(model, optimizers)
+        step(copy, fresh)
+    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), copy.parameters(), strict=True))
+
+
+def test_random_generators_resume_exactly_and_those_of_a_gpu_are_left_out_on_a_cpu(tmp_path, monkeypatch):
+    torch.manual_seed(4)
+    torch.rand(7)
+    save_file(optimizer_tensors([]), tmp_path / "optimizer.safetensors")
+    expected = torch.rand(5)
+    torch.manual_seed(99)
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+    assert torch.equal(torch.rand(5), expected)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.zeros(16, dtype=torch.uint8))
+    save_file(optimizer_tensors([]), tmp_path / "optimizer.safetensors")
+    monkeypatch.undo()
+    load_optimizers([], tmp_path / "optimizer.safetensors")

@@ -60,16 +60,6 @@ def test_what_was_saved_opens_like_any_other_and_resumes_in_any_number_of_proces
     assert json.loads((tmp_path / "run" / "report.json").read_text())["step"] == 12
 
 
-@pytest.mark.slow
-@pytest.mark.thorough
-def test_muon_sees_whole_matrices(text, tmp_path, sharded):
-    config = {**SHARED_RUN, "corpus": text, "optimizer": "muon", "steps": 3}
-    launch(config, tmp_path / "two", 2)
-    launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
-    # Its iterations are in 16 bits.
-    assert dict(logged(tmp_path / "one")) == pytest.approx(dict(logged(tmp_path / "two")), abs=1e-3)
-
-
 def test_what_is_not_sharded_stays_as_it_is():
     model, tensor = nn.Linear(2, 2), torch.ones(3)
     assert whole_model(model, is_main=True) is model

@@ -44,12 +44,9 @@ def session(first: int, steps: range) -> list:
     return [RunStarted("run", first, 100, None, 10, 5, "mlm", "fp32", "cpu", 1, {}), *losses]
 
 
-def test_without_a_tracker_the_events_pass(text, tmp_path):
+def test_tensorboard_files_hold_the_curves_and_without_a_tracker_the_events_pass(text, tmp_path):
     assert list(track(EVENTS, short_run(text), tmp_path)) == EVENTS
     assert not list(tmp_path.iterdir())
-
-
-def test_tensorboard_files_hold_the_curves(text, tmp_path):
     assert list(track(EVENTS, short_run(text, tracker="tensorboard"), tmp_path)) == EVENTS
     points = {tag for tag, _ in scalars(tmp_path / "tensorboard")}
     assert points >= {"train/mlm_loss", "train/tokens_per_second", "held_out/mlm_accuracy", "probes/word_order"}
@@ -93,40 +90,10 @@ def test_pretraining_and_fine_tuning_from_python_send_their_curves_and_resume_th
     assert ("held_out/accuracy", 2) in scalars(tmp_path / "task")
 
 
-def test_trackio_holds_one_run_with_every_step_once(text, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("trackio")
-    from trackio.sqlite_storage import SQLiteStorage
-
-    for module in ("sqlite_storage", "utils"):
-        monkeypatch.setattr(f"trackio.{module}.TRACKIO_DIR", tmp_path / "trackio")
-    config = short_run(text, tracker="trackio")
-    (tmp_path / "run").mkdir()
-    list(track(session(0, range(1, 10)), config, tmp_path / "run"))
-    list(track(session(5, range(6, 13)), config, tmp_path / "run"))
-    (name,) = SQLiteStorage.get_runs("bertviz-lab")
-    assert name.startswith("run-")
-    assert [row["step"] for row in SQLiteStorage.get_logs("bertviz-lab", name)] == list(range(1, 13))
-    assert capsys.readouterr().out == ""
-
-
-def test_wandb_offline_keeps_the_id_of_the_run(text, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    config = short_run(text, tracker="wandb")
-    list(track(session(0, range(1, 10)), config, tmp_path))
-    list(track(session(5, range(6, 13)), config, tmp_path))
-    files = sorted(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
-    assert len(files) == 2  # one for each session, which `wandb sync` puts together by the id
-    assert len({path.name for path in files}) == 1
-    assert capsys.readouterr().out == ""
-
-
-def test_a_tracker_that_is_not_installed_is_named(text, tmp_path):
+def test_a_tracker_that_is_not_installed_or_does_not_start_is_one_clear_line(text, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="tracker comet_ml is not installed"):
         list(track(EVENTS, short_run(text, tracker="comet_ml"), tmp_path))
 
-
-def test_a_tracker_that_does_not_start_is_one_clear_line(text, tmp_path, monkeypatch):
     def refuse(self):
         raise RuntimeError("not logged in.\nCall login() first")
 

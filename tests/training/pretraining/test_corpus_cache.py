@@ -26,8 +26,9 @@ def texts(folder: Path) -> list[str]:
     ]
 
 
-def test_what_is_kept_is_taken_whole(tmp_path):
+def test_what_is_kept_is_the_person_s_alone_and_is_taken_whole(tmp_path, cache_folder):
     corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
+    assert (cache_folder / "texts").stat().st_mode & 0o077 == 0
     assert corpus_cache.take("key", tmp_path / "two")
     assert texts(tmp_path / "two") == texts(tmp_path / "one")
     assert not corpus_cache.take("another", tmp_path / "three")
@@ -63,13 +64,20 @@ def test_a_text_that_is_not_whole_is_not_taken(tmp_path, cache_folder):
     assert corpus_cache.take("key", tmp_path / "two")
 
 
-def test_a_full_disk_leaves_nothing_half_kept(tmp_path, cache_folder, monkeypatch):
+def test_leftovers_of_a_full_disk_and_of_killed_processes_go(tmp_path, cache_folder, monkeypatch):
     def full(source, target):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(corpus_cache, "_put", full)
-    corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus_cache, "_put", full)
+        corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
     assert list((cache_folder / "texts").iterdir()) == []
+    old, new = cache_folder / "texts" / ".key-old1", cache_folder / "texts" / ".key-new1"
+    for folder, age in ((old, 100_000), (new, 10)):
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - age,) * 2)
+    corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
+    assert sorted(path.name for path in (cache_folder / "texts").iterdir()) == [".key-new1", "key"]
 
 
 def test_the_texts_not_used_for_longest_go_when_there_are_too_many(tmp_path, cache_folder, monkeypatch):
@@ -81,20 +89,6 @@ def test_the_texts_not_used_for_longest_go_when_there_are_too_many(tmp_path, cac
     assert corpus_cache.take("a", tmp_path / "again")  # now b is the one not used for longest
     corpus_cache.keep("d", run_folder(tmp_path / "d", "d"))
     assert sorted(path.name for path in (cache_folder / "texts").iterdir()) == ["a", "c", "d"]
-
-
-def test_what_a_killed_process_left_behind_goes_after_a_day(tmp_path, cache_folder):
-    old, new = cache_folder / "texts" / ".key-old1", cache_folder / "texts" / ".key-new1"
-    for folder, age in ((old, 100_000), (new, 10)):
-        folder.mkdir(parents=True)
-        os.utime(folder, (time.time() - age,) * 2)
-    corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
-    assert sorted(path.name for path in (cache_folder / "texts").iterdir()) == [".key-new1", "key"]
-
-
-def test_the_cache_is_the_person_s_alone(tmp_path, cache_folder):
-    corpus_cache.keep("key", run_folder(tmp_path / "one", "a"))
-    assert (cache_folder / "texts").stat().st_mode & 0o077 == 0
 
 
 def test_the_cache_lies_where_the_system_keeps_such_things(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a run is given to read, part after part."""
+"""What a run is given to read and which layers it trains, part after part."""
 
 import threading
 from contextlib import closing
@@ -8,7 +8,16 @@ import torch
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import MASKED_EVERY
-from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
+from bertviz_lab.training.pretraining.curriculum import (
+    Curriculum,
+    DataPosition,
+    phases,
+    shallow_share,
+    stacking_note,
+    stages,
+    work_by_phase,
+    work_done,
+)
 from tests.training.support import small_data
 
 
@@ -60,7 +69,7 @@ def test_a_stage_that_is_over_leaves_no_thread_and_no_batch_of_it_behind(tokeniz
     assert not set(threading.enumerate()) - before
 
 
-def test_it_tells_once_of_longer_examples(tokenizer):
+def test_a_run_tells_once_of_longer_examples_and_looks_ahead_to_them(tokenizer):
     config, done, told = settings(causal_share=0.2, short_seq_len=8, short_share=0.5), [0.0], []
     plan = stages(config, small_data(tokenizer, batch_size=2))
     for position in (None, DataPosition(2)):
@@ -70,9 +79,6 @@ def test_it_tells_once_of_longer_examples(tokenizer):
             for done[0] in (0.0, 0.3, 0.6, 0.9):
                 next(curriculum)
     assert told == [(8, plan[-1].data.seq_len)], "nothing is told by a run that is resumed after it"
-
-
-def test_looking_ahead_it_tells_of_longer_examples_that_are_to_come(tokenizer):
     config, done, told = settings(causal_share=0.2, short_seq_len=8, short_share=0.5), [0.0], []
     plan = stages(config, small_data(tokenizer, batch_size=2))
     with closing(Curriculum(plan, lambda: done[0], on_longer=lambda *lengths: told.append(lengths))) as curriculum:
@@ -97,3 +103,56 @@ def test_it_goes_on_at_its_position(tokenizer):
             assert torch.equal(a.input_ids, b.input_ids)
             assert torch.equal(a.labels, b.labels)
             assert a.name == b.name
+
+
+def stacked(**changes) -> PretrainConfig:
+    return PretrainConfig(**({"corpus": ("a",), "preset": "mini", "causal_share": 0.0, "shallow_share": 0.6} | changes))
+
+
+def parts_of(layers: int, **changes) -> list[tuple[float, bool, int]]:
+    return [(round(phase.share, 6), phase.causal, phase.layers) for phase in phases(stacked(**changes), layers)]
+
+
+@pytest.mark.parametrize(("layers", "first", "then"), [(4, 1, 2), (12, 3, 6), (24, 6, 12), (2, 1, 1), (3, 1, 1)])
+def test_a_quarter_of_the_layers_is_trained_first_then_half_then_all(layers, first, then):
+    assert parts_of(layers) == [(0.3, False, first), (0.3, False, then), (0.4, False, layers)]
+
+
+def test_the_causal_warm_up_may_end_between():
+    assert parts_of(4, causal_share=0.4) == [(0.3, True, 1), (0.1, True, 2), (0.2, False, 2), (0.4, False, 4)]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"share_layers": True}, {"family": "albert"}, {"init_from": "a"}, {"recipe": "distil", "teacher": "a"}]
+)
+def test_layers_that_are_trained_already_or_are_one_do_not_join_later(changes):
+    assert shallow_share(stacked(**changes)) == 0.0
+    assert parts_of(4, **changes) == [(1.0, False, 4)]
+
+
+@pytest.mark.parametrize(
+    ("layers", "note"),
+    [
+        (4, "1 of 4 layers is trained at first, 2 from 30% of the run on, all from 60% of the run on."),
+        (12, "3 of 12 layers are trained at first, 6 from 30% of the run on, all from 60% of the run on."),
+        (2, "1 of 2 layers is trained at first, all from 60% of the run on."),
+    ],
+)
+def test_a_run_says_when_its_layers_join(layers, note):
+    assert stacking_note(stacked(), layers) == f"Progressive stacking: {note}"
+    assert stacking_note(stacked(shallow_share=0.0), layers) == ""
+    assert stacking_note(stacked(init_from="a"), layers) == ""
+
+
+def test_steps_with_few_layers_are_a_smaller_part_of_the_work():
+    config = stacked(shallow_share=0.5, mask_probability=0.15)
+    model = config.model_config(8192)
+    layer, vocabulary = 12 * 256**2, 0.15 * 256 * 8192
+    works = [layers * layer + vocabulary for layers in (1, 2, 4)]
+    shares, costs = zip(*work_by_phase(config, model), strict=True)
+    assert (shares, costs) == (pytest.approx((0.25, 0.25, 0.5)), pytest.approx(works))
+    total = 0.25 * works[0] + 0.25 * works[1] + 0.5 * works[2]
+    assert work_done(config, model, 0.0) == 0.0
+    assert work_done(config, model, 0.4) == pytest.approx((0.25 * works[0] + 0.15 * works[1]) / total)
+    assert work_done(config, model, 1.0) == pytest.approx(1.0)
+    assert work_done(stacked(shallow_share=0.0), model, 0.4) == pytest.approx(0.4)

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputError, save_checkpoint
-from bertviz_lab.cli.main import main
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.training.pretraining.distillation import (
@@ -21,7 +20,7 @@ from bertviz_lab.training.pretraining.distillation import (
 )
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.little import little_checkpoint, little_text
-from tests.training.support import after, finish, identical, record_extensions, short_run, weights
+from tests.training.support import after, finish, record_extensions, resumes_exactly, short_run
 
 METHODS = ("soft-targets", "relations")
 
@@ -68,14 +67,11 @@ def batch(vocab: int, examples: int = 4) -> PretrainingBatch:
     )
 
 
-def test_soft_targets_are_those_of_distilbert():
+def test_soft_targets_are_those_of_distilbert_and_hidden_states_follow_in_direction():
     own, theirs, temperature = torch.randn(7, 50), torch.randn(7, 50), 2.0
     divergence = nn.KLDivLoss(reduction="batchmean")
     reference = divergence(F.log_softmax(own / temperature, -1), F.softmax(theirs / temperature, -1)) * temperature**2
     assert torch.allclose(soft_target_loss(own, theirs, temperature) / 7, reference, atol=1e-6)
-
-
-def test_hidden_states_follow_in_direction():
     own, theirs = torch.randn(7, 16), torch.randn(7, 16)
     reference = nn.CosineEmbeddingLoss(reduction="sum")
     assert torch.allclose(cosine_loss(own, theirs), reference(own, theirs, torch.ones(7)), atol=1e-5)
@@ -100,14 +96,6 @@ def test_with_equal_heads_the_relations_of_queries_and_keys_are_the_attention_ma
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_student_that_is_its_teacher_has_nothing_to_learn(method):
-    model = little_checkpoint().model
-    _, _, losses = Distillation(model, method, 2.0).step(model, batch(100))
-    assert losses
-    assert all(float(loss.detach()) == pytest.approx(0.0, abs=1e-5) for loss in losses.values())
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_the_losses_of_micro_batches_add_up(method):
     teacher, student, whole = little_checkpoint(seed=1).model, little_checkpoint(seed=2).model, batch(100)
     parts = [whole.micro_batch(index, 5) for index in range(5)]  # the last one is empty
@@ -129,11 +117,7 @@ def test_a_smaller_student_of_any_width_comes_nearer_to_its_teacher(corpus, teac
 
 
 def test_resume_is_exact(corpus, teacher, tmp_path):
-    run = student_run(corpus, teacher, distillation="relations", dropout=0.1)
-    finish(run, tmp_path / "whole")
-    finish(run, tmp_path / "parts", after(5))
-    finish(run, tmp_path / "parts", resume=True)
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "parts" / "model"))
+    assert resumes_exactly(student_run(corpus, teacher, distillation="relations", dropout=0.1), tmp_path)
 
 
 def test_a_student_of_the_same_width_begins_with_evenly_spaced_layers_of_its_teacher():
@@ -152,23 +136,23 @@ def test_a_student_of_the_same_width_begins_with_evenly_spaced_layers_of_its_tea
     assert not can_start_from(narrow.config, teacher)
 
 
-@pytest.mark.parametrize("resumed", [False, True])
 def test_positions_that_the_teacher_has_trained_are_kept_when_the_sequences_become_longer(
-    corpus, tmp_path, monkeypatch, resumed
+    corpus, tmp_path, monkeypatch
 ):
     shape = {"intermediate_size": 128, "max_position_embeddings": 512, "num_hidden_layers": 3}
     wide = dataclasses.replace(little_checkpoint(kind=BertForMaskedLM, **shape), trained_length=24)
     path = save_checkpoint(wide, tmp_path / "wide")
     extensions = record_extensions(monkeypatch)
     run = student_run(corpus, path, short_seq_len=16, short_share=0.5, seq_len=40)
-    if resumed:
-        finish(run, tmp_path / "run", should_stop=after(2))
-    finish(run, tmp_path / "run", resume=resumed)
+    finish(run, tmp_path / "run", should_stop=after(2))
+    finish(run, tmp_path / "run", resume=True)
     assert extensions[0] == (24, 40, list(range(24, 40)))
     assert {(known, length) for known, length, _ in extensions} == {(24, 40)}
 
 
-def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, tmp_path):
+def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, teacher, tmp_path):
+    with pytest.raises(InputError, match="has another vocabulary than the student"):
+        finish(student_run(corpus, "tiny-town", init_from=str(teacher)), tmp_path / "run")
     classifier = save_checkpoint(little_checkpoint(kind=BertForSequenceClassification), tmp_path / "classifier")
     with pytest.raises(InputError, match="has no head for masked tokens"):
         finish(student_run(corpus, classifier), tmp_path / "a")
@@ -177,13 +161,3 @@ def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, tmp_path
         finish(student_run(corpus, short), tmp_path / "b")
     with pytest.raises(InputError, match="no model folder"):
         finish(student_run(corpus, tmp_path / "nothing"), tmp_path / "c")
-
-
-def test_a_teacher_of_another_vocabulary_is_refused(corpus, teacher, tmp_path):
-    with pytest.raises(InputError, match="has another vocabulary than the student"):
-        finish(student_run(corpus, "tiny-town", init_from=str(teacher)), tmp_path / "run")
-
-
-def test_the_recipe_needs_a_teacher(capsys, corpus, tmp_path):
-    assert main(["pretrain", "--corpus", str(corpus), "--recipe", "distil", "--out", str(tmp_path / "run")]) == 2
-    assert "--teacher" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from bertviz_lab import BertForPreTraining
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.model.support import small_config
-from tests.training.support import SHARED_RUN, after, finish, identical, launch, logged, same, short_run, weights
+from tests.training.support import SHARED_RUN, finish, launch, logged, resumes_exactly, same, short_run, weights
 
 
 def losses(events) -> list[float]:
@@ -54,21 +54,13 @@ def test_two_processes_train_the_model_that_one_trains(text, tmp_path, monkeypat
 
 
 def test_in_fp16_the_loss_scale_is_saved_and_restored(text, tmp_path):
-    config = short_run(text, precision="fp16")
-    finish(config, tmp_path / "halves", should_stop=after(6))
-    second = finish(config, tmp_path / "halves", resume=True)
-    assert second[-1].step == 12
-    finish(config, tmp_path / "whole")
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
+    assert resumes_exactly(short_run(text, precision="fp16"), tmp_path)
     saved = tmp_path / "whole" / "checkpoints" / "step-00000012" / "trainer.json"
     assert json.loads(saved.read_text())["scale"]["scale"] > 1.0
 
 
 def test_it_may_be_turned_on_when_a_run_is_resumed(text, tmp_path):
-    finish(short_run(text, dropout=0.1), tmp_path / "whole")
-    finish(short_run(text, dropout=0.1), tmp_path / "parts", after(5))
-    finish(short_run(text, dropout=0.1, gradient_checkpointing=True), tmp_path / "parts", resume=True)
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "parts" / "model"))
+    assert resumes_exactly(short_run(text, dropout=0.1), tmp_path, gradient_checkpointing=True)
 
 
 def kept_bytes(on: bool) -> int:

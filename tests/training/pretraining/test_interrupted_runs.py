@@ -22,8 +22,9 @@ from tests.training.support import after, finish, identical, short_run, started,
         {"dropout": 0.1},
         {"optimizer": "adamw", "dropout": 0.1},
         {"objective": "mlm", "whole_word": True, "batch_size": 64},  # several epochs
+        {"position_embeddings": False, "segment_embeddings": False, "bidirectional": False, "layers": 3},
     ],
-    ids=["dropout", "adamw", "epochs"],
+    ids=["dropout", "adamw", "epochs", "ablated"],
 )
 def test_half_a_run_and_the_other_half_are_the_whole_run_to_the_last_bit(changes, text, tmp_path):
     config = short_run(text, **changes)

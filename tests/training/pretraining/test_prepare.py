@@ -78,9 +78,6 @@ def test_a_long_stage_tells_how_far_it_is():
     assert results == ["result"]
 
 
-# Stopped meanwhile
-
-
 def endless(item, seconds: float = 20.0):
     """The same item again and again, for longer than a test of stopping may take."""
     end = time.monotonic() + seconds
@@ -125,33 +122,15 @@ def test_a_stop_is_acted_on_within_two_seconds_at_every_stage(stage, source, ite
             assert not thread.is_alive()
 
 
-def test_a_stop_does_not_wait_for_a_library_that_cannot_be_interrupted(config, tmp_path, monkeypatch):
-    monkeypatch.setattr(Tokenizer, "train", lambda *a, **k: time.sleep(8))
-    assert seconds_to_stop(config, tmp_path / "run", "vocabulary") < 2
-
-
-def test_a_tokenizer_that_is_given_is_used(config, tmp_path):
-    prepared(config, tmp_path / "one")
-    given = short_run(tmp_path / "text.txt", tokenizer=str(tmp_path / "one" / "tokenizer"), vocab_size=5_000)
-    prepared(given, tmp_path / "two")
-    assert contents(tmp_path / "two") == contents(tmp_path / "one")
-
-
-def test_the_column_of_a_table_can_be_named(tmp_path):
-    rows = [{"title": "alpha beta", "text": "A long text stands here. It has two sentences."}] * 30
-    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    prepared(short_run(tmp_path / "rows.jsonl", text_field="title"), tmp_path / "run")
-    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
-    tokenizer = Tokenizer.load(tmp_path / "run" / "tokenizer")
-    assert tokenizer.decode(corpus.ids[: corpus.tokens // 30]) == "alpha beta"
-
-
-def test_a_text_larger_than_an_upload_may_be_is_read(config, tmp_path, monkeypatch):
+def test_a_given_tokenizer_is_used_and_a_text_larger_than_an_upload_read(config, tmp_path, monkeypatch):
     limits = []
     reading = module.read_documents
     monkeypatch.setattr(module, "read_documents", lambda *a, **k: limits.append(k["max_bytes"]) or reading(*a, **k))
-    prepared(config, tmp_path / "run")
+    prepared(config, tmp_path / "one")
     assert limits == [float("inf")]
+    given = short_run(tmp_path / "text.txt", tokenizer=str(tmp_path / "one" / "tokenizer"), vocab_size=5_000)
+    prepared(given, tmp_path / "two")
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
 @pytest.mark.parametrize(("text", "message"), [("", "is empty"), (" \n \n", "holds no words")])
@@ -160,9 +139,6 @@ def test_a_text_of_nothing_is_refused_and_leaves_no_spool(text, message, tmp_pat
     with pytest.raises(InputError, match=message):
         prepared(short_run(tmp_path / "text.txt"), tmp_path / "run")
     assert list((tmp_path / "run").iterdir()) == []
-
-
-# From the cache
 
 
 def test_a_second_run_takes_what_the_first_one_prepared(config, tmp_path, monkeypatch):

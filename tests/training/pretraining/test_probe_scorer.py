@@ -1,6 +1,5 @@
 """Probes: scored as `interpret.pseudo_log_likelihood` would, without a trace left in the model or the run."""
 
-import json
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +12,9 @@ from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining.probe_scorer import PairScore, ProbeScorer, probe_accuracy, text_of
-from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone
-from bertviz_lab.training.runs.run_folder import record
+from bertviz_lab.training.runs.events import ProbesDone, SnapshotSaved
 from tests.little import little_checkpoint
-from tests.training.support import after, finish, identical, short_run, weights
+from tests.training.support import finish, short_run
 
 PAIRS = (
     MinimalPair("agreement", "", "the old man reads a book", "the old man read a book", 3),
@@ -44,7 +42,7 @@ def little() -> Checkpoint:
     return little_checkpoint()
 
 
-def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
+def test_sentences_score_what_surprise_adds_up_and_the_next_one_by_its_head(little: Checkpoint) -> None:
     assert len(little.tokenizer.encode("catsunbelievably").ids) > 3, "a word in pieces is among them"
     for score in ProbeScorer(SOME, little.tokenizer).score(little.model):
         if score.pair.position is not None:
@@ -52,9 +50,6 @@ def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
                 assert found == pytest.approx(
                     pseudo_log_likelihood(little, text_of(score.pair, sentence)).total, abs=1e-4
                 )
-
-
-def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint) -> None:
     (score,) = (
         score for score in ProbeScorer(SOME, little.tokenizer).score(little.model) if score.pair.position is None
     )
@@ -63,9 +58,15 @@ def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint
         assert torch.tensor(found).exp().item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_is_longer_than_the_model_reads_is_cut_as_elsewhere(little: Checkpoint) -> None:
+def test_sentences_are_cut_at_the_models_length_and_go_in_batches(
+    little: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (score, *_) = ProbeScorer(SOME, little.tokenizer, max_length=5).score(little.model)
     assert score.good == pytest.approx(pseudo_log_likelihood(little, "the old man").total, abs=1e-4)
+    whole = ProbeScorer(SOME, little.tokenizer).score(little.model)
+    monkeypatch.setattr("bertviz_lab.training.pretraining.probe_scorer._TOKENS_AT_ONCE", 10)
+    for one, other in zip(whole, ProbeScorer(SOME, little.tokenizer).score(little.model), strict=True):
+        assert (one.good, one.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
 
 
 def test_a_model_is_asked_what_it_has_heads_for() -> None:
@@ -94,13 +95,6 @@ def test_asking_leaves_no_trace_and_gives_the_same_answers_twice(mode: bool) -> 
     assert all(p.grad is None for p in one.model.parameters())
 
 
-def test_many_rows_go_in_batches(little: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = ProbeScorer(SOME, little.tokenizer).score(little.model)
-    monkeypatch.setattr("bertviz_lab.training.pretraining.probe_scorer._TOKENS_AT_ONCE", 10)
-    for one, other in zip(whole, ProbeScorer(SOME, little.tokenizer).score(little.model), strict=True):
-        assert (one.good, one.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("good", "bad", "right"),
     [(-1.0, -2.0, 1.0), (-2.0, -1.0, 0.0), (-1.0, -1.0, 0.5), (-1.0, -1.00001, 0.5), (float("nan"), -1.0, 0.5)],
@@ -114,9 +108,6 @@ def test_shares_are_of_each_kind() -> None:
     assert probe_accuracy(scores) == {"agreement": 0.5, "copy": 0.5}
 
 
-# In a run
-
-
 def test_a_run_tells_what_its_model_can_do_at_every_snapshot(probed, tmp_path) -> None:
     events = finish(probed(), tmp_path / "run")
     told = [event for event in events if isinstance(event, ProbesDone)]
@@ -125,46 +116,6 @@ def test_a_run_tells_what_its_model_can_do_at_every_snapshot(probed, tmp_path) -
     assert {event.probes for event in told} == {"some"}
     assert all(list(event.right) == list(SOME.kinds) for event in told)
     assert all(0 <= share <= 1 for event in told for share in event.right.values())
-
-
-def test_asking_changes_nothing_about_the_training(probed, tmp_path) -> None:
-    asked = finish(probed(dropout=0.1), tmp_path / "asked")
-    silent = finish(probed(dropout=0.1, probes=False), tmp_path / "silent")
-    assert not [event for event in silent if isinstance(event, ProbesDone)]
-    assert identical(weights(tmp_path / "asked" / "model"), weights(tmp_path / "silent" / "model"))
-    scores = [[event.metrics for event in events if isinstance(event, EvalDone)] for events in (asked, silent)]
-    assert scores[0] == scores[1]
-
-
-def test_an_interrupted_run_tells_each_answer_once_and_ends_as_if_it_had_not_been(probed, tmp_path) -> None:
-    whole = probed(dropout=0.1)
-    list(record(finish(whole, tmp_path / "whole"), _made(tmp_path / "whole")))
-    list(record(finish(whole, tmp_path / "torn", should_stop=after(7)), _made(tmp_path / "torn")))
-    list(record(finish(whole, tmp_path / "torn", resume=True), tmp_path / "torn"))
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "torn" / "model"))
-    told = [
-        [(row["step"], row["right"]) for row in map(json.loads, lines) if row["event"] == "ProbesDone"]
-        for lines in ((tmp_path / name / "events.jsonl").read_text().splitlines() for name in ("whole", "torn"))
-    ]
-    assert told[0] == told[1]
-    assert len(told[0]) == 6
-
-
-def _made(folder):
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def test_a_text_that_no_probes_suit_is_trained_on_as_ever(text, tmp_path) -> None:
-    events = finish(short_run(text), tmp_path / "run")
-    assert not [event for event in events if isinstance(event, ProbesDone)]
-    assert [event for event in events if isinstance(event, StepDone)]
-
-
-def test_the_masked_word_objective_is_not_asked_what_happens_next(probed, tmp_path) -> None:
-    events = finish(probed(objective="mlm", steps=2), tmp_path / "run")
-    (first, *_) = (event for event in events if isinstance(event, ProbesDone))
-    assert list(first.right) == [kind for kind in SOME.kinds if kind != "next"]
 
 
 def test_the_sets_are_asked_within_their_time_of_a_tiny_model() -> None:

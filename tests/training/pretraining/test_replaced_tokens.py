@@ -23,7 +23,7 @@ from bertviz_lab.training.runs.events import EvalDone, ProbesDone, StepDone
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
 from tests.training.pretraining.test_distillation import batch
-from tests.training.support import CPU, after, finish, identical, short_run, started, weights, write_text
+from tests.training.support import CPU, after, finish, identical, short_run, started, weights
 
 VOCABULARY = 100
 
@@ -35,16 +35,8 @@ def both(seed: int = 0, generator_size: float = 0.5, **changes: object) -> Gener
     return GeneratorAndDiscriminator(config, settings.generator_config(config), seed).eval()
 
 
-@pytest.fixture
-def text(tmp_path):
-    return write_text(tmp_path / "text.txt")
-
-
 def rtd_run(text, **changes) -> PretrainConfig:
     return short_run(text, **({"objective": "rtd", "learning_rate": 2e-3} | changes))
-
-
-# ---- the two models
 
 
 def test_generator_and_discriminator_share_their_embeddings_and_nothing_else():
@@ -156,9 +148,6 @@ def test_evaluation_tells_of_both_and_leaves_the_random_stream_alone():
     out = model(given)
     marked, replaced = (out.discriminator_logits > 0) & given.attention_mask, out.labels == 1
     assert scores["rtd_f1"] == pytest.approx(2 * int((marked & replaced).sum()) / int(marked.sum() + replaced.sum()))
-
-
-# ---- runs
 
 
 def test_a_run_learns_both_and_leaves_two_folders_that_transformers_opens(text, tmp_path):

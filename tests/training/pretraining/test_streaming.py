@@ -47,7 +47,7 @@ def test_a_run_trains_without_a_copy_of_its_text(rows, tmp_path):
     assert "streamed; held out: 5 documents" in (tmp_path / "run" / "model" / "README.md").read_text()
 
 
-@pytest.mark.parametrize("stop", [1, 5, 9])
+@pytest.mark.parametrize("stop", [1, 9])
 def test_a_resumed_run_is_bit_for_bit_that_of_an_uninterrupted_one(rows, tmp_path, stop):
     settings = config(rows)  # it changes its sequence length on its way
     whole = finish(settings, tmp_path / "whole")
@@ -57,13 +57,6 @@ def test_a_resumed_run_is_bit_for_bit_that_of_an_uninterrupted_one(rows, tmp_pat
     assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "parts" / "model"))
     losses = {event.step: event.loss for event in whole if isinstance(event, StepDone)}
     assert all(losses[event.step] == event.loss for event in rest if isinstance(event, StepDone) and event.step < 4)
-
-
-def test_a_run_reads_more_than_one_pass(rows, tmp_path):
-    finish(config(rows, steps=60, short_share=0.0), tmp_path / "run")
-    (checkpoint,) = (path for path in (tmp_path / "run" / "checkpoints").iterdir() if path.name.endswith("60"))
-    position = json.loads((checkpoint / "trainer.json").read_text())["position"]
-    assert position["epoch"] > 5  # 35 documents are five chunks
 
 
 @pytest.mark.parametrize(

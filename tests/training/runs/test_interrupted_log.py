@@ -101,16 +101,6 @@ def test_one_process_at_a_time_writes_a_run(tmp_path):
     assert len(list(record(EVENTS, tmp_path))) == len(EVENTS)
 
 
-def test_partial_writes_of_a_killed_process_are_removed(tmp_path):
-    for left in (".state.json-12345678", ".events.jsonl-abcd_123"):
-        (tmp_path / left).write_text("half")
-    list(record(EVENTS, tmp_path))
-    assert sorted(os.listdir(tmp_path)) == [".lock", "events.jsonl", "state.json"]
-
-
-# A full disk
-
-
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -147,12 +137,3 @@ def test_a_disk_error_anywhere_in_the_run_has_the_same_message(number, tmp_path)
     with pytest.raises(InputError, match=f"{os.strerror(number)}. No checkpoint was saved yet"):
         list(record(events(), tmp_path))
     assert "free some space" in read_state(tmp_path).message
-
-
-def test_a_file_that_is_missing_is_no_full_disk(tmp_path):
-    def events() -> Iterator[Event]:
-        yield EVENTS[0]
-        raise FileNotFoundError(errno.ENOENT, "No such file")
-
-    with pytest.raises(FileNotFoundError):
-        list(record(events(), tmp_path))

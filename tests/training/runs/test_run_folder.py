@@ -1,6 +1,5 @@
 """A run's folder: written so that whoever reads it, whenever, reads something whole."""
 
-import json
 import os
 from dataclasses import replace
 
@@ -49,9 +48,15 @@ def test_recorded_events_are_passed_on_and_logged(tmp_path):
     assert end == (tmp_path / "events.jsonl").stat().st_size
 
 
-def test_what_a_full_disk_left_of_a_run_does_not_stop_the_next(tmp_path):
+def test_neither_what_a_full_disk_left_nor_a_reader_that_leaves_fails_a_run(tmp_path):
     (tmp_path / "events.jsonl").touch()  # and no state
     assert discard_failed_run(tmp_path)
+    stream = record(iter(EVENTS), tmp_path)
+    next(stream)
+    next(stream)
+    stream.close()
+    assert read_state(tmp_path).status == "training"
+    assert len(read_log(tmp_path)[0]) == 2
     list(record(EVENTS, tmp_path))
     assert not discard_failed_run(tmp_path), "a run that was stopped"
 
@@ -93,19 +98,13 @@ def test_an_input_error_is_the_last_event_and_is_raised_again(tmp_path):
     assert state.model == "run/checkpoints/step-00000005"
 
 
-def test_a_folder_that_cannot_be_created_is_one_sentence(tmp_path):
+def test_folders_that_hold_no_run_or_cannot_be_created_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         next(record(EVENTS, tmp_path / "file" / "run"))
-
-
-def test_a_reader_that_leaves_does_not_fail_the_run(tmp_path):
-    stream = record(iter(EVENTS), tmp_path)
-    next(stream)
-    next(stream)
-    stream.close()
-    assert read_state(tmp_path).status == "training"
-    assert len(read_log(tmp_path)[0]) == 2
+    with pytest.raises(InputError, match="holds no run") as error:
+        read_state(tmp_path)
+    assert tmp_path.name not in str(error.value)
 
 
 def test_a_second_session_starts_from_the_state_of_the_first(tmp_path):
@@ -135,19 +134,6 @@ def test_a_half_written_line_waits_until_it_is_whole(tmp_path):
     assert end == path.stat().st_size
 
 
-def test_a_line_that_a_crash_left_half_is_cut(tmp_path):
-    (tmp_path / "events.jsonl").write_bytes(b'{"event": "A"}\n{"event": "B", "te')
-    list(record(EVENTS[:1], tmp_path))
-    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["event"] for line in lines] == ["A", "Preparing"]
-
-
-def test_a_folder_without_a_state_is_no_run_and_is_not_named(tmp_path):
-    with pytest.raises(InputError, match="holds no run") as error:
-        read_state(tmp_path)
-    assert tmp_path.name not in str(error.value)
-
-
 DAMAGED = [
     *("", "{", "[]", "null", '"text"', "[" * 20_000, '{"status": "asleep"}', '{"status": ["failed"]}', '{"step": "3"}'),
     *('{"step": 2.5}', '{"seconds": NaN}', '{"seconds": null}', '{"updated": 1' + "0" * 400 + "}", '{"pid": true}'),
@@ -169,29 +155,11 @@ def test_a_damaged_state_is_a_failed_run_that_came_as_far_as_its_log(content, tm
     assert (state.status, state.model, state.message) == ("stopped", "run/model", "")
 
 
-def test_a_run_whose_state_is_damaged_is_recorded_again(tmp_path):
-    list(record(EVENTS, tmp_path))
-    (tmp_path / "state.json").write_text("")
-    list(record(EVENTS[1:], tmp_path))
-    assert json.loads((tmp_path / "state.json").read_text())["status"] == "stopped"
-
-
-def test_a_state_of_a_later_version_is_read(tmp_path):
-    (tmp_path / "state.json").write_text('{"step": 3, "weather": "fine"}')
-    assert read_state(tmp_path).step == 3
-
-
 @pytest.mark.parametrize("content", [None, "{", "[]", "null"])
 def test_a_folder_without_settings_cannot_be_resumed(content, tmp_path):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(InputError, match="no run to resume"):
-        read_config(tmp_path)
-
-
-def test_a_setting_that_is_out_of_range_is_named(tmp_path):
-    (tmp_path / "config.json").write_text('{"corpus": ["a.txt"], "seq_len": 3}')
-    with pytest.raises(InputError, match="--seq-len"):
         read_config(tmp_path)
 
 

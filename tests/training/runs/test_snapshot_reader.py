@@ -5,13 +5,16 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, save_checkpoint
 from bertviz_lab.errors import InputError
+from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter
+from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter, is_snapshot_step, list_snapshots
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
+from tests.model.support import MASKED_LM, build, small_config
 from tests.training.support import finish, short_run
 
 
@@ -80,18 +83,15 @@ def test_a_run_can_be_looked_back_at_before_it_has_a_checkpoint(text, tmp_path):
     run = tmp_path / "run"
     finish(short_run(text), run)
     last = load_checkpoint(run / "model")
+    (run / "snapshots" / SHAPE).rename(tmp_path / "shape")
+    assert same(open_snapshots(run).open(12), last), "without a configuration it is that of the model"
+    (tmp_path / "shape").rename(run / "snapshots" / SHAPE)
     for left in ("model", "checkpoints"):
         shutil.rmtree(run / left)
     past = open_snapshots(run)
     assert past.steps() == (0, 1, 2, 5, 10, 12)
     assert same(past.open(12), last)
     assert past.tokenizer.vocab_size == last.tokenizer.vocab_size
-
-
-def test_snapshots_without_a_config_take_that_of_the_model(text, tmp_path):
-    finish(short_run(text), tmp_path / "run")
-    (tmp_path / "run" / "snapshots" / SHAPE).unlink()
-    assert same(open_snapshots(tmp_path / "run").open(12), load_checkpoint(tmp_path / "run" / "model"))
 
 
 def test_a_missing_snapshot_is_one_sentence(tmp_path):
@@ -107,18 +107,45 @@ def test_a_missing_snapshot_is_one_sentence(tmp_path):
         past.open(0)
 
 
-def test_a_snapshot_of_another_model_is_refused(tmp_path):
+def test_snapshots_of_another_model_or_without_a_configuration_are_refused(tmp_path):
     history(tmp_path / "m")
     other = little_checkpoint(hidden_size=16, intermediate_size=32)
     SnapshotWriter(tmp_path / "other", 10**9).save(other.model, 20)
     shutil.copy(tmp_path / "other" / "step-00000020.safetensors", tmp_path / "m" / "snapshots")
     with pytest.raises(InputError, match="does not belong to this model"):
         open_snapshots(tmp_path / "m").open(20)
-
-
-def test_snapshots_without_any_configuration_are_refused(tmp_path):
     history(tmp_path / "m")
     (tmp_path / "m" / "snapshots" / SHAPE).unlink()
     (tmp_path / "m" / "config.json").unlink()
     with pytest.raises(InputError, match="No configuration in m says what model"):
         open_snapshots(tmp_path / "m")
+
+
+def test_steps_are_spaced_by_their_logarithm():
+    found = [step for step in range(1_001) if is_snapshot_step(step)]
+    assert found == [0, 1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 500, 700, 1_000]
+
+
+def test_a_snapshot_is_the_model_in_16_bits_but_for_what_they_cannot_hold(tmp_path):
+    model = build(MASKED_LM, small_config())
+    path = SnapshotWriter(tmp_path / "s", 10**9).save(model, 5)
+    kept, whole = load_file(path), state_for_huggingface(model)
+    assert kept.keys() == whole.keys()
+    assert all(torch.equal(kept[name], whole[name].half()) for name in whole)
+    with torch.no_grad():
+        model.mlm.bias[0] = 2e5  # the mean of house prices in the bias of a regression, for example
+    path = SnapshotWriter(tmp_path / "s", 10**9).save(model, 5)
+    assert load_file(path)["cls.predictions.bias"][0] == 2e5
+
+
+def test_a_full_room_keeps_the_ends_and_room_for_none_keeps_none(tmp_path):
+    model = build(MASKED_LM, small_config())
+    assert SnapshotWriter(tmp_path / "s", 0).save(model, 0) == ""
+    assert not (tmp_path / "s").exists()
+    size = 2 * sum(p.numel() for p in model.parameters())
+    snapshots = SnapshotWriter(tmp_path / "s", 4 * size)
+    for step in (0, 1, 2, 5, 10, 20, 30):
+        snapshots.save(model, step)
+    steps = [step for step, _ in list_snapshots(tmp_path / "s")]
+    assert len(steps) == 4
+    assert (steps[0], steps[-1]) == (0, 30)

@@ -13,12 +13,11 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from bertviz_lab import load_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import encode, read_results
-from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of
 from bertviz_lab.training.finetuning.tasks.embeddings import cosine_loss, ranking_loss
 from tests.training.finetuning.embeddings.support import config_for, pairs, write_related
 from tests.training.finetuning.support import finish
-from tests.training.support import after, identical, weights
+from tests.training.support import resumes_exactly
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TEXTS = ["the red cat", "where is the old man", "the river that is big sat here " * 9]
@@ -37,16 +36,6 @@ def test_sentence_transformers_opens_the_folder_with_the_same_vectors(run) -> No
     assert theirs.max_seq_length == ours.max_length == ours.trained_length
     np.testing.assert_allclose(encode(ours, TEXTS), theirs.encode(TEXTS), atol=1e-5)
     assert theirs.similarity_fn_name == "cosine"
-
-
-def test_a_folder_that_sentence_transformers_saved_opens_and_saves_again(run, tmp_path) -> None:
-    theirs = SentenceTransformer(str(run / "model"), device="cpu")
-    theirs.save(str(tmp_path / "theirs"))
-    opened = load_checkpoint(tmp_path / "theirs")
-    assert opened.pooling == "mean"
-    save_checkpoint(opened, tmp_path / "ours")
-    again = SentenceTransformer(str(tmp_path / "ours"), device="cpu")
-    np.testing.assert_allclose(again.encode(TEXTS), theirs.encode(TEXTS), atol=1e-6)
 
 
 def test_training_ranks_the_right_texts_higher(run, files) -> None:
@@ -81,7 +70,7 @@ def test_the_scores_come_out_of_evaluate_again(run) -> None:
     assert again == pytest.approx({name: report["scores"][name] for name in again}, abs=1e-6)
 
 
-def test_pairs_with_scores_are_judged_by_spearman(files, tmp_path) -> None:
+def test_pairs_with_scores_judge_by_spearman_and_may_judge_triplets(files, tmp_path) -> None:
     config = config_for(files, tmp_path, "scores")
     finish(config, tmp_path / "run")
     model = load_checkpoint(tmp_path / "run" / "model")
@@ -92,22 +81,13 @@ def test_pairs_with_scores_are_judged_by_spearman(files, tmp_path) -> None:
     first, second = (theirs.encode([row[n] for row in rows], normalize_embeddings=True) for n in (0, 1))
     expected = spearmanr((first * second).sum(1), [float(row[2]) for row in rows]).statistic
     assert evaluate_task(model, [path], "embeddings")["spearman"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_triplets_are_trained_and_judged_by_pairs_with_scores(files, tmp_path) -> None:
-    held = str(write_related(tmp_path, "scores"))
-    finish(config_for(files, tmp_path, "triplets", eval=(held,)), tmp_path / "run")
-    assert read_results(tmp_path / "run").metric == "spearman"
+    finish(config_for(files, tmp_path, "triplets", eval=(str(path),)), tmp_path / "triplets")
+    assert read_results(tmp_path / "triplets").metric == "spearman"
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets", "scores"])
 def test_a_stopped_run_resumes_to_the_same_model(files, tmp_path, kind) -> None:
-    config = config_for(files, tmp_path, kind)
-    finish(config, tmp_path / "whole")
-    first = finish(config, tmp_path / "halves", should_stop=after(3))
-    assert first[-1].reason == "stopped"
-    finish(config, tmp_path / "halves", resume=True)
-    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
+    assert resumes_exactly(config_for(files, tmp_path, kind), tmp_path, steps=3, run=finish)
 
 
 def test_pairs_without_scores_need_their_whole_batch(files, tmp_path) -> None:
@@ -180,13 +160,10 @@ def test_multiple_negatives_ranking_is_that_of_sentence_transformers(count) -> N
     assert_equal(ranking_loss(inputs), reference, inputs)
 
 
-def test_the_cosine_loss_is_that_of_sentence_transformers() -> None:
+def test_the_cosine_loss_is_that_of_sentence_transformers_and_parts_add_up() -> None:
     inputs, scores = vectors(2), torch.linspace(0, 1, 6)
     reference = theirs.CosineSimilarityLoss(torch.nn.Identity()).compute_loss_from_embeddings(inputs, scores)
     assert_equal(cosine_loss(inputs, scores, 6), reference, inputs)
-
-
-def test_the_cosine_loss_of_parts_adds_up() -> None:
     inputs, scores = vectors(2), torch.linspace(0, 1, 6)
     parts = [cosine_loss([v[start::2] for v in inputs], scores[start::2], 6) for start in (0, 1)]
     torch.testing.assert_close(sum(parts), cosine_loss(inputs, scores, 6))

@@ -55,9 +55,10 @@ def test_training_is_the_same_in_every_unit_and_predictions_come_back_in_it(scal
     assert np.abs(plain - 10.75).max() < 1.5
 
 
-def test_transformers_predicts_the_original_unit_from_model_checkpoint_and_snapshot(files, tmp_path):
+def test_a_regression_model_predicts_its_unit_everywhere_and_is_fine_tuned_further(files, tmp_path):
     data = rescaled(tmp_path / "data.tsv", 1000.0)
-    finish(files.config("regression", train=(data,), eval=(data,)), tmp_path / "run")
+    config = files.config("regression", train=(data,), eval=(data,))
+    finish(config, tmp_path / "run")
     for folder in (tmp_path / "run" / "model", latest_checkpoint(tmp_path / "run")):
         model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -69,15 +70,8 @@ def test_transformers_predicts_the_original_unit_from_model_checkpoint_and_snaps
     past = open_snapshots(tmp_path / "run")
     first, _ = predict_with(past.open(past.steps()[0]), examples("regression", 8))
     assert 8_000 < np.mean([float(p.label) for p in first]) < 13_000
-
-
-def test_a_regression_model_that_is_fine_tuned_again_begins_with_its_own_predictions(files, tmp_path):
-    data = rescaled(tmp_path / "data.tsv", 1000.0)
-    config = files.config("regression", train=(data,), eval=(data,))
-    finish(config, tmp_path / "first")
-    again = replace(config, model=str(tmp_path / "first" / "model"))
-    finish(again, tmp_path / "again", should_stop=lambda: True)
-    told = [predicted(folder) for folder in (tmp_path / "first" / "model", latest_checkpoint(tmp_path / "again"))]
+    finish(replace(config, model=str(tmp_path / "run" / "model")), tmp_path / "again", should_stop=lambda: True)
+    told = [predicted(folder) for folder in (tmp_path / "run" / "model", latest_checkpoint(tmp_path / "again"))]
     np.testing.assert_allclose(*told, rtol=1e-4)
 
 
