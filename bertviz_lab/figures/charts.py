@@ -251,6 +251,46 @@ def plane_payload(
     return _chart({}, title, ["", "first direction", "second direction"], table, captions, figure)
 
 
+def points_payload(
+    points: NDArray[np.floating],
+    names: Sequence[str],
+    *,
+    title: str,
+    axes: tuple[str, str],
+    groups: Sequence[int],
+    group_names: Sequence[str],
+    marked: Sequence[bool],
+    picks: Sequence[int],
+    extra_columns: ExtraColumns = (),
+    **captions: Unpack[Captions],
+) -> Payload:
+    """Return a scatter plot of points, (n, 2), on two axes with names; `marked` ones are crosses.
+
+    A click on a point, or on its cell of the table, sends {"index": its entry of `picks`}.
+    """
+    import plotly.graph_objects as go
+
+    trace = go.Scatter(
+        x=points[:, 0].tolist(),
+        y=points[:, 1].tolist(),
+        mode="markers",
+        **tooltips(names),
+        marker={
+            "color": [COLORS[group] for group in groups],
+            "symbol": ["x" if mark else "circle" for mark in marked],
+            "size": [8 if mark else 5 for mark in marked],
+            "opacity": 0.75,
+        },
+    )
+    figure = blank_figure([trace], 420)
+    figure.update_layout(dragmode="pan")
+    figure.update_xaxes(title_text=axes[0], zeroline=False)
+    figure.update_yaxes(title_text=axes[1], zeroline=False, range=[-0.03, 1.03])
+    body = {"picks": [[{"index": pick} for pick in picks]], "keys": list(zip(group_names, COLORS, strict=False))}
+    table = [[name, *point] for name, point in zip(names, points.tolist(), strict=True)]
+    return _chart(body, title, ["example", *axes], table, captions, figure, extra_columns)
+
+
 def lines_payload(
     places: Sequence[str],
     series: Sequence[tuple[str, Sequence[float | None] | NDArray[np.floating]]],

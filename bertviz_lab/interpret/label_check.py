@@ -1,14 +1,15 @@
 """Label check: training examples whose labels the evidence doubts, near-duplicates, and leakage between splits.
 
-Two kinds of evidence, from models that have not seen the label of an example when they judge it, or hardly:
+Three kinds of evidence, from what has not seen the label of an example when it judges it, or hardly:
 
-- Out-of-fold probabilities: logistic regression on tokens and pairs of tokens (TF-IDF), trained on the other folds.
+- Logistic regression on tokens and pairs of tokens (TF-IDF), trained on the other folds.
+- The labels of similar texts in the other folds, each with the cube of its cosine as weight.
 - Training dynamics: the mean probabilities of the fine-tuned model over the epochs (Swayamdipta et al. 2020). A wrong
   label is learned late, because the other examples speak against it.
 
-The geometric mean of the two ranks the examples, and confident learning (Northcutt et al. 2021) counts wrong labels.
-A text with one label is one decision among the classes (D = 1); of several labels each is a decision of its own, which
-is 0 or 1. Shapes: N examples, D decisions, C classes.
+Their geometric mean ranks the examples, and confident learning (Northcutt et al. 2021) counts wrong labels. A text with
+one label is one decision among the classes (D = 1); of several labels each is a decision of its own, which is 0 or 1.
+Shapes: N examples, D decisions, C classes.
 """
 
 import zlib
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from bertviz_lab.data.tasks.near_duplicates import near_duplicates
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.finetuning.example_dynamics import DataMap
+from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, DataMap
 from bertviz_lab.training.finetuning.task_data import read_task_splits
 from bertviz_lab.training.finetuning.tasks import TASKS
 
@@ -38,7 +39,9 @@ SPLITS = ("training", "held-out", "test")
 _FILE = "label_check.json"
 _FOLDS = 5
 _INVERSE_STRENGTH = 3.0  # of the regularization of the logistic regression
-_LEAST = 1e-4  # probability: no evidence is taken for certain
+_PRIOR = 0.1  # weight of the shares of the classes among the votes of similar texts
+_MOST_COSINES = 10_000_000  # in memory at a time
+_LEAST = 1e-3  # probability: no evidence is taken for certain
 _MOST_LISTED = 1000  # doubts, conflicts and leaks that are kept
 _MOST_PLACES = 6  # of nearly the same examples
 
@@ -94,8 +97,9 @@ def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
         index = {label: number for number, label in enumerate(splits.labels)}
         targets_ND = np.array([[index[cast(str, text.label)]] for text in texts])
         learned_NDC = dynamics.probabilities[:, None]
-    unseen_NDC = out_of_fold(texts, targets_ND, learned_NDC.shape[-1], tokenizer)
-    shares_NDC = geometric_mean(unseen_NDC, learned_NDC)
+    linear_NDC, near_NDC = out_of_fold(texts, targets_ND, learned_NDC.shape[-1], tokenizer)
+    unseen_NDC = geometric_mean(linear_NDC, near_NDC)
+    shares_NDC = geometric_mean(linear_NDC, near_NDC, learned_NDC)
     confident_ND = confident_classes(targets_ND, shares_NDC)
     conflicts, leaks, leaked = _duplicates(splits.train, splits.held_out, splits.test)
     check = LabelCheck(
@@ -111,8 +115,10 @@ def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
 
 
 def read_label_check(folder: Path) -> LabelCheck | None:
-    """Return the label check of a run; None where there is none yet."""
+    """Return the label check of a run; None where there is none yet, or the run has had a better trial since."""
     try:
+        if (folder / _FILE).stat().st_mtime_ns < (folder / DYNAMICS_FILE).stat().st_mtime_ns:
+            return None
         return _CHECK.validate_json((folder / _FILE).read_bytes())
     except (OSError, ValueError):
         return None
@@ -120,10 +126,10 @@ def read_label_check(folder: Path) -> LabelCheck | None:
 
 def out_of_fold(
     texts: Sequence[LabelledText], targets_ND: NDArray[np.integer], classes: int, tokenizer: Tokenizer
-) -> Shares:
-    """Return probabilities of the classes, (N, D, C), of each text by models that were trained on other texts.
+) -> tuple[Shares, Shares]:
+    """Return probabilities of the classes, (N, D, C), by logistic regression on other texts, and by similar ones.
 
-    The fold of a text depends on its words: texts that are the same are in one fold, or a copy would tell the label.
+    The fold of a text depends on its tokens: texts that are the same are in one fold, or a copy would tell the label.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -131,20 +137,28 @@ def out_of_fold(
     firsts = tokenizer.ids([text.text_a for text in texts])
     seconds = tokenizer.ids([text.text_b or "" for text in texts])
     rows = [list(map(str, [*a, *(-1 - token for token in b)])) for a, b in zip(firsts, seconds, strict=True)]
-    vectors = TfidfVectorizer(analyzer=lambda row: [*row, *map(" ".join, pairwise(row))], sublinear_tf=True)
-    features = vectors.fit_transform(rows)
-    folds = np.array([zlib.crc32(" ".join(row).encode()) % _FOLDS for row in rows])
-    shares_NDC = np.zeros((*targets_ND.shape, classes))
-    for fold in range(_FOLDS):
-        known, judged = folds != fold, np.flatnonzero(folds == fold)
-        for decision, targets_N in enumerate(targets_ND.T):
-            present = np.unique(targets_N[known])
-            if len(judged) and len(present) == 1:
-                shares_NDC[judged, decision, present[0]] = 1.0
-            elif len(judged) and len(present):
-                model = LogisticRegression(C=_INVERSE_STRENGTH).fit(features[known], targets_N[known])
-                shares_NDC[judged[:, None], decision, present] = model.predict_proba(features[judged])
-    return shares_NDC
+    vectorizer = TfidfVectorizer(analyzer=lambda row: [*row, *map(" ".join, pairwise(row))], sublinear_tf=True)
+    vectors = vectorizer.fit_transform(rows)
+    folds_N = np.array([zlib.crc32(" ".join(row).encode()) % _FOLDS for row in rows])
+    linear_NDC, near_NDC = (np.zeros((*targets_ND.shape, classes)) for _ in range(2))
+    for fold in np.unique(folds_N):
+        known, judged = np.flatnonzero(folds_N != fold), np.flatnonzero(folds_N == fold)
+        given_NDC = np.eye(classes)[targets_ND[known]]
+        votes = _PRIOR * given_NDC.mean(axis=0) + _votes(vectors[judged], vectors[known], given_NDC)
+        near_NDC[judged] = votes / votes.sum(axis=-1, keepdims=True)
+        for decision, targets_N in enumerate(targets_ND[known].T):
+            present = np.unique(targets_N)
+            model = LogisticRegression(C=_INVERSE_STRENGTH).fit(vectors[known], targets_N) if len(present) > 1 else None
+            shares = model.predict_proba(vectors[judged]) if model else 1.0
+            linear_NDC[judged[:, None], decision, present] = shares
+    return linear_NDC, near_NDC
+
+
+def _votes(vectors: Any, others: Any, given_NDC: Shares) -> Shares:
+    """Return the sum of what was given to other texts, each with the cube of its cosine as weight."""
+    size = max(1, _MOST_COSINES // others.shape[0])
+    parts = (vectors[start : start + size] @ others.T for start in range(0, vectors.shape[0], size))
+    return np.concatenate([np.tensordot(part.toarray() ** 3, given_NDC, axes=1) for part in parts])
 
 
 def geometric_mean(*several: Shares) -> Shares:

@@ -95,9 +95,10 @@ def test_a_model_that_judges_a_text_has_not_seen_its_label_nor_that_of_a_copy(to
     rows = [LabelledText(text_of(n // 2), None, "", n) for n in range(200)]
     targets = np.array([[n // 2 % 2] for n in range(200)])
     targets[:2] = 1 - targets[:2]  # a text, and its copy
-    shares = out_of_fold(rows, targets, 2, tokenizer)
-    assert shares.shape == (200, 1, 2)
-    assert (shares.argmax(-1) != targets).nonzero()[0].tolist() == [0, 1]
+    for shares in out_of_fold(rows, targets, 2, tokenizer):
+        assert shares.shape == (200, 1, 2)
+        assert shares.sum(-1) == pytest.approx(np.ones((200, 1)))
+        assert (shares.argmax(-1) != targets).nonzero()[0].tolist() == [0, 1]
 
 
 def test_confident_learning_counts_labels_as_the_paper_does() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.data.examples import Example, FileInfo, LabelledWords, Question
+from bertviz_lab.data.examples import Example, FileInfo, LabelledText, LabelledWords, Question
 from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payload
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
@@ -166,6 +166,11 @@ def label_item(
     facts = [["true and predicted", truth]] if right else [["true", truth], ["predicted", predicted]]
     row = {"truth": truth, "predicted": predicted, "probability": float(probability)}
     return _item(index, text, text_b, facts=facts, right=right, probability=float(probability), row=row)
+
+
+def text_item(index: int, text: LabelledText, **more: Any) -> Item:
+    """Return a text or pair with facts about it, their `row` in a file, and a `probability` and `detail`, if any."""
+    return _item(index, text.text_a, text.text_b, **more)
 
 
 def number_item(index: int, text: str, truth: float, predicted: float, text_b: str | None = None) -> Item:

@@ -18,6 +18,7 @@ from bertviz_lab.ui.state.examples import Examples, examples_from
 
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
     from bertviz_lab.data.examples import Task, TaskData
+    from bertviz_lab.data.formats.corrected_files import CorrectedFile
     from bertviz_lab.data.probes import MinimalPair
     from bertviz_lab.training.finetuning.task_data import Examination
 
@@ -54,6 +55,13 @@ class FileReader:
 
         work = partial(examine_labelled, config, tokenizer, positions, trained_length, self._most_labelled)
         return self._read(work, (*config.train, *config.eval))
+
+    def corrected(self, folder: Path, config: FinetuneConfig) -> "list[CorrectedFile]":
+        """Return the training files of a run with corrected labels. Raises `InputError`, as `corrected_train_files`."""
+        from bertviz_lab.training.finetuning.task_data import corrected_train_files
+
+        work = partial(corrected_train_files, folder, config, self._most_labelled)
+        return self._workers.run(work, replace(self._roomy, file_bytes=int(self._most_labelled)))
 
     def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskData":
         """Return the texts in a file to predict on. Raises `InputError`, as `read_inputs`."""

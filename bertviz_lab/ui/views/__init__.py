@@ -18,6 +18,7 @@ from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
 from bertviz_lab.ui.views.evaluate.view import EVALUATE
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from bertviz_lab.ui.views.finetune.view import FINETUNE
+from bertviz_lab.ui.views.labels.view import LABELS
 from bertviz_lab.ui.views.layers.view import LAYERS
 from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
@@ -29,6 +30,6 @@ from bertviz_lab.ui.views.tokens.view import TOKENS
 VIEWS: tuple[View, ...] = (
     EXPLORE, TOKENS, PREDICTIONS, ATTENTION, ATTRIBUTION, EMBEDDINGS, LAYERS, BATCH,
     PRETRAIN, FINETUNE,
-    RUNS, RUN, EVALUATE, DYNAMICS, COMPARE, ABLATION,
+    RUNS, RUN, LABELS, EVALUATE, DYNAMICS, COMPARE, ABLATION,
     LEARN,
 )  # fmt: skip

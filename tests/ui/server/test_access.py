@@ -90,6 +90,7 @@ def everything_about(browser: Browser, run: str) -> Iterator[tuple[str, str]]:
         "lines": "", "pooling": "auto", "start": 0, "step": 0, "last": 0, "watched": [], "mapped": [], "position": 2,
         "top_k": 3, "hidden": [], "steps": None, "seed": None, "predicted": {}, "name": "one-head", "choice": "",
         "contrast": "", "ablated": [], "causal": False, "against": "model", "other_text": "", "example": 0,
+        "places": [],
     }  # fmt: skip
     for (view, name), question in _QUESTIONS.items():
         if name not in ("change", "push", "train") and question.arguments <= known.keys() | {"row", "column"}:
