@@ -9,6 +9,7 @@ that is German by its commonest words; terminators of all scripts are recognized
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from itertools import chain
 
@@ -57,7 +58,12 @@ class Document:
 
 
 def clean_text(text: str) -> str:
-    """`text` on one line: white space collapsed, control characters dropped, lone surrogates replaced by U+FFFD."""
+    """`text` on one line: white space collapsed, letters composed with their accents (NFC), lone surrogates replaced.
+
+    Control characters are dropped; surrogates become U+FFFD.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     if not text.isprintable():  # white space other than " ", a control or format character, or a surrogate
         text = _CONTROL.sub("", _SPACE.sub(" ", text))
         text = _SURROGATE.sub("\ufffd", text)

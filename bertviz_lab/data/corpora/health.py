@@ -18,6 +18,7 @@ import numpy as np
 from bertviz_lab.data.corpora.health_report import (
     HealthReport,
     reading_warnings,
+    unknown_warning,
     warnings_about,
     writing_system,
     writing_warnings,
@@ -82,6 +83,7 @@ def examine(
 
     train, held_out = sample.split()
     writing = writing_system(train)
+    is_given = tokenizer is not None
     if tokenizer is None:
         tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
         train_ids, held_out_ids = tokenizer.ids(train), tokenizer.ids(held_out)
@@ -121,9 +123,9 @@ def examine(
         writing_system=writing.name,
         recommended=writing.settings,
     )
-    is_wordpiece = tokenizer.algorithm == "wordpiece"
     warnings = (
-        *writing_warnings(writing, strips_accents=tokenizer.lowercase and is_wordpiece, splits_words=is_wordpiece),
+        *writing_warnings(writing, tokenizer),
+        *unknown_warning(report.unk_rate, tokenizer, held_out or train, is_given=is_given),
         *warnings_about(
             report,
             single_documents=counts.single_documents,
@@ -135,6 +137,12 @@ def examine(
         *reading_warnings(notes or ReadingNotes(), report.sentences),
     )
     return replace(report, warnings=warnings), tokenizer
+
+
+def suited_settings(paths: Sequence[str | Path], max_bytes: float = MAX_BYTES) -> dict[str, str | bool]:
+    """Return the options of `pretrain` that suit the writing system of files. Raises `InputError`."""
+    documents = read_documents(paths, max_bytes=max_bytes)
+    return writing_system(chain.from_iterable(document.sentences for document in documents)).settings
 
 
 class _Counts:

@@ -4,12 +4,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
 from bertviz_lab.data.documents import LONGEST_SENTENCE
+from bertviz_lab.tokenization import Tokenizer
 
 _CHARACTERS = 200_000  # that are looked at
+_SENTENCES, _MANY_UNKNOWN = 2_000, 0.01
 _MANY_CHANGED = 0.15  # words that accent stripping changes
 #: First words of Unicode's names of letters, with the name of the writing.
 _SCRIPTS = {
@@ -69,21 +72,51 @@ def writing_system(sentences: Iterable[str]) -> WritingSystem:
     return WritingSystem(name, share, (example, changed.get(example, "")))
 
 
-def writing_warnings(writing: WritingSystem, *, strips_accents: bool, splits_words: bool) -> Iterator[str]:
+def writing_warnings(writing: WritingSystem, tokenizer: Tokenizer) -> Iterator[str]:
     """Yield a sentence on each setting of the tokenizer that does not suit a writing system."""
-    mostly = f"The text is mostly {writing.name}"
-    if strips_accents and writing.loses_letters:
+    mostly, is_wordpiece = f"The text is mostly {writing.name}", tokenizer.algorithm == "wordpiece"
+    if is_wordpiece and tokenizer.lowercase and writing.loses_letters:
         word, left = writing.example
         yield (
             f"{mostly}, and lowercasing with accent stripping takes letters, tones or vowel "
             f"signs from {writing.changed:.0%} of its words ({quoted(word)} becomes {quoted(left)}): switch "
             "lowercasing off (--no-lowercase)."
         )
-    if splits_words and writing.is_unspaced:
+    if is_wordpiece and writing.is_unspaced:
         yield (
             f"{mostly}, which has no spaces between words, and WordPiece takes a clause for a "
             "word: byte-level BPE suits it better (--algorithm bpe)."
         )
+
+
+def unknown_warning(share: float, tokenizer: Tokenizer, sentences: Iterable[str], *, is_given: bool) -> Iterator[str]:
+    """Yield a sentence on the cause of [UNK] tokens where they are more than 1% of a text's."""
+    if share <= _MANY_UNKNOWN:
+        return
+
+    def is_missing(character: str) -> bool:
+        normalizer, prefix = tokenizer.backend.normalizer, tokenizer.continuation_prefix
+        plain = normalizer.normalize_str(character).strip() if normalizer else character
+        return any(tokenizer.id(c) is None and tokenizer.id(prefix + c) is None for c in plain)
+
+    words: Counter[str] = Counter()
+    for sentence in islice(sentences, _SENTENCES):
+        encoding = tokenizer.encode(sentence)
+        spans = zip(encoding.ids, encoding.offsets, strict=True)
+        words.update(sentence[slice(*span)] for token_id, span in spans if token_id == tokenizer.unk_id)
+    longest = tokenizer.max_word_length or LONGEST_SENTENCE
+    missing = Counter(c for word in words.elements() for c in set(word) if is_missing(c))
+    such = f"such as {', '.join(quoted(c) for c, _ in missing.most_common(3))}"
+    if sum(len(word) > longest for word in words.elements()) > words.total() / 2:
+        cause = f"runs of more than {longest} characters without a space, which byte-level BPE splits (--algorithm bpe)"
+    elif is_given:
+        cause = f"words with characters that the given tokenizer lacks, {such}: choose one of this language"
+    else:
+        cause = (
+            f"words with characters that {tokenizer.vocab_size:,} tokens have no room for or the tokenizer has not met,"
+        )
+        cause += f" {such}: choose a larger --vocab-size or byte-level BPE (--algorithm bpe)"
+    yield f"{_percent(share)} of the tokens are [UNK], which cannot be learned or predicted. Most are {cause}."
 
 
 def _stripped(word: str) -> str:
@@ -137,60 +170,35 @@ def warnings_about(
     too_long: float,
     seq_len: int,
 ) -> Iterator[str]:
-    """Yield full sentences on a text, the most important first; shares are 0 to 1.
+    """Yield full sentences on a text, the most important first.
 
-    Args:
-        report: its statistics.
-        single_documents: documents of one sentence.
-        distinct_tokens: tokens of the vocabulary that occur.
-        duplicated: share of sentences that repeat an earlier one.
-        too_long: share of sentences that do not fit into `seq_len` tokens.
-        seq_len: max sequence length.
+    `duplicated` is the share of sentences that repeat an earlier one, `too_long` of those beyond `seq_len` tokens.
     """
     if report.sentences == 1:
-        yield (
-            "The text is a single sentence: the lab trains MLM only and the model will know nothing but this sentence."
-        )
+        yield "The text is a single sentence: the lab trains MLM only, and the model will know nothing else."
     elif report.documents == 1:
         yield (
-            "The text is one document, so there is no other document to draw a random next sentence from: the "
-            "lab trains MLM only; blank lines between articles, or several files, would give it "
-            "more documents."
+            "The text is one document, so there is no other one to draw a random next sentence from: the lab trains "
+            "MLM only; blank lines between articles, or several files, would give it more documents."
         )
     elif report.pairs == 0:
         yield "Every document is a single sentence, so no sentence has a next one: the lab trains MLM only."
     elif single_documents > 0.9 * report.documents:
         yield (
-            f"{_percent(single_documents / report.documents)} of the documents are a single sentence, so "
-            "nearly all next sentences will be random ones and NSP accuracy will mean little: training "
-            "with MLM only serves this text better."
+            f"{_percent(single_documents / report.documents)} of the documents are a single sentence, so nearly all "
+            "next sentences are random and NSP accuracy means little: train with MLM only."
         )
     if distinct_tokens <= 5:
-        yield (
-            f"The text is made of only {distinct_tokens} different {'token' if distinct_tokens == 1 else 'tokens'}, "
-            "repeated: training works, but there is nothing to learn from it."
-        )
+        tokens = f"only {distinct_tokens} different {'token' if distinct_tokens == 1 else 'tokens'}, repeated"
+        yield f"The text is made of {tokens}: training works, but there is nothing to learn from it."
     elif report.tokens < 20_000:
-        yield (
-            f"The text is tiny ({report.tokens:,} tokens): the model will learn it by heart, and its scores will "
-            "say little about other text."
-        )
+        yield f"The text is tiny ({report.tokens:,} tokens): the model learns it by heart, and scores say little."
     if duplicated > 0.2 and report.sentences > 1:
-        yield (
-            f"{_percent(duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
-            "scores on held-out text will look better than they are."
-        )
-    if report.unk_rate > 0.02:
-        yield (
-            f"{_percent(report.unk_rate)} of the tokens are [UNK], because the vocabulary has no pieces for "
-            "them: the lab trains on all the same, but cannot learn or predict these words; a larger vocabulary "
-            "or BPE would know them."
-        )
+        share = _percent(duplicated)
+        yield f"{share} of the sentences repeat an earlier one: held-out scores will look better than they are."
     if too_long > 0.05:
-        yield (
-            f"{_percent(too_long)} of the sentences do not fit into {seq_len} tokens: the lab cuts "
-            "them to fit; a greater sequence length would keep them whole."
-        )
+        fit = f"{_percent(too_long)} of the sentences do not fit into {seq_len} tokens"
+        yield f"{fit}: the lab cuts them to fit; a greater sequence length would keep them whole."
 
 
 def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:

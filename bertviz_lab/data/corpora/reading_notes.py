@@ -38,7 +38,7 @@ class ReadingNotes:
     def descriptions(self) -> Iterator[str]:
         """A sentence or two on how each of the first files was read."""
         for file in self.files[:_MOST_DESCRIBED]:
-            yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
+            yield f"{quoted(file.name)} was read as {file.encoding}. {file.markup} {file.layout}".replace("  ", " ")
         if len(self.files) > _MOST_DESCRIBED:
             yield f"{len(self.files) - _MOST_DESCRIBED:,} more files were read."
 

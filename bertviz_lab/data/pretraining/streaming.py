@@ -53,7 +53,7 @@ class StreamedText:
 
     def sentences(self, row: dict[str, Any]) -> tuple[str, ...]:
         """The sentences of a row's text."""
-        paragraphs = cell_paragraphs(row.get(self.field))
+        paragraphs = filter(None, cell_paragraphs(row.get(self.field)))
         split = (sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
         return tuple(line for sentence in split if (line := " ".join(sentence.split())))
 

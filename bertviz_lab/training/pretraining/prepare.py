@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.formats.hub import DatasetName
-from bertviz_lab.data.corpora.health_report import writing_system, writing_warnings
+from bertviz_lab.data.corpora.health_report import unknown_warning, writing_system, writing_warnings
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
@@ -38,7 +38,7 @@ _LEAST_CHARACTERS = 4_000_000
 
 _STREAM = "corpus/stream.json"  # how rows are read
 _SAMPLE_CHARACTERS = 200_000  # by which the writing system is recognized
-_LEFT_OUT = "corpus/left_out.json"  # sentences on files that were left out; absent where there are none
+_LEFT_OUT = "corpus/left_out.json"  # what to know about the text, in sentences
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
 _GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
 
@@ -57,7 +57,6 @@ def prepare(
 
     Raises `InputError` for a text that cannot be used; within two seconds of `should_stop`, `PreparationStoppedError`.
     """
-    (folder / _LEFT_OUT).unlink(missing_ok=True)  # of an earlier text
     if config.streaming:
         yield from _prepare_stream(config, folder, should_stop)
         return
@@ -90,18 +89,15 @@ def prepare(
     try:
         documents = yield from _in_background("read", "Reading the corpus", should_stop, read)
         tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
-        is_wordpiece = tokenizer.algorithm == "wordpiece"
-        warnings = writing_warnings(
-            writing_system(sample_sentences(spool, _SAMPLE_CHARACTERS)),
-            strips_accents=is_wordpiece and tokenizer.lowercase,
-            splits_words=is_wordpiece,
-        )
-        said = [*notes.left_out(), *notes.markup(), *warnings]
         yield from _in_background("tokenize", "Tokenizing the corpus", should_stop, tokenize)
+        said = [
+            *notes.left_out(),
+            *notes.markup(),
+            *_warnings(config, folder, tokenizer, partial(sample_sentences, spool)),
+        ]
     finally:
         spool.unlink(missing_ok=True)
-    if said:
-        write_json(folder / _LEFT_OUT, said)
+    write_json(folder / _LEFT_OUT, said)
     if key:
         corpus_cache.keep(key, folder)
 
@@ -126,6 +122,18 @@ def _prepare_stream(
     text = yield from _in_background("read", "Opening the data set", should_stop, read)
     tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
     yield from _in_background("tokenize", "Tokenizing the held-out documents", should_stop, tokenize)
+    write_json(folder / _LEFT_OUT, [*_warnings(config, folder, tokenizer, text.first_sentences)])
+
+
+def _warnings(
+    config: PretrainConfig, folder: Path, tokenizer: Tokenizer, sentences: Callable[[int], Iterable[str]]
+) -> Iterator[str]:
+    """Yield what does not suit the text: settings of the tokenizer, and a vocabulary with many [UNK] in it."""
+    sample, corpus = [*sentences(_SAMPLE_CHARACTERS)], TokenizedCorpus.open(folder / "corpus")
+    unknown = corpus.counts(tokenizer.vocab_size)[tokenizer.unk_id] / corpus.tokens
+    is_given = bool(config.tokenizer or config.init_from or config.teacher)
+    yield from writing_warnings(writing_system(sample), tokenizer)
+    yield from unknown_warning(float(unknown), tokenizer, sample, is_given=is_given)
 
 
 def _tokenizer(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.confined import Confinement, Workers
-from bertviz_lab.data.corpora.health import HealthReport, examine_files
+from bertviz_lab.data.corpora.health import HealthReport, examine_files, suited_settings
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
@@ -42,6 +42,10 @@ class FileReader:
     def corpus_report(self, paths: Sequence[str | Path], tokenizer: Tokenizer | None, **options: Any) -> HealthReport:
         """Return the health report of a text. Raises `InputError` for a text that is none, or beyond the limits."""
         return self._read(partial(examine_files, list(paths), tokenizer=tokenizer, **options), paths)
+
+    def suited_settings(self, paths: Sequence[Path]) -> dict[str, str | bool]:
+        """Return the settings that suit the writing system of a text. Raises `InputError`, as `corpus_report`."""
+        return self._read(partial(suited_settings, list(paths)), paths)
 
     def corpus_examples(self, corpus: Sequence[str], tokenizer: Tokenizer, documents: str) -> Examples | None:
         """Return sentences of a text to try a model on; as `examples_from`."""

@@ -96,7 +96,7 @@ def test_the_tokenizer_is_learnt_without_the_held_out_documents():
     report, tokenizer = examine(marked)
     assert tokenizer.id("ω") is None
     assert report.unk_rate == pytest.approx(30 / sum(map(len, tokenizer.ids(_held_out(marked)))))
-    assert warned(report, "[UNK]")
+    assert warned(report, 'has not met, such as "Ω"')
 
 
 def _held_out(documents: list[Document]) -> list[str]:
@@ -109,9 +109,14 @@ def test_a_given_tokenizer_is_used_and_bpe_meets_no_unknown_token():
     assert used is tokenizer
     assert report.vocab_size == tokenizer.vocab_size
     assert report.unk_rate > 0.5
-    assert warned(report, "[UNK]")
+    assert warned(report, "characters that the given tokenizer lacks, such as")
     report, tokenizer = examine(prose(20, 3), algorithm="bpe", vocab_size=400)
     assert (report.unk_rate, tokenizer.algorithm) == (0, "bpe")
+
+
+def test_runs_without_spaces_are_named_as_the_cause_of_unknown_tokens():
+    documents = [Document("a", ("The cat sat on the mat here.", "ab" * 60, "The dog ran home."))] * 40
+    assert warned(report_on(documents), "Most are runs of more than 100 characters without a space")
 
 
 ONE = [Document("a", ("The quick brown fox jumps over the lazy dog.",))]

@@ -86,6 +86,15 @@ def test_a_further_file_changes_what_is_recommended(session: AppState, monkeypat
         assert advise(session, OWN, files, "lab", RANDOM)["values"]["time_budget"] == expected
 
 
+def test_the_writing_system_of_a_file_preselects_casing_and_algorithm(session: AppState, tmp_path: Path) -> None:
+    for sentence, expected in (("Їжак читає новий журнал.", (False, "wordpiece")), ("แมวนั่งอยู่บนเสื่อ", (False, "bpe"))):
+        path = tmp_path / f"{expected[1]}.txt"
+        path.write_text(f"{sentence}\n" * 50, encoding="utf-8")
+        values = advise(session, OWN, [UploadedFile(path, path.name, 9)], "lab", RANDOM)["values"]
+        assert (values["lowercase"], values["algorithm"]) == expected
+    assert {"lowercase", "algorithm"} <= set(run_settings.BY_TEXT)
+
+
 def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
     answers = {name: advise(session, "docstrings", [], name, RANDOM)["values"] for name in ("paper", "lab")}
     assert answers["paper"] != answers["lab"]

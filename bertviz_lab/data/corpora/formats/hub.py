@@ -12,9 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
-from bertviz_lab.data.corpora.formats.layout import guess_layout
 from bertviz_lab.data.corpora.formats.records import record_paragraphs, text_field_of
-from bertviz_lab.data.corpora.formats.text import Paragraphs, lay_out
+from bertviz_lab.data.corpora.formats.text import Paragraphs, line_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -140,9 +139,10 @@ def dataset_paragraphs(
         yield from record_paragraphs(texts(), None, notes)
         notes.layout = f"A row is a document, its text is field {quoted(field)}."
         return
-    layout = guess_layout(list(_lines(row.get(field) for row in sample)), documents)
-    notes.layout = f"The rows are lines of text, in field {quoted(field)}. {layout.description}"
-    yield from lay_out(_lines(texts()), layout)
+    lines = [*_lines(row.get(field) for row in sample)]
+    paragraphs = line_paragraphs(lines, _lines(texts()), documents, notes)
+    notes.layout = f"The rows are lines of text, in field {quoted(field)}. {notes.layout}"
+    yield from paragraphs
 
 
 def _lines(texts: Iterator[Any]) -> Iterator[str]:

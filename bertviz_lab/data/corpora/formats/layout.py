@@ -96,8 +96,9 @@ _END = re.compile(r"<\|endoftext\|>|<\|end_of_text\|>")
 _TITLE = re.compile(r"\s*= ([^=\s][^=]{0,300}) =\s*$")
 _SECTION = re.compile(r"\s*(?:= ){2,}([^=\s][^=]{0,300})(?: =){2,}\s*$")
 _JOINED = re.compile(r" @([-,.])@ ")
+_UNKNOWN = re.compile(r" ?<unk>")
 _START_OF_BOOK = re.compile(r"\s*\*{3} ?START OF (?:THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
-_END_OF_BOOK = re.compile(r"\s*(?:\*{3} ?)?END OF (?:THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
+_END_OF_BOOK = re.compile(r"\s*(?:\*{3} ?)?END OF (?:THE |THIS )?PROJECT GUTENBERG", re.IGNORECASE)
 # Possessive, and never past another tag of the name: each character is looked at a few times only.
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/?\1\b)[^<]*+)*+</\1>", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|body|html|head|title)\b[^<>]{0,1000}>", re.I)
@@ -106,17 +107,17 @@ _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
 class Markup(NamedTuple):
-    """A kind of markup: what is done with it, in a sentence; whether it says where documents end; how to strip it."""
+    """Markup of a text: what is done with it, in sentences; whether it says where documents end; how to strip it."""
 
     description: str
     has_documents: bool
     strip: Callable[[Iterable[str | None]], Lines]
 
 
-def find_markup(sample: Sequence[str]) -> list[Markup]:
-    """Return the kinds of markup in a text that begins with these lines, in the order in which they are stripped."""
+def find_markup(sample: Iterable[str]) -> Markup:
+    """Return the markup of a text that begins with these lines."""
     filled = [line for line in sample if line.strip()]
-    found = []
+    found: list[Markup] = []
     if any(map(_START_OF_BOOK.match, filled)):
         found.append(Markup("The preface and license of Project Gutenberg were left out.", True, _books))
     if sum(map(bool, map(_DOC.match, filled))) >= 2:
@@ -129,7 +130,13 @@ def find_markup(sample: Sequence[str]) -> list[Markup]:
     tagged = sum(bool(_TAG.search(line) or _ENTITY.search(line)) for line in filled)
     if tagged > 0.1 * len(filled) and (not found or any(map(_BREAK.search, filled))):
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
-    return found
+
+    def strip(lines: Iterable[str | None]) -> Lines:
+        for kind in found:
+            lines = kind.strip(lines)
+        return iter(lines)
+
+    return Markup(" ".join(kind.description for kind in found), any(kind.has_documents for kind in found), strip)
 
 
 def _docs(lines: Iterable[str | None]) -> Lines:
@@ -157,7 +164,7 @@ def _wikitext(lines: Iterable[str | None]) -> Lines:
         elif line is not None and (section := _SECTION.match(line)):
             yield from ("", section[1], "")
         else:
-            yield line and _JOINED.sub(r"\1", line).replace(" <unk>", "")
+            yield line and _UNKNOWN.sub("", _JOINED.sub(r"\1", line))
 
 
 def _books(lines: Iterable[str | None]) -> Lines:

@@ -4,12 +4,12 @@ A .json file is decoded value by value as it is read, so that a long list is nev
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
-from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_paragraphs, known_name, longest_field
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_markup, cell_paragraphs, known_name, longest_field
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -24,9 +24,14 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
     field = text_field_of(sample, text_field, notes.name)
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
-    for record in chain(sample, records):
-        paragraphs = list(cell_paragraphs(record.get(field) if isinstance(record, dict) else record))
-        if paragraphs:
+
+    def texts(records: Iterable[Any]) -> Iterator[Any]:
+        return (record.get(field) if isinstance(record, dict) else record for record in records)
+
+    markup = cell_markup(texts(sample), notes)
+    for text in texts(chain(sample, records)):
+        paragraphs = list(cell_paragraphs(text, markup))
+        if any(paragraphs):
             yield from paragraphs
             yield None
         else:

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TextIO
 
-from bertviz_lab.data.corpora.formats.text import TEXT_NAMES, Paragraphs, cell_paragraphs, known_name, sample_lines
+from bertviz_lab.data.corpora.formats.text import (
+    TEXT_NAMES,
+    Paragraphs,
+    cell_markup,
+    cell_paragraphs,
+    known_name,
+    sample_lines,
+)
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -71,6 +78,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
         column, has_header = _text_column(head, text_field, notes.name)
         label = quoted(head[0][column].strip()) if has_header else str(column + 1)
         notes.layout = f"A row is a document, its text is column {label}."
+        markup = cell_markup((row[column] for row in head[has_header:] if column < len(row)), notes)
         for number, row in enumerate(dialect.rows(chain(sample, lines)), 1):
             if number <= has_header or not any(row):
                 continue
@@ -80,7 +88,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
             if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
                 text = dialect.delimiter.join(row[column:])  # unquoted text that contains the delimiter
             if text.strip():
-                yield from cell_paragraphs(text)
+                yield from cell_paragraphs(text, markup)
                 yield None
             else:
                 notes.skipped_rows += 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TextIO
 
-from bertviz_lab.data.corpora.formats.layout import Layout, find_markup, guess_layout, is_wrapped
+from bertviz_lab.data.corpora.formats.layout import Layout, Markup, find_markup, guess_layout, is_wrapped
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
 TEXT_NAMES = (
@@ -87,22 +87,20 @@ def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragra
     """Plain text; see `layout` for what a paragraph and a document are."""
     lines = pieces(stream)
     sample = sample_lines(lines, 4_000, 400_000)
+    return line_paragraphs(sample, chain(sample, lines), documents, notes)
+
+
+def line_paragraphs(sample: Sequence[str], lines: Iterable[str], documents: str, notes: FileNotes) -> Paragraphs:
+    """Lines of text that begin with `sample`, without their markup."""
     markup = find_markup(sample)
-    kept: Iterable[str | None] = chain(sample, lines)
-    plain: Iterable[str | None] = sample
-    for kind in markup:
-        kept, plain = kind.strip(kept), kind.strip(plain)
-    layout = guess_layout([line for line in plain if line is not None], documents)
+    layout = guess_layout([line for line in markup.strip(sample) if line is not None], documents)
+    kept = markup.strip(lines)
     if documents == "file":
         kept = (line for line in kept if line is not None)
-    elif documents == "auto" and any(kind.has_documents for kind in markup):
+    elif documents == "auto" and markup.has_documents:
         layout = replace(layout, gap=0, description="")
-    notes.markup = " ".join(kind.description for kind in markup)
-    notes.layout, notes.blank_after_sentence = (
-        f"{notes.markup} {layout.description}".strip(),
-        layout.blank_after_sentence,
-    )
-    notes.blank_ends_document = layout.gap == 1
+    notes.markup, notes.layout = markup.description, layout.description
+    notes.blank_after_sentence, notes.blank_ends_document = layout.blank_after_sentence, layout.gap == 1
     return lay_out(kept, layout)
 
 
@@ -131,12 +129,23 @@ def lay_out(lines: Iterable[str | None], layout: Layout) -> Paragraphs:
     yield from paragraph.end()
 
 
-def cell_paragraphs(value: Any) -> Iterator[str]:
-    """The paragraphs of a text, or of a list of texts, in a table or a record; none of anything else."""
-    for part in value if isinstance(value, list) else [value]:
-        if isinstance(part, str):
-            lines = part.splitlines()
-            yield from filter(None, lay_out(lines, Layout(is_wrapped(lines), gap=0)))
+def cell_lines(value: Any) -> list[list[str]]:
+    """The lines of a text, or of each in a list of texts, in a table or a record; none of anything else."""
+    return [part.splitlines() for part in (value if isinstance(value, list) else [value]) if isinstance(part, str)]
+
+
+def cell_paragraphs(value: Any, markup: Markup | None = None) -> Paragraphs:
+    """The paragraphs of such a text, without its markup."""
+    for lines in cell_lines(value):
+        plain = [*markup.strip(lines)] if markup else lines
+        yield from lay_out(plain, Layout(is_wrapped([line or "" for line in plain]), gap=0))
+
+
+def cell_markup(values: Iterable[Any], notes: FileNotes) -> Markup:
+    """The markup of cells that begin with these, which is noted."""
+    markup = find_markup([line for value in values for lines in cell_lines(value) for line in lines])
+    notes.markup = markup.description
+    return markup
 
 
 class Paragraph:

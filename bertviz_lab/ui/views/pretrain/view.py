@@ -1,5 +1,6 @@
 """What the form of a pretraining run asks: its fields, advice for a text, a health report, the cost, and the start."""
 
+import contextlib
 from typing import Any
 
 from bertviz_lab.config import PretrainConfig, parse_duration
@@ -55,6 +56,10 @@ def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: W
     """Return a line about the text, what recipe and text recommend, and which fields the chosen model decides."""
     size = sum(file.bytes for file in files) if source == forms.OWN else 0
     settings = run_settings.filled_in(recipe, source, size, _planned(state))
+    if size:
+        paths = [file.path for file in files]
+        with contextlib.suppress(InputError):  # the report says so
+            settings |= state.remembered(("writing", *paths), lambda: state.files.suited_settings(paths))
     longest = _longest(state, start)
     settings["seq_len"] = min(settings["seq_len"], longest)
     inherited: tuple[str, ...] = ()
