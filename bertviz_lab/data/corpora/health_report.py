@@ -106,16 +106,16 @@ def unknown_warning(share: float, tokenizer: Tokenizer, sentences: Iterable[str]
         words.update(sentence[slice(*span)] for token_id, span in spans if token_id == tokenizer.unk_id)
     longest = tokenizer.max_word_length or LONGEST_SENTENCE
     missing = Counter(c for word in words.elements() for c in set(word) if is_missing(c))
-    such = f"such as {', '.join(quoted(c) for c, _ in missing.most_common(3))}"
+    such = f", such as {', '.join(quoted(c) for c, _ in missing.most_common(3))}" if missing else ""
     if sum(len(word) > longest for word in words.elements()) > words.total() / 2:
         cause = f"runs of more than {longest} characters without a space, which byte-level BPE splits (--algorithm bpe)"
     elif is_given:
-        cause = f"words with characters that the given tokenizer lacks, {such}: choose one of this language"
+        cause = f"words with characters that the given tokenizer lacks{such}: choose one of this language"
     else:
         cause = (
-            f"words with characters that {tokenizer.vocab_size:,} tokens have no room for or the tokenizer has not met,"
+            f"words with characters that a vocabulary of {tokenizer.vocab_size:,} tokens lacks{such}: choose a larger "
         )
-        cause += f" {such}: choose a larger --vocab-size or byte-level BPE (--algorithm bpe)"
+        cause += "one (--vocab-size), byte-level BPE (--algorithm bpe) or more text"
     yield f"{_percent(share)} of the tokens are [UNK], which cannot be learned or predicted. Most are {cause}."
 
 

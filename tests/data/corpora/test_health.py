@@ -96,7 +96,7 @@ def test_the_tokenizer_is_learnt_without_the_held_out_documents():
     report, tokenizer = examine(marked)
     assert tokenizer.id("ω") is None
     assert report.unk_rate == pytest.approx(30 / sum(map(len, tokenizer.ids(_held_out(marked)))))
-    assert warned(report, 'has not met, such as "Ω"')
+    assert warned(report, 'tokens lacks, such as "Ω"')
 
 
 def _held_out(documents: list[Document]) -> list[str]:
