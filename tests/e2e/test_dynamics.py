@@ -209,7 +209,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
             re.compile(f"layer {layer + 1}, head {head + 1}", re.I)
         )
     view.get_by_role("button", name="Show this head").click()
-    expect(view.locator(".one .heading").first).to_have_text(f"Layer {layer + 1}, head {head + 1}")
+    expect(view.locator(".one .heading").first).to_have_text(f"Layer {layer + 1} of 2, head {head + 1} of 2")
     # The lens: layers down, steps across; a press goes there.
     first = interpret.logit_lens(session.snapshots.open("tiny-town", STEPS[1]), TEXT, top_k=1)
     lens = view.locator("[data-part=lens]")
@@ -281,7 +281,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[st
         field.fill(text)
         words.fill(watched)
         page.locator("#dynamics-show").click()
-        expect(view.locator(".empty")).to_contain_text(sentence)
+        expect(view.locator(".empty").first).to_contain_text(sentence)
     words.fill("")
     field.fill("there is <b>no mask</b> in here")
     page.locator("#dynamics-show").click()
@@ -315,7 +315,7 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
     view = ready(page)
     at_step(view, STEPS[1])
     expect(page.locator("#dynamics-a")).to_have_value(TEXT)
-    expect(view.locator(".one .heading").first).to_have_text("Layer 2, head 1")
+    expect(view.locator(".one .heading").first).to_have_text("Layer 2 of 2, head 1 of 2")
     expect(view.locator(".watched .keys")).to_contain_text("dog")
 
 

@@ -82,12 +82,14 @@ def attention_body(
     title: str = "",
     *,
     layers: Sequence[int] | None = None,
+    bits: Literal[8, 16] | None = None,
     **frame: Unpack[Frame],
 ) -> dict[str, Any]:
     """Return the content of the attention grid; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
-    `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
+    `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last. `bits` are those of
+    a weight, by default 16 where that fits.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
     body = _frame(tokens, segment_ids, attentions, title, "weight", frame)
@@ -97,7 +99,7 @@ def attention_body(
     sent = sorted(set(layers))
     if not sent or sent[0] < 0 or sent[-1] >= layer_count:
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
-    bits = 16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8
+    bits = bits or (16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8)
     return body | {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
 
 

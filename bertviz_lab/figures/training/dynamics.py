@@ -7,29 +7,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.attention import METRIC_TITLES, sqrt_codes
+from bertviz_lab.figures.interpret.attention import attention_body
 from bertviz_lab.figures.payload import Payload, base64_array, to_json
+from bertviz_lab.figures.strips import token_columns
 from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, snapshot_charts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import MaskedToken, SnapshotAnalysis
+    from bertviz_lab.interpret import EmbeddingPlane, MaskedToken, SnapshotAnalysis
+    from bertviz_lab.tokenization import Encoding
 
 #: Maximum points of a curve; more cannot be distinguished on a screen.
 MAX_POINTS = 400
 _VECTOR_TOP = 32767  # scale of a number in -1..1 as 16 bits
 
 
-def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
+def frame_payload(analysis: "SnapshotAnalysis", step: int, metric_descriptions: Mapping[str, str]) -> Payload:
     """Return one frame: attention with 8 bits per weight, other numbers as precise as the page shows them."""
-    answer = None
+    encoding, answer = analysis.encoding, None
     if analysis.answer is not None:
-        text, best = analysis.answer.text, analysis.answer.best
-        answer = {"text": text, "probability": best[0].probability if best else 0.0, "none": not text}
+        best = analysis.answer.best
+        answer = {"text": analysis.answer.text, "probability": best[0].probability if best else 0.0}
+    grid = attention_body(
+        encoding.tokens,
+        encoding.token_type_ids,
+        analysis.attentions,
+        f"step {step:,}",
+        bits=8,
+        special=encoding.special_tokens_mask,
+        windows=analysis.windows,
+        metrics={
+            name: (metric_descriptions[name], values)
+            for name, values in analysis.heads.metrics.items()
+            if name != "across" or 1 in encoding.token_type_ids
+        },
+    )
     return to_json(
         {
             "step": step,
-            "cells": base64_array(sqrt_codes(analysis.attentions, 8)),
-            "metrics": {name: np.round(values, 4).tolist() for name, values in analysis.heads.metrics.items()},
+            "spoken": _spoken(analysis),
+            "grid": {**grid, "cells": base64_array(grid["cells"])},
             "joined": list(analysis.joined),
             "masked_tokens": [_masked_token(token) for token in analysis.masked_tokens],
             "is_next": analysis.is_next,
@@ -43,12 +59,25 @@ def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
     )
 
 
+def _spoken(analysis: "SnapshotAnalysis") -> str:
+    """Return what a snapshot predicts in a few words, for a screen reader."""
+    told = [
+        (readable(best.token), best.probability) for masked in analysis.masked_tokens for best in masked.candidates[:1]
+    ]
+    if len(analysis.labels) > 1:
+        best = max(analysis.labels, key=lambda label: label.score)
+        told.append((best.label, best.score))
+    if (follows := analysis.is_next) is not None:
+        told.append(("B follows A" if follows > 0.5 else "B does not follow A", max(follows, 1 - follows)))
+    return ", ".join(f"{what} {share:.0%}" for what, share in told)
+
+
 def _masked_token(masked: "MaskedToken") -> dict[str, Any]:
     return {
         "position": masked.position,
         "candidates": [[candidate.token, _rounded(candidate.probability, 5)] for candidate in masked.candidates],
         "watched": [[float(f"{candidate.probability:.3g}"), candidate.rank] for candidate in masked.tracked],
-        "layers": [[candidate.token, _rounded(candidate.probability, 4)] for candidate in masked.layers],
+        "layers": [[candidate.token, _rounded(candidate.probability, 4)] for candidate in reversed(masked.layers)],
     }
 
 
@@ -66,7 +95,6 @@ def opening_payload(
     projected: Sequence[str],
     plane: Mapping[str, Any],
     curve: Mapping[str, Any],
-    metric_descriptions: Mapping[str, str],
     labels: Sequence[str],
     vocab_size: int,
     live: bool,
@@ -75,10 +103,12 @@ def opening_payload(
     """Return the opening of a run: what all its frames share, and `first`, the frame of the last step.
 
     `analysis` is that of the last step, whatever is tracked. `question` is sent back to the server with every step that
-    is requested. With `live` the page polls for new snapshots.
+    is requested. "start" is where the grid of heads begins: at the head that looks most at a neighbor, and the first
+    [MASK]. With `live` the page polls for new snapshots.
     """
-    encoding = analysis.encoding
     layers, heads = analysis.attentions.shape[:2]
+    neighbors = np.maximum(analysis.heads.metrics["previous"], analysis.heads.metrics["next"])
+    layer, head = divmod(int(neighbors.argmax()), heads)
     words = [readable(token) for token in tracked]
     follows, names = _followed(analysis, words, labels)
     mapped = [readable(token) for token in projected]
@@ -87,19 +117,14 @@ def opening_payload(
         {
             "question": dict(question),
             "title": title,
-            "tokens": list(encoding.tokens),
-            "segments": [int(value) for value in encoding.token_type_ids],
-            "special": [bool(value) for value in encoding.special_tokens_mask],
+            "tokens": list(analysis.encoding.tokens),
+            "sentence": _sentence(analysis.encoding),
             "layers": layers,
             "heads": heads,
-            "windows": list(analysis.windows),
+            "start": {"layer": layer, "head": head, "rows": [token.position for token in analysis.masked_tokens[:1]]},
             "watched": list(tracked),
             "mapped": list(projected),
             "plane": dict(plane),
-            "metrics": {
-                name: {"title": METRIC_TITLES.get(name, name), "says": description}
-                for name, description in metric_descriptions.items()
-            },
             "labels": list(labels),
             "words": [word.text for word in analysis.words],
             "follows": follows,
@@ -123,6 +148,20 @@ def readable(token: str) -> str:
     return token.removeprefix("##").lstrip("Ġ▁") or token
 
 
+def _sentence(encoding: "Encoding") -> list[tuple[str, str]]:
+    """Return what stands before each token, "|" between the texts, and the token as it reads, "" for a special one."""
+    pieces: list[tuple[str, str]] = []
+    seam = ""
+    for column in token_columns(encoding):
+        if column["special"]:
+            seam = "|" if any(text for _, text in pieces) else ""
+            pieces.append(("", ""))
+        else:
+            pieces.append((seam or " " * column["spaced"], readable(column["token"])))
+            seam = ""
+    return pieces
+
+
 def _followed(analysis: "SnapshotAnalysis", words: list[str], labels: Sequence[str]) -> tuple[str, list[str]]:
     """Return what is tracked over the steps, and the names of its lines; see `snapshot_charts`."""
     if analysis.masked_tokens:
@@ -138,13 +177,13 @@ def _drawn(chart: Mapping[str, Any]) -> dict[str, Any]:
     return {**chart, "figure": chart["figure"].to_dict()}
 
 
-def plane_body(mean: NDArray[np.floating], axes: NDArray[np.floating], explained: float) -> dict[str, Any]:
-    """Return the plane of the word map: (hidden,) and (2, hidden), packed."""
-    return {
-        "middle": base64_array(mean.astype(np.float32)),
-        "axes": base64_array(axes.astype(np.float32)),
-        "explained": explained,
-    }
+def plane_body(vectors: NDArray[np.floating], plane: "EmbeddingPlane") -> dict[str, Any]:
+    """Return the plane of the word map, and its ranges "across" and "up", which the `vectors` fill."""
+    points = (vectors - plane.mean) @ plane.axes.T
+    low, high = points.min(0), points.max(0)
+    across, up = np.stack([low - 0.08 * (high - low), high + 0.14 * (high - low)], 1).tolist()
+    middle, axes = np.round(plane.mean, 5).tolist(), np.round(plane.axes, 5).tolist()
+    return {"middle": middle, "axes": axes, "explained": plane.explained, "across": across, "up": up}
 
 
 #: objective -> the field and the name of its loss; other objectives are those of tasks.

@@ -192,6 +192,7 @@ def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
     """Return the prediction at every layer, the last one on top, and every snapshot."""
     rows = [*(f"layer {layer}" for layer in range(layers, 0, -1)), "embeddings"]
     figure = heatmap_figure(np.empty((0, 0)), rows, [short_step(step) for step in steps], [], [], 1.0)
+    figure.update_traces(hovertemplate="step %{x}, %{y}: %{customdata}, %{z:.1%}<extra></extra>")
     figure.update_layout(margin={"l": 84, "r": 6, "t": 28, "b": 4})  # fixed, as that of the lines
     figure.update_xaxes(automargin=False, range=[-0.5, len(steps) - 0.5])
     figure.update_yaxes(automargin=False)

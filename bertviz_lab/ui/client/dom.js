@@ -27,9 +27,9 @@ function fill(node, rest) {
   return node;
 }
 
-/** Write a text into a node, which takes no room where there is none. */
+/** Write a text into a node, which takes no room where there is none. What stands there already is not said again. */
 export function setText(node, text) {
-  node.textContent = text ?? '';
+  if (node.textContent !== (text ?? '')) node.textContent = text ?? '';
   node.hidden = !text;
 }
 

@@ -44,3 +44,6 @@ export function shareDone({ step, total_steps: steps, seconds, eta_seconds: eta 
 
 export const dateTime = (seconds) => new Date(1000 * seconds)
   .toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A token without the marks of its place in a word. */
+export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');

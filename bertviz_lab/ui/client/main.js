@@ -9,8 +9,7 @@ import { makePanel } from 'lab/client/panel.js';
 import { NEAR, makeWorkspace } from 'lab/client/workspace.js';
 import runStrip from 'lab/components/runs/run_strip.js';
 import { VIEWS } from 'lab/site.js';
-import { mountLessonBar } from 'lab/views/lessons/bar.js';
-import { mountLessons } from 'lab/views/lessons/lessons.js';
+import { mountLessonBar, mountLessons } from 'lab/views/lessons/lessons.js';
 
 /** A view that is a part of its own: a form, or with `kind` the newest run of a form in the same panel as in Runs. */
 async function mountView(root, id, kind = '') {

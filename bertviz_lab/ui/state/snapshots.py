@@ -110,7 +110,7 @@ class SnapshotStore:
             analysis = interpret.analyze_snapshot(
                 checkpoint, tracked.text_a, tracked.text_b or None, tracked=tracked.watched, projected=tracked.mapped
             )
-            return frame_payload(analysis, step)
+            return frame_payload(analysis, step, interpret.METRICS)
 
         key = (tracked, step, *self._version(self.folder(tracked.run), step))
         return self._frames.get(key, make)
@@ -118,8 +118,8 @@ class SnapshotStore:
     def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
-        plane = interpret.embedding_plane(word_embeddings(self.open(tracked.run, step), tracked.mapped))
-        return plane_body(plane.mean, plane.axes, plane.explained)
+        vectors = word_embeddings(self.open(tracked.run, step), tracked.mapped)
+        return plane_body(vectors, interpret.embedding_plane(vectors))
 
     def curve(self, name: str) -> dict[str, Any]:
         """Return the loss over a run; of a log that grows only what is new is read."""

@@ -13,10 +13,7 @@ const lost = () => show({ texts: { said: gettext('The server did not answer. Is 
 
 /** Put the texts and the lengths of bars into their places; returns the milliseconds until the next look. */
 function show({ texts, shares }) {
-  for (const node of all('[data-told]')) {
-    const text = texts[node.dataset.told] ?? '';
-    if (node.textContent !== text) setText(node, text);
-  }
+  for (const node of all('[data-told]')) setText(node, texts[node.dataset.told]);
   for (const node of all('[data-share]')) node.style.width = percent(shares[node.dataset.share] ?? 0);
   return 2000;
 }

@@ -21,17 +21,21 @@ def test_a_frame_can_be_read_back():
     checkpoint = little_checkpoint()
     tracked = [checkpoint.tokenizer.id("cat")]
     found = interpret.analyze_snapshot(checkpoint, TEXT, tracked=tracked, projected=tracked)
-    body = json.loads(frame_payload(found, 500))
+    body = json.loads(frame_payload(found, 500, interpret.METRICS))
     assert body["step"] == 500
-    cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
+    grid = body["grid"]
+    cells = np.frombuffer(base64.b64decode(grid["cells"]), np.uint8).reshape(found.attentions.shape)
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
     assert body["joined"] == [True, True]
-    assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
+    assert grid["metrics"]["previous"]["values"] == np.round(found.heads.metrics["previous"], 5).tolist()
+    assert set(grid["metrics"]) == set(interpret.METRICS) - {"across"}  # there is no other sentence
     (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]
     (asked,) = found.masked_tokens[0].tracked
     assert blank["watched"] == [[pytest.approx(asked.probability, rel=0.01), asked.rank]]
-    assert len(blank["layers"]) == 3
+    assert [token for token, _ in blank["layers"]] == [one.token for one in found.masked_tokens[0].layers[::-1]]
+    best = found.masked_tokens[0].candidates[0]
+    assert body["spoken"] == f"{best.token.removeprefix('##')} {best.probability:.0%}"
     assert found.losses is not None
     assert [math.nan if one is None else one for one in body["losses"]] == pytest.approx(
         found.losses.tolist(), abs=1e-3, nan_ok=True
@@ -43,11 +47,11 @@ def test_a_frame_can_be_read_back():
 
 
 def opening(analysis, *, tracked=(), projected=(), steps=(0, 1), curve=(), **more):
-    plane = plane_body(np.zeros(3), np.zeros((2, 3)), 0.5)
+    plane = plane_body(np.eye(3), interpret.embedding_plane(np.eye(3)))
     options = {"labels": (), "question": {}, "live": False, "title": "h", "plane": plane, "vocab_size": 200} | more
     given = {"steps": steps, "tracked": tracked, "projected": projected, "curve": curve_body(curve)}
-    first = frame_payload(analysis, 1)
-    return opening_payload(analysis, **given, metric_descriptions=interpret.METRICS, first=first, **options)
+    first = frame_payload(analysis, 1, interpret.METRICS)
+    return opening_payload(analysis, **given, first=first, **options)
 
 
 def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text():
@@ -56,13 +60,14 @@ def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text()
     assert "<" not in payload
     body = json.loads(payload)
     assert (body["first"]["step"], body["question"]["a"], body["live"]) == (1, "</script><b>", True)
-    assert set(body["metrics"]) == set(interpret.METRICS)
 
 
 def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps():
     found = interpret.analyze_snapshot(little_checkpoint(), TEXT)
     body = json.loads(opening(found, tracked=("cat", "##s", "<b>"), projected=("cat", "dog"), curve=rows([1, 2, 4])))
     assert (body["follows"], body["names"]) == ("words", ["cat", "s", "<b>"])
+    assert "".join(before + text for before, text in body["sentence"]) == TEXT
+    assert body["start"]["rows"] == [found.masked_tokens[0].position]
     for name in ("tracked", "rank"):
         chart = body["charts"][name]
         assert [key for key, _ in chart["keys"]] == ["cat", "s", "<b>"]

@@ -1,91 +1,185 @@
-// What is folded away at first: heads over the training, layer by layer, words on a map, the loss of each word. Each
-// has `draw(frame)`, which draws all of it, and `move(frame)`, for which dragging waits.
+// What is drawn of a training besides the predictions: attention, and charts whose axis is that of the slider. Each
+// has `draw(frame)`, which draws all of it, and charts `move(frame)`, for which dragging waits.
 
 import { shade } from 'lab/client/colors.js';
 import { elements, h, setOptions } from 'lab/client/dom.js';
-import { percent, short, whole } from 'lab/client/format.js';
+import { percent, readable, short, whole } from 'lab/client/format.js';
 import { decodeBase64 } from 'lab/client/saving.js';
+import drawGrid from 'lab/components/attention/attention_grid.js';
 import { makeChart } from 'lab/components/charts/chart.js';
-import { SHARES } from 'lab/views/dynamics/attention.js';
-import { readable, sentenceNodes } from 'lab/views/dynamics/predictions.js';
-import { cursorShape, makeTimeline } from 'lab/views/dynamics/timeline.js';
 
-const place = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
+const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself',
+  special: 'to special tokens', across: 'to the other sentence' };
+
+/** The grid of Explore, and in words what the selected head does. `onHead({layer, head})` is called when another head
+ * was chosen. */
+export function makeAttention(scene, onHead) {
+  const [host, does] = elements('div', 'p.quiet');
+  const state = { layer: 0, head: 0, rows: [] }; // as the grid has them
+  let settled = false; // somebody, or a link, has chosen the head
+  const grid = drawGrid(host, null, { events: { state_change: take }, server: { remembered: () => state } });
+
+  /** The grid reports what it looks at, where that is not what it begins with. */
+  function take({ layer = 0, head = 0, rows = [1] }) {
+    const isOther = layer !== state.layer || head !== state.head;
+    Object.assign(state, { layer, head, rows });
+    if (!isOther) return;
+    settled = true;
+    tell();
+    onHead({ layer, head });
+  }
+
+  /** Another history: as long as nobody has chosen a head, it begins with its own. */
+  function begin({ layer = null, head = null }) {
+    const { start } = scene.opening;
+    settled ||= layer !== null;
+    Object.assign(state, start, settled && { layer: layer ?? state.layer, head: head ?? state.head });
+  }
+
+  function choose(layer, head) {
+    take({ ...state, layer, head });
+    draw(scene.shown());
+  }
+
+  function draw({ grid: body }) {
+    grid({ ...body, title: `${scene.opening.title} · ${body.title}` });
+    tell();
+  }
+
+  /** What the head does most: its shares of attention, the largest first. */
+  function tell() {
+    const { joined, grid: { metrics } } = scene.shown();
+    const { layer, head } = state;
+    const shareOf = (name) => metrics[name].values[layer][head];
+    const shares = Object.keys(SHARES).filter((name) => name in metrics)
+      .sort((one, other) => shareOf(other) - shareOf(one));
+    const most = shares.filter((name, place) => place === 0 || shareOf(name) >= 0.1).slice(0, 3);
+    const words = most.map((name) => `${percent(shareOf(name), 0)} ${SHARES[name]}`).join(', ');
+    does.textContent = joined[layer] === false
+      ? 'This layer has not joined the training yet (progressive stacking): its heads add nothing.'
+      : `Layer ${layer + 1}, head ${head + 1}: ${words}; mean distance ${shareOf('distance').toFixed(1)} tokens.`;
+  }
+
+  return { node: h('div', does, host), begin, draw, choose, state };
+}
+
+const WRITTEN = { percent, short, whole };
+
+/** The cursor in a saved picture; on the page one rule of CSS moves all cursors at once. */
+const cursorShape = ({ current }, half) => ({ type: 'rect', yref: 'paper', x0: current.index - half,
+  x1: current.index + half, y0: 0, y1: 1, line: { color: 'var(--lab-text)', width: 1.2 } });
+
+/** `show(chart, read)` draws a chart of `scene.opening` with a point for each frame: `read(frame)` returns the values
+ * of its lines. Without it the chart is complete. `move()` changes only the values in the legend. A press or a drag
+ * jumps to a snapshot. */
+export function makeTimeline(scene, options = {}) {
+  const node = h('div.timeline');
+  const chart = makeChart(node, options);
+  const { picture } = chart;
+  let body = null;
+
+  function show(given, read = null) {
+    const { axis, steps, title } = scene.opening;
+    const { keys, figure: { data, layout } } = given;
+    const rows = read ? scene.frames().map((frame) => [frame.step, ...read(frame)]) : [];
+    const customdata = rows.map(([step]) => step);
+    const x = customdata.map((step) => steps.indexOf(step));
+    const fill = (trace, line) => ({ ...trace, x, y: rows.map((row) => row[line + 1]), customdata });
+    body = { table: { header: ['step', ...keys.map(([name]) => name)], rows }, ...given,
+      caption: `${title} · ${given.title}`, shapes: () => [cursorShape(scene, 0)],
+      figure: { data: read ? data.map(fill) : data, layout: { ...layout, xaxis: axis } } };
+    chart.show(body);
+    move();
+  }
+
+  /** The value of each line at the slider, or that of its last point before. */
+  function move() {
+    if (!body) return;
+    chart.tell(body.keys.map((_, line) => {
+      const { x, y } = body.figure.data[line];
+      const value = y[x.findLastIndex((at) => at <= scene.current.index)];
+      return Number.isFinite(value) ? WRITTEN[body.shown_as](value) : '–';
+    }));
+  }
+
+  const jump = ({ buttons, pointerId, clientX }) => {
+    if (buttons !== 1) return;
+    picture.setPointerCapture(pointerId);
+    const { left, width } = picture.getBoundingClientRect();
+    const { l, r } = body.figure.layout.margin;
+    scene.jump(Math.round(((clientX - left - l) / (width - l - r)) * scene.opening.axis.range[1]));
+  };
+  ['pointerdown', 'pointermove'].forEach((event) => picture.addEventListener(event, jump));
+
+  return { node, show, move };
+}
+
+/** The tokens as a sentence; `write(text, position)` returns the node of each. */
+export const sentenceNodes = ({ sentence }, write) => sentence.flatMap(([before, text], position) => [
+  before === '|' ? h('span.seam', { title: 'sentence B starts here' }, '| ') : before,
+  text && write(text, position)]);
+
+const place = ([layer, head]) => `layer ${layer + 1}, head ${head + 1}`;
 /** A text as Plotly shows it, letter by letter. */
 const literal = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const capitalized = (text) => text.replace(/^./, (letter) => letter.toUpperCase());
 
 /** Each metric of the heads over the training, a line a head; and which head came to do it, in a sentence. */
 export function makeHeads(scene) {
-  const goTo = h('button.link', { onclick: () => scene.attention.choose(best.layer, best.head) }, 'Show this head');
-  const box = h('select', { 'aria-label': 'Head metric', onchange: () => draw() });
+  const goTo = h('button.link', { onclick: () => scene.attention.choose(...best) }, 'Show this head');
+  const box = h('select', { 'aria-label': 'Head metric', onchange: () => draw(scene.shown()) });
   const lines = makeTimeline(scene, { knobs: [box, goTo] });
   let best = null;
 
-  function begin() {
-    const { metrics, segments } = scene.opening;
-    const names = Object.keys(metrics).filter((name) => name !== 'across' || segments.includes(1))
-      .sort((one, other) => (other in SHARES) - (one in SHARES));
-    setOptions(box, names.map((name) => [name, metrics[name].title]), names.includes(box.value) ? box.value
-      : 'previous');
-  }
-
-  function draw() {
-    const { layers, heads, metrics, charts, steps } = scene.opening;
-    const all = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
-    const drawn = all.map(([layer, head]) => ({ layer, head,
-      points: scene.frames.over((frame) => frame.metrics[box.value][layer][head]) }))
-      .filter(({ points }) => points.length);
-    best = verdictOf(box.value, drawn);
-    goTo.hidden = best.layer === undefined;
-    /** A trace that holds the lines of several heads, with gaps between them. */
-    const withHeads = (trace, isIn) => {
-      const column = (read) => drawn.filter(isIn).flatMap(({ points, layer, head }) =>
-        [...points.map((point) => read(point, layer, head)), null]);
-      return { ...trace, x: column(([step]) => steps.indexOf(step)), y: column(([, value]) => value),
-        customdata: column(([step]) => step), text: column((_, layer, head) => place(layer, head)) };
-    };
-    const { state } = scene.attention;
-    const chart = charts[box.value in SHARES ? 'head_shares' : 'head_numbers'];
-    const [first, ...others] = chart.figure.data;
-    const data = [withHeads(first, ({ layer, head }) => layer === state.layer && head === state.head),
-      ...others.map((trace, at) => withHeads(trace, ({ layer }) => layer === at))];
+  function draw({ grid: { metrics } }) {
+    const { layers, heads, charts } = scene.opening;
     const names = Object.keys(metrics);
-    const rows = scene.frames.all().flatMap((frame) => all.map(([layer, head]) =>
-      [frame.step, layer + 1, head + 1, ...names.map((name) => frame.metrics[name][layer][head])]));
-    lines.show({ ...chart, title: `Heads over training: ${metrics[box.value].title}`, sentence: best.words,
-      figure: { ...chart.figure, data }, keys: [[place(state.layer, state.head), chart.keys[0][1]]],
-      note: `${capitalized(metrics[box.value].says)}. The heavy line is the head selected above.`,
-      table: { header: ['step', 'layer', 'head', ...names], rows } });
+    if (box.length !== names.length) setOptions(box, names.map((name) => [name, metrics[name].title]),
+      box.value in metrics ? box.value : 'previous');
+    const metric = box.value;
+    const { title, says } = metrics[metric];
+    const all = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
+    const selected = [scene.attention.state.layer, scene.attention.state.head];
+    const frames = scene.frames();
+    const valueOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name].values[layer][head];
+    let sentence;
+    [sentence, best] = verdictOf(metric, all, frames, valueOf);
+    const chart = charts[metric in SHARES ? 'head_shares' : 'head_numbers'];
+    const [first, ...others] = chart.figure.data;
+    const data = [first, ...all.map((head) => ({ ...others[head[0]], text: place(head) }))];
+    const rows = frames.flatMap((frame) => all.map((head) =>
+      [frame.step, head[0] + 1, head[1] + 1, ...names.map((name) => valueOf(frame, head, name))]));
+    lines.show({ ...chart, title: `Heads over training: ${title}`, sentence, figure: { ...chart.figure, data },
+      keys: [[place(selected), chart.keys[0][1]]],
+      note: `${capitalized(says)}. The heavy line is the head selected above.`,
+      table: { header: ['step', 'layer', 'head', ...names], rows } },
+    (frame) => [selected, ...all].map((head) => valueOf(frame, head)));
   }
 
-  return { node: lines.node, begin, draw, move: lines.move };
+  return { node: lines.node, draw, move: lines.move };
 }
 
-/** Which head came to do it, and when: {words, layer, head}. `drawn` is [{layer, head, points: [[step, value]]}]. */
-function verdictOf(metric, drawn) {
-  const last = ({ points }) => points.at(-1)[1];
-  const order = [...drawn].sort((one, other) => last(other) - last(one));
-  if (!order.length) return { words: '' };
+/** Which head came to do it, and when: a sentence and the head. */
+function verdictOf(metric, all, frames, valueOf) {
+  const [began, ended] = [frames[0], frames.at(-1)];
+  const order = [...all].sort((one, other) => valueOf(ended, other) - valueOf(ended, one));
   const best = metric === 'entropy' ? order.at(-1) : order[0];
-  const { points } = best;
-  const name = capitalized(place(best.layer, best.head));
-  const [end, [[began, start]]] = [last(best), points];
-  const told = (words) => ({ ...best, words: `${name} ${words}` });
-  if (metric === 'entropy') return told(`has the lowest attention entropy in the end: equivalent to ${
-    Math.exp(end).toFixed(1)} tokens, and ${Math.exp(start).toFixed(1)} at step ${whole(began)}.`);
-  if (!(metric in SHARES)) return told(`has the largest mean attention distance in the end: ${
-    end.toFixed(1)} tokens on average, ${start.toFixed(1)} at step ${whole(began)}.`);
-  if (end < 0.5) return { ...best, words: `No head puts more than half of its attention here. ${name} puts the most: ${
-    percent(end, 0)} in the end, ${percent(start, 0)} at step ${whole(began)}.` };
-  const since = points.findLastIndex(([, value]) => !(value >= 0.5)) + 1;
+  const [end, start] = [valueOf(ended, best), valueOf(began, best)];
+  const [name, first] = [capitalized(place(best)), `at step ${whole(began.step)}`];
+  if (metric === 'entropy') return [`${name} has the lowest attention entropy in the end: equivalent to ${
+    Math.exp(end).toFixed(1)} tokens, and ${Math.exp(start).toFixed(1)} ${first}.`, best];
+  if (metric === 'distance') return [`${name} has the largest mean attention distance in the end: ${
+    end.toFixed(1)} tokens on average, ${start.toFixed(1)} ${first}.`, best];
+  if (end < 0.5) return [`No head puts more than half of its attention here. ${name} puts the most: ${
+    percent(end, 0)} in the end, ${percent(start, 0)} ${first}.`, best];
+  const since = frames.findLastIndex((frame) => valueOf(frame, best) < 0.5) + 1;
   const words = since ? `came to put more than half of its attention ${SHARES[metric]} by step ${
-    whole(points[since][0])}` : `puts more than half of its attention ${SHARES[metric]} from the start`;
-  const others = order.slice(1).filter((one) => last(one) >= 0.5).map((one) => place(one.layer, one.head));
+    whole(frames[since].step)}` : `puts more than half of its attention ${SHARES[metric]} from the start`;
+  const others = order.slice(1).filter((one) => valueOf(ended, one) >= 0.5).map(place);
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
   const verb = others.length === 1 ? 'does' : 'do';
   const too = others.length ? ` So ${verb} ${others.slice(0, 3).join('; ')}${more}.` : '';
-  return told(`${words}, and puts ${percent(end, 0)} in the end.${too}`);
+  return [`${name} ${words}, and puts ${percent(end, 0)} in the end.${too}`, best];
 }
 
 /** What the model would say if it ended at each layer: layers down, snapshots across. */
@@ -94,45 +188,34 @@ export function makeLens(scene) {
   const chart = makeChart(node, { onPick: ({ place: at }) => scene.jump(at) });
 
   function draw() {
-    const { charts, steps, layers, title, axis: { tickvals, ticktext } } = scene.opening;
-    const { figure, ...given } = charts.lens;
+    const { charts, steps, title, axis: { tickvals, ticktext } } = scene.opening;
+    const { figure: { data: [trace], layout }, ...given } = charts.lens;
+    const names = layout.yaxis.ticktext;
     const columns = steps.map((step) =>
-      [...scene.frames.at(step)?.masked_tokens[scene.predictions.look.blank]?.layers ?? []].reverse());
-    const names = Array.from({ length: layers + 1 }, (_, row) => (row < layers ? `layer ${layers - row}`
-      : 'embeddings'));
-    const table = (read, otherwise = '') => names.map((name, row) => columns
-      .map((column, at) => (column.length ? read(column[row], steps[at], name) : otherwise)));
-    const trace = { ...figure.data[0], z: table(([, probability]) => probability, null),
-      text: table(([token]) => literal(readable(token))),
-      customdata: table(([token, probability], step, name) =>
-        `step ${whole(step)}, ${name}: ${literal(token)}, ${percent(probability)}`) };
-    const rows = table(([token, probability]) => `${token} ${short(probability)}`)
-      .map((row, at) => [names[at], ...row]);
-    const xaxis = { ...figure.layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] };
+      scene.frames().find((frame) => frame.step === step)?.masked_tokens[scene.predictions.look.blank].layers);
+    const table = (read, otherwise = '') =>
+      names.map((_, row) => columns.map((column) => (column ? read(column[row]) : otherwise)));
+    const data = [{ ...trace, z: table(([, probability]) => probability, null),
+      customdata: table(([token]) => literal(token)), text: table(([token]) => literal(readable(token))) }];
+    const cells = table(([token, probability]) => `${token} ${short(probability)}`);
+    const header = ['', ...steps.map((step) => `step ${step}`)];
+    const xaxis = { ...layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] };
     node.style.setProperty('--columns', columns.length);
     chart.show({ ...given, caption: `${title} · ${given.title}`, shapes: () => [cursorShape(scene, 0.5)],
-      picks: names.map(() => steps.map((_, at) => ({ place: at }))),
-      figure: { data: [trace], layout: { ...figure.layout, xaxis } },
-      table: { header: ['', ...steps.map((step) => `step ${step}`)], rows } });
+      picks: names.map(() => steps.map((_, at) => ({ place: at }))), figure: { data, layout: { ...layout, xaxis } },
+      table: { header, rows: cells.map((row, at) => [names[at], ...row]) } });
   }
 
   return { node, draw, move() {} };
 }
 
-export const readPlane = (body) => (body?.middle ? { middle: new Float32Array(decodeBase64(body.middle).buffer),
-  axes: new Float32Array(decodeBase64(body.axes).buffer), explained: body.explained } : null);
-
 /** Where the mapped words of a frame lie on the plane: [[x, y]]. */
-function pointsOf(frame, plane) {
-  if (frame.plane !== plane) {
-    const codes = new Int16Array(decodeBase64(frame.vectors).buffer);
-    const size = plane.middle.length;
-    frame.plane = plane;
-    frame.points = Array.from({ length: codes.length / size }, (_, word) => [0, 1].map((way) =>
-      plane.middle.reduce((sum, middle, at) =>
-        sum + (codes[word * size + at] / 32767 - middle) * plane.axes[way * size + at], 0)));
-  }
-  return frame.points;
+function pointsOf({ vectors }, { middle, axes }) {
+  const codes = new Int16Array(decodeBase64(vectors).buffer);
+  return Array.from({ length: codes.length / middle.length }, (_, word) => {
+    const vector = codes.subarray(word * middle.length, (word + 1) * middle.length);
+    return axes.map((axis) => axis.reduce((sum, weight, at) => sum + (vector[at] / 32767 - middle[at]) * weight, 0));
+  });
 }
 
 /** The words of the text and those near them on a map that stays while they move. It is drawn when the slider rests. */
@@ -142,36 +225,30 @@ export function makeMap(scene) {
   let resting = 0;
 
   function draw(frame) {
-    if (!scene.plane) return;
-    const { charts, mapped, watched, steps, title } = scene.opening;
-    const { figure, ...given } = charts.map;
-    const places = (one) => pointsOf(one, scene.plane);
-    const past = scene.frames.all().filter(({ step }) => step <= frame.step);
-    const data = figure.data.map((trace, at) => {
+    const { charts: { map }, mapped, watched, plane, title } = scene.opening;
+    const { data, layout } = map.figure;
+    const frames = scene.frames();
+    const points = frames.map((one) => pointsOf(one, plane));
+    const now = frames.indexOf(frame);
+    const fill = (trace, at) => {
       const word = mapped.indexOf(watched[at]);
-      const path = word < 0 ? [] : past.map((one) => places(one)[word]);
-      const points = trace === figure.data.at(-1) ? places(frame) : path;
-      return { ...trace, x: points.map(([x]) => x), y: points.map(([, y]) => y) };
-    });
-    const last = places(scene.frames.nearest(steps.length - 1)); // its words fill the map
-    const [across, up] = [0, 1].map((way) => {
-      const values = last.map((point) => point[way]);
-      const [low, high] = [Math.min(...values), Math.max(...values)];
-      return [low - 0.08 * (high - low), high + 0.14 * (high - low)];
-    });
-    const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis, range: across },
-      yaxis: { ...figure.layout.yaxis, range: up } };
-    const rows = scene.frames.all().flatMap((one) => places(one)
-      .map((point, word) => [one.step, readable(mapped[word]), ...point]));
-    chart.show({ ...given, caption: `${title} · step ${whole(frame.step)} · ${given.title}`,
-      figure: { data, layout }, table: { header: ['step', 'word', 'x', 'y'], rows },
+      const path = word < 0 ? [] : points.slice(0, now + 1).map((words) => words[word]);
+      const shown = at === data.length - 1 ? points[now] : path;
+      return { ...trace, x: shown.map(([x]) => x), y: shown.map(([, y]) => y) };
+    };
+    const rows = points.flatMap((words, at) => words
+      .map((point, word) => [frames[at].step, readable(mapped[word]), ...point]));
+    chart.show({ ...map, caption: `${title} · step ${whole(frame.step)} · ${map.title}`,
+      figure: { data: data.map(fill), layout: { ...layout, xaxis: { ...layout.xaxis, range: plane.across },
+        yaxis: { ...layout.yaxis, range: plane.up } } },
+      table: { header: ['step', 'word', 'x', 'y'], rows },
       note: `Embeddings projected onto the first two principal components of the last snapshot, which explain ${
-        percent(scene.plane.explained, 0)} of the variance. The projection is fixed, the words move.` });
+        percent(plane.explained, 0)} of the variance. The projection is fixed, the words move.` });
   }
 
-  return { node, draw, move(frame) {
+  return { node, draw, move() {
     clearTimeout(resting);
-    resting = setTimeout(draw, 120, frame);
+    resting = setTimeout(scene.drawFold, 120, 'map');
   } };
 }
 
@@ -179,33 +256,27 @@ export function makeMap(scene) {
 export function makeLosses(scene) {
   const [words, mean] = elements('p.expected', 'p.quiet');
   const lines = makeTimeline(scene);
-  let nodes = []; // the tokens of the text by their positions
 
-  function begin() {
-    nodes = scene.opening.tokens.map((token) => h('span', readable(token)));
-    words.replaceChildren(...sentenceNodes(scene.opening, (_, position) => nodes[position]));
-  }
-
-  function move({ losses, loss: average }) {
-    if (!losses) return;
-    losses.forEach((loss, position) => {
-      nodes[position].style.cssText = loss === null ? '' : shade(Math.exp(-loss), false);
-      nodes[position].title = loss === null ? '' : `${percent(Math.exp(-loss))} when it is masked`;
-    });
-    mean.textContent = average === null ? ''
+  function move({ losses, loss }) {
+    words.replaceChildren(...sentenceNodes(scene.opening, (text, position) => {
+      const probability = Math.exp(-losses[position]);
+      return losses[position] === null ? h('span', text)
+        : h('span', { style: shade(probability, false), title: `${percent(probability)} when it is masked` }, text);
+    }));
+    mean.textContent = loss === null ? ''
       : `Each word is masked once, a seventh of them at a time; bluer means higher probability. The mean MLM loss is ${
-        short(average)} nats per token, a perplexity of ${whole(Math.exp(average))}.`;
+        short(loss)} nats per token, a perplexity of ${whole(Math.exp(loss))}.`;
     lines.move();
   }
 
   function draw(frame) {
     const { charts, tokens } = scene.opening;
-    const rows = scene.frames.all().flatMap(({ step, losses }) => (losses ?? [])
+    const rows = scene.frames().flatMap(({ step, losses }) => losses
       .map((loss, position) => [step, position, tokens[position], loss])).filter((row) => row[3] !== null);
-    lines.show(charts.losses, [scene.frames.over(({ loss }) => loss)],
-      { table: { header: ['step', 'position', 'token', 'loss'], rows } });
+    lines.show({ ...charts.losses, table: { header: ['step', 'position', 'token', 'loss'], rows } },
+      ({ loss }) => [loss]);
     move(frame);
   }
 
-  return { node: h('div', words, mean, lines.node), begin, draw, move };
+  return { node: h('div', words, mean, lines.node), draw, move };
 }

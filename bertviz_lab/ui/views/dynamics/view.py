@@ -77,7 +77,6 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
         projected=[token_name(checkpoint.tokenizer, token) for token in mapped],
         plane=state.snapshots.plane(tracked, steps[-1]) if mapped else {},
         curve=state.snapshots.curve(run),
-        metric_descriptions=interpret.METRICS,
         labels=checkpoint.config.labels if analysis.labels else (),
         vocab_size=checkpoint.config.vocab_size,
         live=state.snapshots.is_live(run),
