@@ -160,11 +160,6 @@ def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.Monk
     assert main(["runs"]) == 130
 
 
-def test_next_sentence_answers(capsys, model: str) -> None:
-    found = answer(capsys, "next-sentence", "--model", model, "--text-a", "the cat", "--text-b", "a dog")
-    assert found["is_next"] + found["is_random"] == pytest.approx(1)
-
-
 def test_evaluate_says_what_a_model_can_do(capsys) -> None:
     scores = answer(capsys, "evaluate", "--task", "probes", "--model", "tiny-town")
     assert scores["agreement"] >= 0.9

@@ -102,11 +102,6 @@ def test_merges_follow_the_order_in_which_they_were_learnt(bpe):
             assert len(step.pieces_after) == len(step.pieces_before) - 1
 
 
-def test_bpe_word_shows_its_space_as_a_mark(bpe):
-    _, cat = explain(bpe, "the cat")
-    assert (cat.word, cat.normalized, cat.start) == ("cat", "Ġcat", 4)
-
-
 def test_word_too_long_for_its_merges_to_be_shown_is_refused(bpe, wordpiece):
     with pytest.raises(InputError, match="too long to show"):
         explain(bpe, "a" * 100_000)

@@ -5,6 +5,7 @@ import torch
 from accelerate.utils import DistributedType
 from torch import nn
 
+from bertviz_lab import load_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop import hardware
 from bertviz_lab.training.loop.hardware import (
@@ -15,8 +16,9 @@ from bertviz_lab.training.loop.hardware import (
     start_accelerator,
 )
 from bertviz_lab.training.loop.optim import clip_and_step
+from bertviz_lab.training.runs.events import StepDone
 from tests.model.support import PRETRAINING, build, inputs, labels_for
-from tests.training.support import finish, resumes_exactly, same, short_run, weights
+from tests.training.support import finish, same, short_run, started, weights
 
 
 @pytest.mark.parametrize(("precision", "expected"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
@@ -147,11 +149,40 @@ def test_loss_and_gradients_are_those_of_the_plain_model(traced):
 
 
 @pytest.mark.slow
-def test_a_compiled_run_trains_the_weights_of_a_plain_one_and_resumes(text, tmp_path, traced):
-    same_shape = {"optimizer": "adamw", "layers": 1, "causal_share": 0.0, "short_share": 0.0}  # compiled once a run
-    assert resumes_exactly(short_run(text, compile=True, **same_shape), tmp_path)
-    finish(short_run(text, **same_shape), tmp_path / "plain")
-    assert same(weights(tmp_path / "whole" / "model"), weights(tmp_path / "plain" / "model"), 1e-4)
+def test_a_compiled_run_trains_the_weights_of_a_plain_one(text, tmp_path, traced):
+    same_shape = {"optimizer": "adamw", "layers": 1, "causal_share": 0.0, "short_share": 0.0}  # compiled once
+    for name in ("plain", "compiled"):
+        finish(short_run(text, compile=name == "compiled", **same_shape), tmp_path / name)
+    assert same(*(weights(tmp_path / name / "model") for name in ("plain", "compiled")), tolerance=1e-4)
+
+
+on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+
+@pytest.mark.gpu
+@on_a_gpu
+def test_outputs_and_gradients_on_a_gpu_are_those_of_the_cpu():
+    ours, theirs = build(PRETRAINING), build(PRETRAINING).cuda()
+    arguments = inputs() | labels_for(PRETRAINING)
+    a = ours(**arguments)
+    b = theirs(**{name: value.cuda() for name, value in arguments.items()})
+    a.loss.backward()
+    b.loss.backward()
+    assert torch.allclose(a.prediction_logits, b.prediction_logits.cpu(), atol=1e-4)
+    pairs = zip(ours.parameters(), theirs.parameters(), strict=True)
+    assert max(float((p.grad - q.grad.cpu()).abs().max()) for p, q in pairs) < 1e-4
+
+
+@pytest.mark.gpu
+@on_a_gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_a_run_on_a_gpu_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
+    events = finish(short_run(text, precision=precision, steps=60), tmp_path)
+    assert started(events).device.startswith("cuda")
+    losses = [event.loss for event in events if isinstance(event, StepDone)]
+    assert losses[-1] < losses[0]
+    model = load_checkpoint(tmp_path / "model").model
+    assert all(p.device.type == "cpu" and bool(p.isfinite().all()) for p in model.parameters())
 
 
 def test_a_machine_that_cannot_compile_is_one_clear_line(monkeypatch):
