@@ -151,9 +151,9 @@ export function makeStart(panel, form, { id, label, fields, sent, ready }) {
       const body = sent();
       if (JSON.stringify(body) !== last) key = Math.random().toString(36).slice(2);
       last = JSON.stringify(body);
-      const run = await panel.ask('start', { ...body, key });
+      const run = await panel.page.change(panel.view.id, 'start', { ...body, key });
       panel.page.start.awaited = run; // its first model is opened
-      panel.page.follow(run);
+      panel.page.emit('follow', run);
       document.getElementById(`${panel.view.id}-progress`)?.scrollIntoView({ block: 'start' });
     } catch (error) {
       fields.complain(error.message);

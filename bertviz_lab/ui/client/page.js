@@ -70,19 +70,10 @@ export const page = (() => {
     emit('select', position);
   }
 
-  /** A run was started or resumed: it is followed, and lists of runs show it. */
-  function follow(run) {
-    emit('follow', run);
-    emit('start');
-  }
-
-  /** Ask for a change, whose place no other one takes. */
-  const askChange = (view, question, args) => ask(view, question, args, Symbol(question));
-
   window.addEventListener('popstate', () => page.open({ space: named() || 'explore' }));
 
   return {
-    on, emit, ask, address, input, set, keep, select, follow, firstSpace,
+    on, emit, ask, address, input, set, keep, select, firstSpace,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
@@ -92,18 +83,12 @@ export const page = (() => {
     lesson: start.get('lesson'),
     /** The place that `open` or the address asked for last, until a workspace has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },
-    /** Stop, resume, rename, push or delete a run, see `ui/views/runs/view.py`. Resolves to a message. */
-    async changeRun(change) {
-      const message = await askChange('runs', change.action === 'push' ? 'push' : 'change', change);
-      if (change.action === 'resume') emit('follow', change.run_id);
+    /** Ask for a change of runs, whose place no other one takes; then all that lists runs asks again. */
+    async change(view, question, args) {
+      const answer = await ask(view, question, args, Symbol(question));
       emit('start');
       emit('changed');
-      return message;
-    },
-    /** Queue the runs of an ablation study: {names, steps, seed}. */
-    async trainAblations(plan) {
-      const [first] = await askChange('ablation', 'train', plan);
-      if (first) follow(first);
+      return answer;
     },
     /** A workspace has come into sight. */
     setSpace(name) {

@@ -44,8 +44,9 @@ export function mount(panel) {
 
   /** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
   async function train({ names }) {
-    setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value })
-      .catch((error) => error.message));
+    const wanted = { names, steps: fields.steps.value, seed: fields.seed.value };
+    setText(message, await page.change('ablation', 'train', wanted)
+      .then(([first]) => { if (first) page.emit('follow', first); }, (error) => error.message));
     part.redraw();
   }
 }

@@ -106,7 +106,8 @@ export function mount(panel) {
   async function change(action) {
     if (action === 'stop') markStopping(run.id);
     try {
-      said.textContent = await page.changeRun({ action, run_id: run.id });
+      said.textContent = await page.change('runs', 'change', { action, run_id: run.id });
+      if (action === 'resume') page.emit('follow', run.id);
       if (action === 'stop') return;
       drawnCurves = '';
       main.redraw();
@@ -209,7 +210,7 @@ export function mount(panel) {
     async function send() {
       push.disabled = true;
       files.say('Sending …');
-      files.say(await page.changeRun({ action: 'push', ...target() })
+      files.say(await page.change('runs', 'push', { action: 'push', ...target() })
         .catch((error) => { push.disabled = false; return error.message; }));
     }
     host.append(h('div.fields', repo.node, open.node), files.host, push);

@@ -126,7 +126,7 @@ export function mount(panel) {
       event.preventDefault();
       try {
         const what = change();
-        await page.changeRun({ run_id: row.id, ...what });
+        await page.change('runs', 'change', { run_id: row.id, ...what });
         if (what.action === 'delete' && page.kept('run.id') === row.id) page.keep('run.id', '');
         close();
         part.redraw();
