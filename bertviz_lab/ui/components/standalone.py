@@ -47,7 +47,6 @@ DRAWINGS = {
     "health": _drawing("components/data/health_cards"),
     "loss": _drawing(_LOSS, _CHART, f"{_LOSS}.css", plotly=True),
     "marked": _drawing("components/tokens/marked_text"),
-    "notice": _drawing("components/notice"),
     "preview": _drawing("components/data/data_preview"),
     "recipe": _drawing("components/runs/recipe_cards"),
     "scrubber": _drawing(_SCRUBBER, _GRID, _CHART, f"{_SCRUBBER}.css", plotly=True),

@@ -10,7 +10,7 @@ const HELP = 'Without a query you get a prediction for each text; with one the t
 export function mount(panel) {
   panel.fold('file', panel.view.title, async (host) => {
     const form = await panel.ask('form');
-    const message = panel.drawing('notice', 'Message', { id: 'try-file-message' });
+    const message = panel.drawing('facts', 'Message', { id: 'try-file-message' });
     const query = panel.field('text', 'Query (optional)', '', predict, { id: 'try-file-query' });
     const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
       onChange: (early) => early || predict() });
@@ -24,13 +24,13 @@ export function mount(panel) {
       save.hidden = true;
       message.show(null);
       if (!files.tokens.length) return;
-      message.show({ text: 'Reading the texts …', tone: 'info' });
+      message.say('Reading the texts …');
       const { model } = panel.page.input;
       table = await panel.ask('predict', { model, file: files.tokens[0], query: query.value })
-        .catch(({ message: text }) => message.show({ text, tone: 'error' }));
+        .catch(({ message: note }) => message.show({ note, tone: 'error' }));
       if (!table) return;
       save.hidden = false;
-      message.show({ text: table.sentence, tone: 'good' });
+      message.say(table.sentence);
     }
   });
 }
