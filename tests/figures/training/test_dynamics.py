@@ -90,7 +90,10 @@ def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
 
     assert followed() == ("", [])
     assert followed(is_next=0.5) == ("next", ["B follows A"])
-    assert followed(labels=(SimpleNamespace(score=0.4), SimpleNamespace(score=0.6))) == ("labels", ["bad", "good"])
+    assert followed(labels=(SimpleNamespace(label="bad", score=0.4), SimpleNamespace(label="good", score=0.6))) == (
+        "labels",
+        ["bad", "good"],
+    )
 
 
 def test_snapshots_stand_at_even_distances_and_steps_between_them_by_their_logarithm():
