@@ -20,8 +20,9 @@ from bertviz_lab.ui.workshop.plans import PLANS
 
 _PAGE = Path(__file__).parents[1] / "bertviz_lab" / "ui"
 FOLDER = _PAGE / "languages"
-#: The calls whose first argument is a text, in Python and in a script.
-_SAYING, _IN_SCRIPT = ("say", "Message"), re.compile(r"\bgettext\('([^'\\\n]+)'")
+#: The calls whose first argument is a text, in Python; in a script and in a template.
+_SAYING = ("say", "Message")
+_IN_TEXT = {".js": re.compile(r"\bgettext\('([^'\\\n]+)'"), ".html": re.compile(r'\bsay\("([^"]+)"')}
 _WIDTH = 118
 
 
@@ -36,7 +37,7 @@ def collected() -> Catalog:
     for lesson in LESSONS:
         translated(lesson, partial(collect, place="bertviz_lab/ui/lessons", comment=f"Lesson {lesson.number}"))
     translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.toml"))
-    for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", ".js")):
+    for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", *_IN_TEXT)):
         for text in _texts_of(path) if "vendor" not in path.parts else ():
             collect(text, f"bertviz_lab/{path.relative_to(_PAGE.parent).as_posix()}")
     return catalog
@@ -56,8 +57,8 @@ def update(path: Path) -> None:
 
 
 def _texts_of(path: Path) -> Iterator[str]:
-    if path.suffix == ".js":
-        yield from _IN_SCRIPT.findall(path.read_text(encoding="utf-8"))
+    if path.suffix in _IN_TEXT:
+        yield from _IN_TEXT[path.suffix].findall(path.read_text(encoding="utf-8"))
         return
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda call: call.lineno):

@@ -4,7 +4,7 @@ In reading order: `app` and `page.html` (the four workspaces and their parts), `
 folder: its questions, its drawing, its explanation), `client/` (what all views share in the browser), `components/`
 (drawings: each gets a payload and shows it), `guard/` (what each request passes first), `server/` (between browser
 and Python), `operations/` (for the owner of a server), `state/` (what is kept for all visitors), `forms` (what Train
-is asked), `lazy` (what brings torch), `lessons/` (the texts of Learn), `workshop/` (its leader and their room),
+is asked), `lazy` (what brings torch), `templates` (pages made of HTML), `lessons/` (the texts of Learn), `workshop/` (its leader and their room),
 `languages/` (both in other languages), `settings`, `theme`.
 """
 

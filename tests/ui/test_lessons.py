@@ -16,9 +16,8 @@ from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, next_sentence, trace_text, untrained
 from bertviz_lab.ui.lessons import LESSONS, PLACES, Choice, Lesson, Place, claims, training_claims
-from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.lesson import CASES
-from bertviz_lab.ui.lessons.measuring import CLAIMS, Measured, measure
+from bertviz_lab.ui.lessons.measuring import CLAIMS, Measured, handout_page, measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS

@@ -2,7 +2,7 @@
 
 In reading order: `texts/` (a file for each lesson, and the texts on which its claim is tried), `lesson` (what one is
 made of), the measurements `claims` (lessons 1 to 5 and 8), `training_claims` (6, 7, 13 and 15) and `encoder_claims` (9
-to 12 and 14), `measuring`, `handout`.
+to 12 and 14), `measuring`.
 """
 
 from bertviz_lab.ui.lessons.lesson import LESSONS, PLACES, Choice, Finding, Lesson, Place, Step

@@ -1,6 +1,6 @@
 """What a lesson says, with the numbers in it: measured on the models of this page, once for each version of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
 from bertviz_lab.ui.lessons import claims, encoder_claims, training_claims
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.templates import render
 
 #: What measures each lesson, by its number; no number of a lesson is written down.
 CLAIMS: dict[int, Callable[[AppState, Lesson], Finding]] = dict(enumerate((
@@ -87,3 +88,16 @@ def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measu
 def step_body(step: Step, lesson: Lesson, say: Language) -> dict[str, Any]:
     """Return a step for the page, with the place that it opens."""
     return {"text": step.text, "name": say.translate(step.place.name), "place": step.place.opening(lesson.model)}
+
+
+def handout_page(
+    lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "", say: Language = ENGLISH
+) -> str:
+    """Return the sheet that is handed out, a page that works offline.
+
+    `measured` are the lessons whose answers follow; without any it is the participants' sheet. `address` is where the
+    page of the lab is found, "" if unknown.
+    """
+    return render(
+        "lessons/handout.html", say, lessons=translated(tuple(lessons), say), measured=measured, address=address
+    )

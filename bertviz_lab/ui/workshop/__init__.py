@@ -2,6 +2,6 @@
 
 In reading order: `machine` (whether this machine can carry the page, as `bertviz-lab doctor` prints it), `room` (what
 is known, in memory alone), `leader_key` (who is the leader), `address` (where participants find the page, with QR
-codes), `plans` (what is done when, and who trains when), `sheet` (the screen for the projector, and parts of both
-pages), `leader_page`, and `routes`.
+codes), `plans` (what is done when, and who trains when), `pages` (the leader's page, and the screen for the projector;
+their templates are beside them), and `routes`.
 """

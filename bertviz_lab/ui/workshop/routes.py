@@ -22,26 +22,27 @@ from bertviz_lab.ui.guard.addresses import is_same_origin
 from bertviz_lab.ui.guard.logins import is_logged_in
 from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.lessons.handout import handout_page
-from bertviz_lab.ui.lessons.measuring import measure
+from bertviz_lab.ui.lessons.measuring import handout_page, measure
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.workshop.address import participants_address
 from bertviz_lab.ui.workshop.leader_key import LeaderKey
-from bertviz_lab.ui.workshop.leader_page import (
+from bertviz_lab.ui.workshop.machine import examine_machine
+from bertviz_lab.ui.workshop.pages import (
     EXPECTED,
     board,
     checks_table,
     is_for_owner,
+    key_page,
     leader_page,
     notes_of,
     run_lines,
+    screen,
+    screen_page,
 )
-from bertviz_lab.ui.workshop.machine import examine_machine
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import document, screen, screen_page
 
 _LONGEST = 4096  # bytes of a browser's report
 _FRESH = {"Cache-Control": "no-store"}
@@ -134,7 +135,7 @@ class _Workshop:
         if self._key is not None and key is not None:
             if not is_same_origin(request.headers):  # such as an image or a link on a page of somebody else
                 sentence = say("A link of another site does not open this page. Type the address or the key.")
-                return _html(_key_page(sentence, say), 403)
+                return _html(key_page(sentence, say), 403)
             wait = self._key.try_key(request, key)
             if wait is None:
                 response = RedirectResponse(say.address("leader"), 303, _FRESH)
@@ -142,9 +143,9 @@ class _Workshop:
                 return response
             wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
             again = say("Wait {seconds} s before the next try.", seconds=seconds) if wait > 0 else ""
-            return _html(_key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
+            return _html(key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
         if not await self._may(request):
-            return _html(_key_page(say("This page is for the leader of the workshop."), say), 401)
+            return _html(key_page(say("This page is for the leader of the workshop."), say), 401)
         return _html(leader_page(self.state.settings, self.address(request), self.state.room, say))
 
     async def notes(self, request: Request) -> Response:
@@ -244,18 +245,6 @@ class _RoomRoutes:
 
     async def screen(self, request: Request) -> Response:
         return _news(*screen(self._room, self._workshop.say(request)))
-
-
-def _key_page(sentence: str, say: Language) -> str:
-    title = say("For the leader")
-    where = say("The terminal in which the lab was started shows the address of the leader's page.")
-    kept = f'<input type="hidden" name="lang" value="{say.code}">' if say.query else ""
-    body = (
-        f'<h1>{title}</h1><p>{html.escape(sentence)} {where}</p><form action="leader" class="act">{kept}'
-        f'<label>{say("Key")} <input type="password" name="key" required></label>'
-        f'<button class="action">{say("Open")}</button></form>'
-    )
-    return document(title, body, say)
 
 
 def _html(page: str, status: int = 200) -> Response:

@@ -13,14 +13,12 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, Number, Series, language_of, translated
 from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson
-from bertviz_lab.ui.lessons.handout import handout_page
-from bertviz_lab.ui.lessons.measuring import measure
+from bertviz_lab.ui.lessons.measuring import handout_page, measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import LEARN
-from bertviz_lab.ui.workshop.leader_page import board, leader_page, notes_of
+from bertviz_lab.ui.workshop.pages import board, leader_page, notes_of, screen, screen_page
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import screen, screen_page
 from docs.make_catalogue import FOLDER
 from tests.ui.pages import PageReader, little_settings
 

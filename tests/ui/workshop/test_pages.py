@@ -12,11 +12,10 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.server.visitors import Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.workshop.leader_page import board, checks_table, leader_page, run_lines
 from bertviz_lab.ui.workshop.machine import Check
+from bertviz_lab.ui.workshop.pages import board, checks_table, leader_page, run_lines, screen, screen_page
 from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
-from bertviz_lab.ui.workshop.sheet import screen, screen_page
 from tests.ui.pages import PageReader
 
 ADDRESS = "http://192.168.1.5:7860/"

@@ -8,7 +8,7 @@ import pytest
 from bertviz_lab.jobs.runs import PREPARING_SECONDS
 from bertviz_lab.jobs.scheduler import plan_starts
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.workshop.leader_page import title_of
+from bertviz_lab.ui.workshop.pages import title_of
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Plan, shared_runs
 
 each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.minutes} minutes")

@@ -1,0 +1,173 @@
+"""The leader's page and the screen for a projector: what their templates show, and what changes while they are open.
+
+A script asks the address in `data-live` for the texts and the shares of `board` or `screen`, and shows them in the
+elements that name them (`leader.js`).
+"""
+
+import contextlib
+from collections.abc import Sequence
+
+from bertviz_lab.config.limits import words_of
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.new_run import short_name
+from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.languages import ENGLISH, Language, languages, translated
+from bertviz_lab.ui.lessons import LESSONS, Lesson
+from bertviz_lab.ui.lessons.measuring import Measured
+from bertviz_lab.ui.server import assets
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.templates import render
+from bertviz_lab.ui.workshop.address import qr_code
+from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
+from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
+from bertviz_lab.ui.workshop.room import Room
+
+#: Participants that the plans reckon with until more are there.
+EXPECTED = 30
+
+#: What changes on a page: texts and shares, by the names of their elements.
+News = tuple[dict[str, str], dict[str, float]]
+
+
+def leader_page(settings: Settings, address: str, room: Room | None, say: Language = ENGLISH) -> str:
+    """Return the whole page; `address` is where participants open the lab. Without a room its parts are left out."""
+    people = max(EXPECTED, len(room or ()))
+    links = {"room": say("Screen for the projector")} if room is not None else {}
+    return render(
+        "workshop/leader.html",
+        say,
+        **_document(settings.workshop or say("For leaders"), say, "leader/board" if room is not None else ""),
+        address=address,
+        links=links | {"handout": say("Handout"), "leader/handout": say("Handout with answers")},
+        languages=languages(),
+        has_room=room is not None,
+        others=[other for other in addresses_of_machine() if other not in address],
+        lessons=translated(LESSONS, say),
+        in_each_lesson=IN_EACH_LESSON,
+        plans=[(plan, _shares(plan, settings, people, say)) for plan in translated(PLANS, say)],
+        title_of=title_of,
+        for_owner=is_for_owner(settings),
+        qr_code=qr_code,
+    )
+
+
+def is_for_owner(settings: Settings) -> bool:
+    """Return whether only who runs the machine opens the page: with a leader's key, or locally."""
+    return bool(settings.workshop) or not settings.shared
+
+
+def title_of(part: Part, say: Language = ENGLISH) -> str:
+    """Return what a part is called; a title of its own is translated already."""
+    lesson = LESSONS[part.lesson - 1]
+    return part.title or say("Lesson {number}: {title}", number=lesson.number, title=say(lesson.title))
+
+
+def _shares(plan: Plan, settings: Settings, people: int, say: Language) -> list[str]:
+    """Return who trains when, for each time in which runs train."""
+    seconds, places = settings.limits.run_seconds, settings.max_runs
+    sentences = []
+    for start, end in plan.training():
+        largest, starts = shared_runs(people, start, end, places, seconds)
+        groups = [
+            say("{group} at {minute}", group=group, minute=round(minute)) for group, minute in enumerate(starts, 1)
+        ]
+        sentence = say(
+            "minutes {start} to {end}: {people} people in {groups} groups of up to {largest}, a run each (at most "
+            "{time} each, {places} at a time). Starting minutes: group {starts}. A run that ends early lets the next "
+            "begin.",
+            **{"start": start, "end": end, "people": people, "groups": len(starts), "largest": largest},
+            **{"places": places, "time": say.number(words_of("seconds", seconds)), "starts": ", ".join(groups)},
+        )
+        sentences.append(sentence)
+    return sentences
+
+
+def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> News:
+    """Return what changes on the leader's page; `runs` has a line for each run under way."""
+    present = say("{present} here now, {all} since the start or the last reset.", present=room.present, all=len(room))
+    texts = {"present": present, "said": say.translate(room.outcome)}
+    texts["runs"] = "\n".join(runs) or "No run trains or waits."
+    shares: dict[str, float] = {}
+    for lesson in LESSONS:
+        number, counts = lesson.number, room.counts(lesson.number)
+        bars, widths = _guesses(room, lesson, f"guess-{number}-", say)
+        shares |= widths
+        texts |= bars | {
+            f"at-{number}": f"{counts.at}",
+            f"done-{number}": f"{counts.done}",
+            f"guessed-{number}": f"{sum(counts.guesses.values())}",
+            f"called-{number}": say("everyone was called here") if room.called == number else "",
+            f"revealed-{number}": say("revealed") if number in room.revealed else "",
+        }
+    return texts, shares
+
+
+def run_lines(runs: Runs) -> list[str]:
+    """Return a line for each run that trains or waits: those that train, then the queue in its order."""
+    queue, lines = runs.queue(), []
+    for run_id in (*(run_id for run_id in runs.ids() if run_id not in queue), *queue):
+        with contextlib.suppress(InputError):  # it was deleted meanwhile
+            state = runs.state(run_id)
+            left = "" if state.eta_seconds is None else f", {words_of('seconds', max(1.0, state.eta_seconds))} left"
+            if state.status == "waiting":
+                lines.append(f"{short_name(run_id)} waits. {state.message}")
+            elif state.status in ACTIVE:
+                lines.append(f"{short_name(run_id)}: {state.status}, step {state.step:,}{left}.")
+    return lines
+
+
+def checks_table(checks: Sequence[Check]) -> str:
+    """Return what `bertviz-lab doctor` says of the machine."""
+    return render("workshop/checks.html", ENGLISH, checks=checks)
+
+
+def notes_of(measured: Measured) -> str:
+    """Return a lesson's answer, why the other choices are wrong, what was measured, and links to what shows it."""
+    names = ("lesson", "answer", "paragraphs", "steps")
+    return render("workshop/notes.html", measured.say, **{name: getattr(measured, name) for name in names})
+
+
+def key_page(sentence: str, say: Language) -> str:
+    """Return the page that asks for the leader's key."""
+    return render("workshop/key.html", say, **_document(say("For the leader"), say), sentence=sentence)
+
+
+def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
+    """Return the whole screen, which needs no key; `address` is where participants open the lab."""
+    choices = max(len(lesson.choices) for lesson in LESSONS)
+    shown = {"address": say.address(address), "choices": choices, "qr_code": qr_code}
+    return render("workshop/screen.html", say, **_document(name, say, "room/screen"), **shown)
+
+
+def screen(room: Room, say: Language = ENGLISH) -> News:
+    """Return what changes on the screen, which shows nothing that participants may not see."""
+    if not room.called:
+        joining = say("Join: scan the code, or type the address")
+        return {"present": say("{present} here", present=room.present), "title": joining}, {}
+    lesson = translated(LESSONS[room.called - 1], say)
+    total = sum(room.counts(lesson.number).guesses.values())
+    texts = {
+        "present": say("{present} here, {total} predicted", present=room.present, total=total),
+        "title": say("Lesson {number}: {title}", number=lesson.number, title=lesson.title),
+        "question": lesson.question.replace("`", ""),
+    }
+    texts |= {f"choice-{at}": choice.text.replace("`", "") for at, choice in enumerate(lesson.choices)}
+    if lesson.number not in room.revealed:
+        return texts, {}
+    counts, shares = _guesses(room, lesson, "count-", say)
+    return texts | counts, shares
+
+
+def _document(title: str, say: Language, live: str = "") -> dict[str, str]:
+    """Return what every page needs; `live` is the address that its script polls."""
+    return {"title": title, "live": live, "head": assets.head("workshop", say.code)}
+
+
+def _guesses(room: Room, lesson: Lesson, prefix: str, say: Language) -> News:
+    """Return how many predicted each choice."""
+    guesses = room.counts(lesson.number).guesses
+    total = sum(guesses.values())
+    counts = {f"{prefix}{at}": guesses.get(at, 0) for at in range(len(lesson.choices))}
+    texts = {name: say("{count} of {total}", count=count, total=total) for name, count in counts.items()}
+    return texts, {name: count / max(1, total) for name, count in counts.items()}
