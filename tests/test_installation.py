@@ -120,5 +120,5 @@ def test_the_installed_page_offers_the_shipped_models(address: str) -> None:
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{address}/lab/ask", json.dumps(question).encode(), headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
-        (shipped, _) = json.load(answer)["answer"]
-    assert {name for name, _ in shipped["models"]} == {folder.name for folder in (ROOT / "checkpoints").iterdir()}
+        ((_, shipped),) = json.load(answer)["answer"]
+    assert {name for name, _ in shipped} == {folder.name for folder in (ROOT / "checkpoints").iterdir()}

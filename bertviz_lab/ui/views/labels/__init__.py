@@ -1,0 +1,1 @@
+"""The labels that the evidence doubts, and their corrections."""
