@@ -398,6 +398,14 @@ def test_an_unsure_reading_is_refused_with_the_option_that_decides_it(capsys, mo
         assert "This reading is not sure: give --label label to confirm it" in said
         assert main([*command, "--label", "label"]) == 0
         capsys.readouterr()
+    sure = tmp_path / "sure.csv"
+    sure.write_text("\n".join(["text,label", *rows]).replace("Neg", "neg"), encoding="utf-8")
+    for other in ("--eval", "--test"):
+        held_out = ["finetune", "--train", str(sure), other, str(table), "--model", model, "--out", f"{run}-2", *SHORT]
+        assert "look alike" in refusal(capsys, *held_out)
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("title,text\n" + "".join(f"a title of {n},the text {n} is long\n" for n in range(9)))
+    assert "--text-b none" in refusal(capsys, "predict", "--model", "sentiment-mini", "--data", str(pairs))
 
 
 def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:

@@ -427,7 +427,8 @@ class _Search:
                     raise InputError(f"{zip_name} is protected by a password; make a zip without one.")
                 sources.append(Source(member, formats[suffix], info.file_size, path, False, archive, info))
         if not sources:
-            raise InputError(f"{zip_name} holds nothing readable; put in it {self.kinds.readable}.")
+            reason = f" First reason: {self.notes.skipped[-1]}" if self.notes.skipped else ""
+            raise InputError(f"{zip_name} holds nothing readable; put in it {self.kinds.readable}.{reason}")
         refuse_bomb(name, sum(source.size for source in sources), path.stat().st_size, self.max_bytes)
         return sources
 

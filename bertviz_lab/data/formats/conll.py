@@ -33,8 +33,11 @@ _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "depr
 _WORDLESS = "line without a word was left out", "lines without a word were left out"
 
 
-def looks_like_conll(lines: Sequence[str]) -> bool:
-    """Are there blank lines between blocks, and in nearly all other lines as many columns, of one word each?"""
+def looks_like_conll(lines: Sequence[str], plain: bool = True) -> bool:
+    """Are there blank lines between blocks, and in nearly all other lines as many columns, of one word each?
+
+    Unless `plain` labels will do, one column has to mark spans.
+    """
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     token_lines = _token_lines(lines)
@@ -52,7 +55,7 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     if any(" " in label for label in labels):
         return False
     marks = bio_scheme([canonical_labels(labels)]) != PLAIN
-    is_label_set = len(set(labels)) <= max(3, len(labels) // 3) and delimiter not in tuple(",;")
+    is_label_set = plain and len(set(labels)) <= max(3, len(labels) // 3) and delimiter not in tuple(",;")
     return (is_label_set or marks) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
@@ -64,7 +67,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     """
     is_conllu = format_name == "conllu"
     sample = file.sample()
-    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(sample)
+    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(_token_lines(sample))
     sample_rows = [_cells(line, delimiter) for line in _token_lines(sample)]
     width = Counter(map(len, sample_rows)).most_common(1)[0][0] if sample_rows else 1
     if width < 2:
@@ -371,6 +374,9 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     tag = marking[-1] if tag is None and marking else tag
     if tag is None or not sample or (tag not in marking and options.task != "tokens"):
         return None
+    if table.names is None and not _mark_spans([sample[0][tag]]) and set(_split(sample[0][tag])) != {OUTSIDE}:
+        table.names, table.rows, table.numbers = table.rows[0], table.rows[1:], table.numbers[1:]
+        sample = sample[1:]
     counts = [len(_split(row[tag])) for row in sample]
     is_word = max(counts) == 1
     word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, [*names[:tag], "", *names[tag + 1 :]])

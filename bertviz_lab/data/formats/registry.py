@@ -209,7 +209,7 @@ def _claim_conllu(ending: str, lines: list[str], options: ReadOptions) -> int:
 def _claim_conll(ending: str, lines: list[str], options: ReadOptions) -> int:
     if options.task not in ("auto", "tokens") or ending in _JSON:
         return 0
-    if ending in _CONLL_ENDINGS or looks_like_conll(lines):
+    if ending in _CONLL_ENDINGS or looks_like_conll(lines, plain=ending != ".csv"):
         return 3
     return 3 if options.task == "tokens" and ending not in _TABLE_ENDINGS and not _is_marked(lines) else 0
 

@@ -21,6 +21,7 @@ from bertviz_lab.errors import InputError
 #: Delimiters of several characters, which become a tab.
 LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
 _RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
+_ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
@@ -32,7 +33,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     layout = layout_of(file, options)
     rows: list[list[str]] = []
     numbers: list[int] = []
-    number = 0
+    number, before = 0, file.meter.done
     place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=layout.dialect.quoting))
     with file.lines(layout.newline) as lines:
         try:
@@ -46,6 +47,9 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
                     rows.append(row)
                     numbers.append(number)
                     options.check_count(len(rows) - 1, file.name)  # one may be the header
+                    if len(rows) == _ESTIMATED_AFTER:  # so that no large table is read for its refusal
+                        expected = len(rows) * file.source.size / (file.meter.done - before)
+                        options.check_count(int(0.9 * expected), file.name)
         except csv.Error as error:
             raise InputError(
                 f"{place.at(number + 1)} cannot be read ({error}); check the quotation marks "

@@ -163,6 +163,58 @@ def test_columns_of_0_and_1_are_the_labels_of_one_task(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# exported in May\n# by a tool\n" + csv_of(TEXTS),
+        "Survey of May\n\n" + csv_of(TEXTS),
+        "| text | label |\n|---|:--|\n" + "".join(f"| {t} | {label} |\n" for t, label in TEXTS),
+        csv_of(TEXTS) + "\nExported by a tool in May,\n",
+    ],
+    ids=["comments", "title", "markdown", "sentence below"],
+)
+def test_what_stands_above_and_below_a_table_is_no_row(content, tmp_path):
+    assert [(e.text_a.strip(), None, e.label) for e in read_task(written(tmp_path, "a.csv", content)).examples] == PLAIN
+
+
+def test_quoted_cells_may_have_lines_of_their_own_with_delimiters(tmp_path):
+    rows = [(f"{text}\nA second line; longer\n\nThe end", label) for text, label in TEXTS]
+    content = "text;label\n" + "".join(f'"{text}";{label}\n' for text, label in rows)
+    assert rows_of(read_task(written(tmp_path, "a.csv", content))) == [(text, None, label) for text, label in rows]
+
+
+def test_a_table_whose_lines_are_quoted_as_a_whole_is_refused(tmp_path):
+    with pytest.raises(InputError, match="enclosed in quotation marks as a whole"):
+        read_task(written(tmp_path, "a.csv", "text,label\n" + "".join(f'"{n} good,{n % 2}"\n' for n in range(20))))
+
+
+def test_decimals_with_a_comma_are_numbers(tmp_path):
+    rows = "".join(f"the text {n};{n % 5},{n % 10}\n" for n in range(40))
+    data = read_task(written(tmp_path, "a.csv", f"avis;note\n{rows}"))
+    assert (data.task, data.examples[13].label) == ("regression", 3.3)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "doubt"),
+    [
+        ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" may be it'),
+        ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
+        ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
+    ],
+)
+def test_another_label_or_text_with_a_usual_name_is_doubted(header, row, doubt, tmp_path):
+    rows = "".join(row.format(n=n, m=n % 5, b="ab"[n // 5 % 2]) + "\n" for n in range(40))
+    with pytest.raises(InputError, match=doubt):
+        Reading.of(read_task(written(tmp_path, "a.csv", f"{header}\n{rows}"))).require_sure()
+
+
+def test_ids_of_many_digits_are_looked_at_in_linear_time(tmp_path):
+    rows = "".join(f"{n:039}x,the text {n},{'ab'[n % 2]}\n" for n in range(40))
+    start = time.process_time()
+    assert len(read_task(written(tmp_path, "a.csv", f"id,text,label\n{rows}")).examples) == 40
+    assert time.process_time() - start < 5  # well below 1
+
+
 # JSON
 
 
@@ -180,6 +232,19 @@ ORIENTS = {
                      for n, (t, label) in enumerate(TEXTS)],
     "cats": [{"text": t, "cats": {"good": float(label == "good"), "bad": float(label == "bad")}} for t, label in TEXTS],
     "rasa": {"rasa_nlu_data": {"common_examples": [{"text": t, "intent": lb, "entities": []} for t, lb in TEXTS]}},
+    "by label": {lb: [t for t, label in TEXTS if label == lb] for lb in ("bad", "good")},
+    "by text": dict(TEXTS),
+    "patterns": {"intents": [{"tag": lb, "patterns": [t for t, label in TEXTS if label == lb], "responses": ["Hi!"]}
+                             for lb in ("bad", "good")]},
+    "argilla": [{"fields": {"text": t}, "responses": {"q": [{"value": lb, "user_id": "u"}]}} for t, lb in TEXTS],
+    "argilla 1": [{"text": t, "prediction": [["bad", 0.9]], "annotation": lb, "id": "a"} for t, lb in TEXTS],
+    "prodigy": [{"text": t, "options": [{"id": "bad"}, {"id": "good"}], "accept": [lb], "answer": "accept"}
+                for t, lb in TEXTS],
+    "vertex": [{"textContent": t, "classificationAnnotation": {"displayName": lb}} for t, lb in TEXTS],
+    "parts": [{"contents": [{"role": "user", "parts": [{"text": t}]}, {"role": "model", "parts": [{"text": lb}]}]}
+              for t, lb in TEXTS],
+    "snips nlu": {"language": "en", "intents": {lb: {"utterances": [{"data": [{"text": t}]}
+                  for t, label in TEXTS if label == lb]} for lb in ("bad", "good")}},
     "snips": {lb: [{"data": [{"text": t[:4]}, {"text": t[4:], "entity": "x"}]} for t, label in TEXTS if label == lb]
               for lb in ("bad", "good")},
 }  # fmt: skip
@@ -212,8 +277,23 @@ NAMED = [{"start": a, "end": b, "label": c} for a, b, c in SPANS]
         {"text": SENTENCE, "annotation": [[c, a, b] for a, b, c in SPANS]},
         [SENTENCE, {"entities": SPANS}],
         {"data": {"text": SENTENCE}, "annotations": [{"result": [{"value": s} for s in NAMED]}]},
+        {"text": SENTENCE, "entities": [{"start": str(a), "end": str(b), "entity": c} for a, b, c in SPANS]},
+        {
+            "text": SENTENCE,
+            "entities": [{"start": a, "end": b - 1, "label": c, "text": SENTENCE[a:b]} for a, b, c in SPANS],
+        },
     ],
-    ids=["doccano", "spacy", "prodigy", "doccano objects", "argilla", "spacy pairs", "label studio"],
+    ids=[
+        "doccano",
+        "spacy",
+        "prodigy",
+        "doccano objects",
+        "argilla",
+        "spacy pairs",
+        "label studio",
+        "rasa",
+        "inclusive",
+    ],
 )
 def test_character_spans_become_labels_of_words(record, tmp_path):
     data = read_task(written(tmp_path, "a.jsonl", "\n".join([json.dumps(record)] * 3)))
@@ -243,8 +323,80 @@ def test_sentences_in_csv_are_words_with_labels(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "spans", "words", "labels"),
+    [
+        (
+            "王伟住在上海",
+            [[0, 2, "PER"], [4, 6, "LOC"]],
+            tuple("王伟住在上海"),
+            ("B-PER", "I-PER", "O", "O", "B-LOC", "I-LOC"),
+        ),
+        ("मुझे दिल्ली पसंद", [[5, 11, "LOC"]], ("मुझे", "दिल्ली", "पसंद"), ("O", "B-LOC", "O")),
+    ],
+)
+def test_words_of_other_scripts_are_whole_or_single_characters(text, spans, words, labels, tmp_path):
+    data = read_task(written(tmp_path, "a.jsonl", f"{json.dumps({'text': text, 'label': spans})}\n" * 3))
+    assert (data.examples[0].words, data.examples[0].labels) == (words, labels)
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("text,entities", f'{SENTENCE},"{SPANS}"'),
+        ("id,text,spans", f"1,{SENTENCE}," + '"' + json.dumps(NAMED).replace('"', '""') + '"'),
+        ("text,start,end,label", "\n".join(f"{SENTENCE},{a},{b},{c}" for a, b, c in SPANS)),
+        ("tokens,ner_tags", f"\"{list(WORDS.words)}\",\"['B-PER' 'I-PER' 'O'\n 'B-LOC' 'O' 'O' 'O']\""),
+        ("Satz,Etiketten", f"{' '.join(WORDS.words)},{' '.join(WORDS.labels)}"),
+    ],
+)
+def test_spans_and_lists_of_words_in_csv_are_labeled_words(header, row, tmp_path):
+    data = read_task(written(tmp_path, "a.csv", f"{header}\n" + f"{row}\n" * 9))
+    assert (data.task, len(data.examples)) == ("tokens", 9)
+    assert (data.examples[0].words, data.examples[0].labels) == (WORDS.words, WORDS.labels)
+
+
+def test_words_without_ends_of_sentences_are_refused(tmp_path):
+    with pytest.raises(InputError, match="nothing says where sentences end"):
+        read_task(written(tmp_path, "a.csv", "word,tag\n" + "Ana,B-PER\nran,O\n" * 20))
+
+
+def test_sentences_of_words_with_slashes_or_bars_are_labeled_words(tmp_path):
+    data = read_task(written(tmp_path, "a.txt", "The/DT dog/NN ran/VB\n" * 9))
+    assert (data.examples[0].words, data.examples[0].labels) == (("The", "dog", "ran"), ("DT", "NN", "VB"))
+    data = read_task(written(tmp_path, "b.txt", "Ana|NN|I-PER ran|VB|O\n" * 9))
+    assert (data.examples[0].words, data.examples[0].labels) == (("Ana", "ran"), ("B-PER", "O"))
+
+
+RASA_YML = """nlu:
+- intent: book
+  examples: |
+    - fly to [Berlin](city) on [monday]{"entity": "day"}
+    - go home
+- intent: ask
+  examples: |
+    - who are you
+    - what is it
+- synonym: Berlin
+  examples: |
+    - capital
+"""
+RASA_MD = "## intent:book\n- fly to [Berlin](city) on monday\n- go home\n## intent:ask\n- who are you\n- what is it\n"
+
+
+@pytest.mark.parametrize(("name", "content"), [("nlu.yml", RASA_YML), ("nlu.md", RASA_MD)])
+def test_rasa_has_intents_and_entities_and_asks_which(name, content, tmp_path):
+    data = read_task(path := written(tmp_path, name, content))
+    assert rows_of(data) == [("fly to Berlin on monday", None, "book"), ("go home", None, "book"),
+                             ("who are you", None, "ask"), ("what is it", None, "ask")]  # fmt: skip
+    with pytest.raises(InputError, match="choose --task classification or --task tokens"):
+        Reading.of(data).require_sure()
+    assert read_task(path, "tokens").examples[0].labels[:3] == ("O", "O", "B-city")
+
+
+@pytest.mark.parametrize(
     "columns",
-    ["{n}\t{w}\t{t}", "{n} {w} {t}", "doc/1\t0\t{n}\t{w}\tNN\t*\t-\t{t}", "{n}\t{w}\t{t}\tO", "{w}\tNN\tB-NP\t{t}",
+    ["{t}\t{w}", "{w},{t}", "en:{w}\t{t}", "{n}\t{w}\t{t}", "{n} {w} {t}",
+     "doc/1\t0\t{n}\t{w}\tNN\t*\t-\t{t}", "{n}\t{w}\t{t}\tO", "{w}\tNN\tB-NP\t{t}",
      "{w} {t}"],
 )  # fmt: skip
 def test_columns_of_numbers_and_documents_are_not_the_words(columns, tmp_path):
@@ -274,6 +426,15 @@ def test_odd_spellings_of_a_scheme_are_repaired_and_counted(spell, count, tmp_pa
     assert data.files[0].scheme == "BIO"
     assert [label for example in data.examples for label in example.labels] == labels
     assert sum(repair.count for repair in data.repaired) == count
+
+
+def test_a_header_of_columns_is_no_word_and_brackets_mark_spans(tmp_path):
+    data = read_task(written(tmp_path, "a.conll", "TOKEN\tNE-COARSE\n" + "Ana\tB-PER\nran\tO\n\n" * 9))
+    assert (len(data.examples), data.examples[0].words, data.files[0].label) == (9, ("Ana", "ran"), "NE-COARSE")
+    words = [("Ana", "(PER*"), ("Ruiz", "*)"), ("ran", "*"), ("Oslo", "(LOC)")]
+    block = "".join(f"bc/x\t0\t{n}\t{w}\tNN\t(TOP*\t-\t-\t-\t-\t{t}\t-\n" for n, (w, t) in enumerate(words))
+    data = read_task(written(tmp_path, "b.conll", f"{block}\n" * 9))
+    assert data.examples[0].labels == ("B-PER", "I-PER", "O", "B-LOC")
 
 
 def test_words_keep_blanks_that_divide_no_columns(tmp_path):
