@@ -198,6 +198,7 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
         layers=range(len(trace.layers)),  # there is no server to ask for others
         special=encoding.special_tokens_mask,
         metrics={name: (interpret.METRICS[name], values) for name, values in metrics.items()},
+        rollout=interpret.rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )
     return _heads(body, "Attention of every head")

@@ -14,12 +14,9 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 #: Attention weights lie in 0..1 and are mostly small. Their square roots are quantized far more evenly: 8 bits then
 #: distinguish 0.00002 from 0, and 16 bits are accurate to 0.00002 everywhere.
-SQRT_TOP = {8: 255, 16: 65535}
-#: Up to this many bytes, cells are sent with 16 bits each, which is accurate to 0.00002.
-PRECISE_BYTES = 2**20
-#: Up to this many bytes, all heads are sent at once with 8 bits per cell (12 x 12 heads: 170 tokens);
+#: Up to this many bytes, all heads are sent at once with 16 bits per cell (12 x 12 heads: 170 tokens);
 #: above it the page requests further layers as needed.
-WHOLE_MODEL_BYTES = 4 * 2**20
+WHOLE_MODEL_BYTES = 8 * 2**20
 
 #: Display names of `interpret.METRICS`.
 METRIC_TITLES = {
@@ -56,21 +53,23 @@ _GUIDES = {
 
 def attention_payload(body: Mapping[str, Any]) -> Payload:
     """Return the result of `attention_body` or `difference_body` as text; the lab's page itself takes bytes."""
-    return to_json({**body, "cells": base64_array(body["cells"])})
+    arrays = {name: base64_array(body[name]) for name in ("cells", "rollout") if name in body}
+    return to_json({**body, **arrays})
 
 
 class Frame(TypedDict, total=False):
     """What may accompany a grid.
 
-    `key` identifies the computation when the grid requests exact values or further layers. `special` marks the tokens
+    `key` identifies the computation when the grid requests further layers. `special` marks the tokens
     that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by which heads can be sorted, to
-    its description and values (layers, heads). `windows` has for each layer that of its local attention, None where it
-    sees all tokens; `note` is a sentence about the model.
+    its description and values (layers, heads); `rollout` is (layers, tokens, tokens). `windows` has for each layer that
+    of its local attention, None where it sees all tokens; `note` is a sentence about the model.
     """
 
     key: str
     special: Sequence[int]
     metrics: Mapping[str, tuple[str, NDArray[np.floating]]]
+    rollout: NDArray[np.floating]
     windows: Sequence[int | None]
     note: str
 
@@ -82,24 +81,25 @@ def attention_body(
     title: str = "",
     *,
     layers: Sequence[int] | None = None,
-    bits: Literal[8, 16] | None = None,
+    bits: Literal[8, 16] = 16,
     **frame: Unpack[Frame],
 ) -> dict[str, Any]:
     """Return the content of the attention grid; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last. `bits` are those of
-    a weight, by default 16 where that fits.
+    a weight.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
     body = _frame(tokens, segment_ids, attentions, title, "weight", frame)
-    layer_count, cells = len(attentions), attentions.size
+    layer_count = len(attentions)
     if layers is None:
-        layers = range(layer_count) if cells <= WHOLE_MODEL_BYTES else [layer_count - 1]
+        layers = range(layer_count) if 2 * attentions.size <= WHOLE_MODEL_BYTES else [layer_count - 1]
     sent = sorted(set(layers))
     if not sent or sent[0] < 0 or sent[-1] >= layer_count:
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
-    bits = bits or (16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8)
+    if "rollout" in frame and len(sent) == layer_count:
+        body["rollout"] = sqrt_codes(frame["rollout"], bits)
     return body | {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
 
 
@@ -138,9 +138,8 @@ def difference_body(
 
 
 def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
-    sent = list(range(len(values)))[-max(1, WHOLE_MODEL_BYTES // values[0].size) :]
-    bits = 16 if 2 * values[sent].size <= PRECISE_BYTES else 8
-    return {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(values[sent], bits)}
+    sent = list(range(len(values)))[-max(1, WHOLE_MODEL_BYTES // (2 * values[0].size)) :]
+    return {"signed": True, "sent": sent, "cells": signed_codes(values[sent])}
 
 
 def _frame(
@@ -215,28 +214,26 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
     )
 
 
-def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
+def signed_codes(differences: NDArray[np.floating]) -> NDArray[np.uint16]:
     """Quantize differences in -1..1 as their signed square roots; 0 is the middle code.
 
-    A code c stands for s|s| with s = (c - half) / half, half being 127 (8 bits) or 32767 (16 bits).
+    A code c stands for s|s| with s = (c - 32767) / 32767.
     Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
     """
     if differences.size and not np.abs(differences).max() <= 1.0001:
         raise ValueError("Differences of attention weights must be numbers from -1 to 1.")
-    dtype = np.uint8 if bits == 8 else np.uint16
-    half = (SQRT_TOP[bits] - 1) // 2
     clipped = np.clip(differences, -1.0, 1.0).astype(np.float32, copy=False)
-    return np.rint(half + half * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(dtype)
+    return np.rint(32767 + 32767 * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(np.uint16)
 
 
-def sqrt_codes(weights: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
+def sqrt_codes(weights: NDArray[np.floating], bits: int = 16) -> NDArray[np.unsignedinteger]:
     """Quantize weights in 0..1 as their square roots.
 
-    A code c stands for the weight (c / top)², top being 255 (8 bits) or 65535 (16 bits).
+    A code c stands for the weight (c / top)², top being 65535, or 255 for 8 bits.
     Raises `ValueError` where a weight is outside 0..1 by more than rounding, or is not a number.
     """
     if weights.size and not (weights.min() >= -1e-4 and weights.max() <= 1.0001):
         raise ValueError("Attention weights must be numbers from 0 to 1.")
-    dtype = np.uint8 if bits == 8 else np.uint16
+    top, dtype = (255, np.uint8) if bits == 8 else (65535, np.uint16)
     roots = np.sqrt(np.clip(weights, 0.0, 1.0).astype(np.float32, copy=False))
-    return np.rint(roots * SQRT_TOP[bits]).astype(dtype)
+    return np.rint(roots * top).astype(dtype)

@@ -1,4 +1,4 @@
-// Color scales, the page's own colors, and sharp canvases.
+// Color scales, and the page's own colors.
 
 import { h } from 'lab/client/dom.js';
 
@@ -25,16 +25,6 @@ export function plainPaint(paint) {
 /** A background for a share from 0 to 1, on which text can be read: blue for what adds, brown for what takes away. */
 export const shade = (share, negative) => `background: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${
   (48 * share).toFixed(1)}%, var(--lab-page))`;
-
-/** Give a canvas as many device pixels as it covers and return a context that is measured in CSS pixels. */
-export function sharpContext(canvas, width, height) {
-  const ratio = Math.min(window.devicePixelRatio || 1, 3);
-  [canvas.width, canvas.height] = [width, height].map((size) => Math.round(size * ratio)); // which clears it
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-  const context = canvas.getContext('2d');
-  context.scale(ratio, ratio);
-  return context;
-}
 
 const seenColors = new Map();
 

@@ -136,7 +136,7 @@ export function nextByArrow(key, index, count, across = 1) {
 }
 
 /** One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
- * `choose(place)`, a step `onMove(place)`. `across()` is how many there are in a line, 1 in a column. */
+ * `choose(place, event)`, a step `onMove(place, event)`. `across()` is how many there are in a line, 1 in a column. */
 export function walkWithKeys(host,
   { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
@@ -152,17 +152,17 @@ export function walkWithKeys(host,
     if (!chosen && next === null) return;
     event.preventDefault();
     if (chosen) {
-      choose(current);
+      choose(current, event);
       return;
     }
     moveTo(next, true);
-    onMove(next);
+    onMove(next, event);
   });
   return { moveTo, get current() { return current; } };
 }
 
 /** What a drawing is given where no token can be selected: see `makeDrawing` in panel.js. */
-export const NO_SELECTION = { linked: false, follow() {}, choose() {} };
+export const NO_SELECTION = { follow() {}, choose() {}, mark() {} };
 
 /** A drawing of payloads. `build(content, options, root)` fills `content` and returns the function that shows a
  * payload; nothing to show yet becomes a sentence. The drawing returns the function that shows the next payload. */

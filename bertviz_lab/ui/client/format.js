@@ -47,3 +47,6 @@ export const dateTime = (seconds) => new Date(1000 * seconds)
 
 /** A token without the marks of its place in a word. */
 export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
+
+/** How wide a text is, in letters of a font whose letters are equally wide: those from Chinese on are twice as wide. */
+export const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter < '\u2e80' ? 1 : 2), 0);

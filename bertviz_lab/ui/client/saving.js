@@ -52,9 +52,10 @@ export function rowsOf(entries) {
 // ---- a piece of the page as a picture: every box becomes a rectangle, every run of text a text element. The browser
 // has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
 
-/** An SVG element that looks like `root`, under a caption. Parts marked data-noexport are left out. */
+/** An SVG element that looks like `root`, under a caption of some lines. Parts marked data-noexport are left out. */
 export function pictureOf(root, caption = '', margin = 16) {
-  const head = margin + (caption ? 28 : 0);
+  const lines = caption.split('\n').filter(Boolean);
+  const head = margin + (lines.length && 8 + 20 * lines.length);
   const origin = root.getBoundingClientRect();
   let [right, bottom] = [origin.width, 0];
   const place = ({ left, top, width, height }) => {
@@ -65,10 +66,11 @@ export function pictureOf(root, caption = '', margin = 16) {
   const shapes = shapesOf(root, place);
   const [width, height] = [Math.ceil(right + 2 * margin), Math.ceil(bottom + margin + head)];
   const paint = (color) => plainPaint(pageColor(color));
-  const title = { x: margin, y: margin + 8, fill: paint('--lab-text'), 'font-size': '13px',
+  const title = { x: margin, fill: paint('--lab-text'), 'font-size': '13px',
     'font-family': getComputedStyle(root).fontFamily };
   return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
-    svg('rect', { width, height, fill: paint('--lab-page') }), svg('text', title, caption),
+    svg('rect', { width, height, fill: paint('--lab-page') }),
+    ...lines.map((line, place) => svg('text', { ...title, y: margin + 8 + 20 * place }, line)),
     svg('g', { transform: `translate(${margin} ${head})` }, ...shapes));
 }
 
@@ -109,7 +111,7 @@ function boxShapes(style, { x, y, width, height }) {
 }
 
 /** Text without control characters, which have no place in an XML file. */
-export const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
 
 /** One text element for each line that the browser broke the text into. */
 function textShapes(node, place) {

@@ -43,7 +43,7 @@ DRAWINGS = {
     "examples": _drawing("components/data/example_list"),
     "facts": _drawing("components/facts"),
     "fill": _drawing("components/tokens/fill_mask_bars"),
-    "heads": _drawing("components/attention/heads_beside", _GRID),
+    "heads": _drawing("components/attention/attention_overview", _GRID),
     "health": _drawing("components/data/health_cards"),
     "loss": _drawing(_LOSS, _CHART, f"{_LOSS}.css", plotly=True),
     "marked": _drawing("components/tokens/marked_text"),

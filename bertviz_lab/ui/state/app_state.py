@@ -91,7 +91,7 @@ class AppState:
             self.models.open()
         importlib.import_module("bertviz_lab.interpret")
 
-    # ---- attention that was computed, for exact values, further layers, and queries and keys
+    # ---- attention that was computed, for further layers, and queries and keys
 
     def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
         """Remember a computation for a while; return the key to ask for it, the same for the same question."""

@@ -26,7 +26,7 @@ from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.strips import ScoreRow, marked_payload, scores_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
-from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey
+from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey, rollout
 from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.questions import to_bytes
@@ -112,7 +112,9 @@ def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     segments = [0] * 10 + [1] * 4
     weights = attention(layers, heads, len(SENTENCE), seed)
     metrics = {"first": ("share of attention on the first token", weights[..., 0].mean(-1))}
-    return attention_payload(attention_body(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics))
+    return attention_payload(
+        attention_body(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics, rollout=rollout(weights))
+    )
 
 
 def masked() -> SimpleNamespace:
@@ -263,7 +265,7 @@ class Desk:
 
 #: The drawings on the page: name, label, kind, and what they ask by themselves.
 DRAWINGS: list[tuple[str, str, str, list[str]]] = [
-    ("attention", "Attention of every head", "attention", ["exact_values", "layer_values", "query_key"]),
+    ("attention", "Attention of every head", "attention", ["layer_values", "query_key"]),
     ("loss", "Learning curves", "loss", ["poll"]),
     ("tokens", "Input of the model", "tokens", []),
     ("masking", "Masking", "tokens", []),
@@ -306,19 +308,16 @@ for (const [name, label, kind, asks, value] of %s) {
 def application(desk: Desk) -> Starlette:
     """The page: the components that its address names, under each other."""
 
-    def exact_values(key: str, layer: int, head: int) -> bytes:
-        return to_bytes({"weights": desk.attentions[key][layer, head]} if key in desk.attentions else {})
-
     def layer_values(key: str, layer: int) -> bytes:
-        return to_bytes({"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {})
+        return to_bytes({"codes": sqrt_codes(desk.attentions[key][layer])} if key in desk.attentions else {})
 
-    def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
+    def query_key(key: str, layer: int, head: int, row: int, column: int) -> Any:
         query = np.array([0.5, -0.25, 2.0, row + column / 100], np.float32)
         score = float(query.sum() / 2)
         pair = QueryKey(query, np.ones(4, np.float32), query / 2, 4, {}, score, weight=0.25, is_masked=False)
-        return pair_payload(pair) if key else ""
+        return json.loads(pair_payload(pair)) if key else None
 
-    asked = {each.__name__: each for each in (exact_values, layer_values, query_key, desk.poll)}
+    asked = {each.__name__: each for each in (layer_values, query_key, desk.poll)}
 
     async def page(request: Request) -> Response:
         parts = request.query_params["parts"].split(",")

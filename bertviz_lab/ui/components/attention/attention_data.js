@@ -3,27 +3,26 @@
 import { viridis } from 'lab/client/colors.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 
-/** Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits,
- * else 8, and then the exact numbers of one head are asked for when it is looked at. In a page of its own they are
- * base64. */
+/** Weights are sent as codes of their square roots (see figures/interpret/attention.py) of 16 bits, those of a snapshot
+ * of 8. In a page of its own they are base64. */
 export function readAttention(payload) {
   const { tokens, heads, bits } = payload;
   const perHead = tokens.length ** 2;
-  let codes = payload.cells;
-  if (typeof codes === 'string') {
-    codes = decodeBase64(codes);
-    if (bits === 16) codes = new Uint16Array(codes.buffer);
-  }
+  const codesOf = (sent) => {
+    if (typeof sent !== 'string') return sent;
+    const bytes = decodeBase64(sent);
+    return bits === 8 ? bytes : new Uint16Array(bytes.buffer);
+  };
+  const codes = codesOf(payload.cells);
   const stored = new Map(payload.sent.map((layer, place) => // layer -> its codes
     [layer, codes.subarray(place * heads * perHead, (place + 1) * heads * perHead)]));
-  return { ...payload, cells: null, size: tokens.length, perHead, stored, exact: new Map(), peaks: new Map(),
+  return { ...payload, cells: null, size: tokens.length, perHead, stored,
+    rollout: payload.rollout && codesOf(payload.rollout),
     special: payload.special ?? tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
 }
 
-export const headId = (layer, head) => `${layer}/${head}`;
-
-const headCodes = (data, layer, head) => data.stored.get(layer)
-  .subarray(head * data.perHead, (head + 1) * data.perHead);
+/** One square of many. */
+const squareOf = (codes, place, { perHead }) => codes.subarray(place * perHead, (place + 1) * perHead);
 
 /** Decode a weight; `top` is the largest code. Of a difference the middle code is 0. */
 function decode(code, top, signed) {
@@ -33,25 +32,17 @@ function decode(code, top, signed) {
   return Math.sign(root) * root * root;
 }
 
-/** The weights of one head, as right as they are known. */
-export function headWeights(data, layer, head) {
-  const exact = data.exact.get(headId(layer, head));
-  if (exact) return exact;
-  const codes = headCodes(data, layer, head);
+function decodeAll(codes, signed) {
   const top = codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255;
-  return Float32Array.from(codes, (code) => decode(code, top, data.signed));
+  return Float32Array.from(codes, (code) => decode(code, top, signed));
 }
 
-/** Whether a head's numbers are right to four digits, and not only good enough for a picture. */
-export const isPrecise = (data, layer, head) => data.stored.get(layer)?.BYTES_PER_ELEMENT === 2
-  || data.exact.has(headId(layer, head));
+/** The weights of one head. */
+export const headWeights = (data, layer, head) =>
+  decodeAll(squareOf(data.stored.get(layer), head, data), data.signed);
 
 /** The largest weight of a head, whichever its sign. */
-export function peakOf(data, layer, head) {
-  const id = headId(layer, head);
-  if (!data.peaks.has(id)) data.peaks.set(id, largest(headWeights(data, layer, head)));
-  return data.peaks.get(id);
-}
+export const peakOf = (data, layer, head) => largest(headWeights(data, layer, head));
 
 export const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
 
@@ -68,26 +59,8 @@ export function meanWeights(data, layers) {
   return sum.map((weight) => weight / (layers.length * data.heads));
 }
 
-/** How much of each token has arrived in each token after a layer, were attention all that mixes them; half of a
- * layer's output is its input, by the residual connection (Abnar and Zuidema 2020). */
-export function rollout(data, upTo) {
-  const { size } = data;
-  let flow = Float32Array.from({ length: data.perHead }, (_, place) => (place % (size + 1) === 0 ? 1 : 0));
-  for (let layer = 0; layer <= upTo; layer += 1) {
-    const mixing = meanWeights(data, [layer]);
-    const next = new Float32Array(data.perHead);
-    for (let row = 0; row < size; row += 1) {
-      for (let middle = 0; middle < size; middle += 1) {
-        const share = (mixing[row * size + middle] + (row === middle ? 1 : 0)) / 2;
-        for (let column = 0; column < size; column += 1) {
-          next[row * size + column] += share * flow[middle * size + column];
-        }
-      }
-    }
-    flow = next;
-  }
-  return flow;
-}
+/** How much of each token has arrived in each token after a layer. */
+export const rollout = (data, layer) => decodeAll(squareOf(data.rollout, layer, data), false);
 
 // ---- what is looked at of them
 
@@ -121,35 +94,33 @@ export function throughLens(data, weights, lens, layer) {
 }
 
 /** The share of all attention that goes to special tokens. */
-export function specialShare(data, weights) {
-  let share = 0;
-  weights.forEach((weight, place) => { if (data.special[place % data.size]) share += weight; });
-  return share / data.size;
-}
+export const specialShare = (data, weights) =>
+  weights.reduce((sum, weight, place) => sum + (data.special[place % data.size] ? weight : 0), 0) / data.size;
 
 // ---- color scales: each turns a weight into a place (0 to 1) on the color bar
 
 export const SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale from 0 to 1: makes small weights visible',
+    saysSigned: 'square-root scale, brown negative, blue positive: makes small numbers visible',
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
-  fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads', place: (weight) => weight,
-    ticks: () => [0, 0.25, 0.5, 0.75, 1] },
+  fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads',
+    saysSigned: 'linear scale, brown negative, blue positive, the same for all heads',
+    place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
   head: { label: 'per head',
     says: 'linear scale from 0 to the largest weight of each head: colors are not comparable between heads',
+    saysSigned: 'linear scale to the largest number of each head: colors are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? weight / peak : 0),
     ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
-/** The same for differences, which have a sign: 0 lies in the middle. */
-const signedScale = (name, says, middle) =>
-  ({ says, ticks: (peak) => [-1, -middle, 0, middle, 1].map((share) => share * (name === 'head' ? peak : 1)),
-  place: (weight, peak) => 0.5 + Math.sign(weight) * SCALES[name].place(Math.abs(weight), peak) / 2 });
-const SIGNED_SCALES = {
-  sqrt: signedScale('sqrt', 'square-root scale, brown negative, blue positive: makes small numbers visible', 0.25),
-  fixed: signedScale('fixed', 'linear scale, brown negative, blue positive, the same for all heads', 0.5),
-  head: signedScale('head', 'linear scale to the largest number of each head: colors are not comparable between heads',
-    0.5),
-};
-export const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
+
+/** The scale of that name for these numbers. Differences have a sign: 0 lies in the middle. */
+export function scaleOf({ signed }, name) {
+  const { says, saysSigned, place, ticks } = SCALES[name];
+  if (!signed) return { says, place, ticks };
+  const middle = name === 'sqrt' ? 0.25 : 0.5;
+  return { says: saysSigned, place: (weight, peak) => 0.5 + Math.sign(weight) * place(Math.abs(weight), peak) / 2,
+    ticks: (peak) => [-1, -middle, 0, middle, 1].map((share) => share * (name === 'head' ? peak : 1)) };
+}
 
 /** Brown over white to blue. */
 function diverging(share) {
@@ -162,16 +133,19 @@ const ramp = (paint) => Array.from({ length: 256 }, (_, index) => paint(index / 
 const RAMPS = { plain: ramp(viridis), signed: ramp(diverging) };
 export const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
 
-/** Paint a canvas of one pixel a cell. `paint(pixels, pixelOf)` sets the pixels; `pixelOf(weight)` is the color of a
- * weight in the byte order of image data. What is not set stays clear. */
-function paintCells(canvas, data, scale, peak, paint) {
-  const { size } = data;
+/** Return a function from a weight to its color, in the byte order of image data. */
+function painter(data, scale, peak) {
+  const colors = rampOf(data).map(([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0);
+  const { place } = scaleOf(data, scale);
+  return (weight) => colors[Math.round(Math.min(Math.max(place(weight, peak), 0), 1) * 255)];
+}
+
+/** Paint a canvas of one pixel a cell; what is not a number stays clear. */
+function paintCells(canvas, size, cells, colorOf) {
   if (canvas.width !== size || canvas.height !== size) [canvas.width, canvas.height] = [size, size];
   const image = new ImageData(size, size);
-  const colors = rampOf(data).map(([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0);
-  const { place } = scalesOf(data)[scale];
-  paint(new Uint32Array(image.data.buffer),
-    (weight) => colors[Math.round(Math.min(Math.max(place(weight, peak), 0), 1) * 255)]);
+  const pixels = new Uint32Array(image.data.buffer);
+  cells.forEach((cell, place) => { if (!Number.isNaN(cell)) pixels[place] = colorOf(cell); });
   canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
@@ -182,16 +156,12 @@ export function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
     paintWeights(canvas, data, weights, scale, largest(weights));
     return;
   }
-  paintCells(canvas, data, scale, scale === 'head' ? peakOf(data, layer, head) : 1, (pixels, pixelOf) => {
-    const table = Uint32Array.from({ length: 256 }, (_, code) => pixelOf(decode(code, 255, data.signed)));
-    const codes = headCodes(data, layer, head);
-    const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
-    for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
-  });
+  const colorOf = painter(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
+  const table = Uint32Array.from({ length: 256 }, (_, code) => colorOf(decode(code, 255, data.signed)));
+  const codes = squareOf(data.stored.get(layer), head, data);
+  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
+  paintCells(canvas, data.size, codes, (code) => table[code >> shift]);
 }
 
-/** Paint any weights; what is not a number stays clear. */
-export function paintWeights(canvas, data, weights, scale, peak) {
-  paintCells(canvas, data, scale, peak, (pixels, pixelOf) =>
-    weights.forEach((weight, place) => { if (!Number.isNaN(weight)) pixels[place] = pixelOf(weight); }));
-}
+export const paintWeights = (canvas, data, weights, scale, peak) =>
+  paintCells(canvas, data.size, weights, painter(data, scale, peak));

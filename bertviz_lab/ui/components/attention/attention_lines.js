@@ -1,6 +1,6 @@
 // Some tokens look around: the same tokens left and right, and a line for each weight of their rows.
 
-import { h, nextByArrow, svg } from 'lab/client/dom.js';
+import { h, svg, walkWithKeys } from 'lab/client/dom.js';
 
 /** `onPick(row, more)`: a token on the left was chosen; with `more` in addition to those already chosen. */
 export function makeLines(host, onPick) {
@@ -11,29 +11,35 @@ export function makeLines(host, onPick) {
   const drawing = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   host.append(h('div.ends.quiet', { 'aria-hidden': 'true' }, h('span', 'from'), h('span', 'to')),
     h('div.frame', left, drawing, right));
-  let data = null;
   let names = '';
-  let current = 0; // where the keyboard is
+  const walk = walkWithKeys(left, {
+    choose: (row, { key }) => onPick(row, key === ' '),
+    onMove: (row, { ctrlKey, shiftKey }) => ctrlKey || onPick(row, shiftKey),
+  });
+  left.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
+    const row = [...left.children].indexOf(target.closest('.item'));
+    if (row < 0) return;
+    walk.moveTo(row, false);
+    onPick(row, ctrlKey || metaKey || shiftKey);
+  });
 
-  function build() {
-    const item = (role) => (token, index) => h(`div.item.mono.small.seg-${data.segments[index] === 1 ? 'b' : 'a'}`,
-      { role, 'data-index': index, title: token }, h('span.cut', token));
-    left.replaceChildren(...data.tokens.map(item('option')));
-    right.replaceChildren(...data.tokens.map(item(null)));
-    drawing.setAttribute('viewBox', `0 0 100 ${ROW * data.size}`);
-    drawing.style.height = `${ROW * data.size}px`;
-    current = Math.min(current, data.size - 1);
-  }
-
-  function moveTo(index) {
-    current = index;
-    [...left.children].forEach((item, at) => item.setAttribute('tabindex', at === index ? '0' : '-1'));
+  function build({ tokens, segments, size }) {
+    const item = (role) => (token, index) => h(`div.item.mono.small.seg-${segments[index] === 1 ? 'b' : 'a'}`,
+      { role, title: token }, h('span.cut', token));
+    left.replaceChildren(...tokens.map(item('option')));
+    right.replaceChildren(...tokens.map(item(null)));
+    drawing.setAttribute('viewBox', `0 0 100 ${ROW * size}`);
+    drawing.style.height = `${ROW * size}px`;
+    walk.moveTo(Math.min(walk.current, size - 1), false);
   }
 
   /** Lines from each chosen row; on the right the sum of what the rows give to a token. */
-  function draw(weights, rows, place) {
+  return function show(data, weights, rows, place) {
+    // Rebuilding costs more than redrawing: only for other tokens.
+    const newNames = JSON.stringify([data.tokens, data.segments]);
+    if (newNames !== names) build(data);
+    names = newNames;
     [...left.children].forEach((item, index) => item.setAttribute('aria-selected', String(rows.includes(index))));
-    moveTo(current);
     const sums = new Float32Array(data.size);
     const paths = [];
     for (const row of rows) {
@@ -54,36 +60,5 @@ export function makeLines(host, onPick) {
       item.style.setProperty('--share', `${(55 * Math.min(1, place(Math.abs(sum) / rows.length))).toFixed(1)}%`);
       item.title = `${data.tokens[column]}: ${(sum * (data.unit ?? 1)).toFixed(4)}${rows.length > 1 ? ' in sum' : ''}`;
     });
-  }
-
-  function pick(index, more) {
-    current = index;
-    onPick(index, more);
-    left.children[index].focus({ preventScroll: true });
-  }
-
-  left.addEventListener('click', (event) => {
-    const item = event.target.closest('[data-index]');
-    if (item) pick(Number(item.dataset.index), event.ctrlKey || event.metaKey || event.shiftKey);
-  });
-  left.addEventListener('keydown', (event) => {
-    const next = event.key === ' ' ? current : nextByArrow(event.key, current, data.size);
-    if (next === null) return;
-    event.preventDefault();
-    if (event.ctrlKey && event.key !== ' ') {
-      moveTo(next);
-      left.children[next].focus();
-    } else pick(next, event.key === ' ' || event.shiftKey);
-  });
-
-  return {
-    show(newData, weights, rows, place) {
-      data = newData;
-      // Rebuilding costs more than redrawing: only for other tokens.
-      const newNames = JSON.stringify([data.tokens, data.segments]);
-      if (newNames !== names) build();
-      names = newNames;
-      draw(weights, rows, place);
-    },
   };
 }

@@ -1,107 +1,126 @@
 // All layers and heads at a glance: one small canvas a head, and a cursor that arrow keys move.
 
-import { h, walkWithKeys } from 'lab/client/dom.js';
-import { short } from 'lab/client/format.js';
-import { NO_LENS, headId, paintHead } from 'lab/components/attention/attention_data.js';
+import { h, payloadView, walkWithKeys } from 'lab/client/dom.js';
+import { percent, short } from 'lab/client/format.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
+import { NO_LENS, headWeights, paintHead, readAttention } from 'lab/components/attention/attention_data.js';
 
 /** The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
  * sent shows a button that calls `onWant(layer)`. */
-export function makeOverview(host, onChoose, onWant) {
-  let data = null;
-  let look = { scale: 'sqrt', lens: NO_LENS, order: '' };
-  let heads = []; // 0, 1, ...
-  let cells = new Map(); // head id -> canvas
+export function makeOverview(host, onChoose, onWant = () => {}) {
   let shape = '';
+  let painted = {}; // what is on show: nothing is painted twice
   let work = 0; // number of the painting job that is up to date
+  const all = () => [...host.querySelectorAll('canvas')];
+  const placeOf = ({ dataset: { layer, head } }) => [Number(layer), Number(head)];
+  const choose = (place) => onChoose(...placeOf(all()[place]));
+  const inFirstLine = () => all().filter((canvas, _, [first]) => canvas.offsetTop === first.offsetTop).length;
+  const walk = walkWithKeys(host, { items: all, choose, onMove: choose, across: inFirstLine });
+  host.addEventListener('click', ({ target }) => {
+    if (target.localName !== 'canvas') return;
+    target.focus({ preventScroll: true });
+    onChoose(...placeOf(target));
+  });
 
-  function build() {
-    cells = new Map();
+  function build(data, metric) {
+    const heads = [...Array(data.heads).keys()];
     host.style.setProperty('--heads', data.heads);
-    host.classList.toggle('sorted', Boolean(look.order));
-    host.classList.toggle('many', !look.order && data.heads > 6);
-    if (look.order) host.replaceChildren(buildSorted());
-    else {
-      const names = heads.map((head) => h('span.name', { role: 'columnheader' }, String(head + 1)));
-      const first = h('div', { role: 'row' }, h('span.corner', { role: 'columnheader' }, 'head'), ...names);
-      host.replaceChildren(first, ...Array.from({ length: data.layers }, buildRow));
+    host.classList.toggle('sorted', Boolean(metric));
+    host.classList.toggle('many', !metric && data.heads > 6);
+    if (metric) {
+      host.replaceChildren(buildSorted([...data.stored.keys()].flatMap((layer) =>
+        heads.map((head) => ({ layer, head, value: metric.values[layer][head] })))));
+      return;
     }
-  }
-
-  function buildRow(_, layer) {
-    const name = h('span.name.side', { role: 'rowheader' }, h('span.word', 'layer '), String(layer + 1));
-    const want = () => h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
-    const nodes = data.stored.has(layer) ? heads.map((head) => buildCell(layer, head))
-      : [h('span.wide', { role: 'gridcell' }, want())];
-    return h('div', { role: 'row' }, name, ...nodes);
+    const names = heads.map((head) => h('span.name', { role: 'columnheader' }, String(head + 1)));
+    const rows = [...Array(data.layers).keys()].map((layer) => h('div', { role: 'row' },
+      h('span.name.side', { role: 'rowheader' }, h('span.word', 'layer '), String(layer + 1)),
+      ...(data.stored.has(layer) ? heads.map((head) => buildCell(layer, head)) : [h('span.wide', { role: 'gridcell' },
+        h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`))])));
+    host.replaceChildren(h('div', { role: 'row' }, h('span.corner', { role: 'columnheader' }, 'head'), ...names),
+      ...rows);
   }
 
   function buildCell(layer, head, words = '') {
     const name = `layer ${layer + 1}, head ${head + 1}${words}`;
-    const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name,
-      title: name, 'data-layer': layer, 'data-head': head });
-    cells.set(headId(layer, head), canvas);
-    return canvas;
+    return h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name, title: name,
+      'data-layer': layer, 'data-head': head });
   }
 
   /** Heads in the order of a metric, the largest first, each with its number under it. */
-  function buildSorted() {
-    const { values } = data.metrics[look.order];
-    const ranked = [...data.stored.keys()]
-      .flatMap((layer) => heads.map((head) => ({ layer, head, value: values[layer][head] })));
-    ranked.sort((one, other) => other.value - one.value);
-    return h('div.ranks.line', { role: 'row' },
-      ...ranked.map(({ layer, head, value }) => h('span.ranked', buildCell(layer, head, `: ${short(value)}`),
-      h('span.name', { 'aria-hidden': 'true' }, `${layer + 1}.${head + 1} · ${value.toFixed(2)}`))));
-  }
+  const buildSorted = (ranked) => h('div.ranks.line', { role: 'row' },
+    ...ranked.sort((one, other) => other.value - one.value).map(({ layer, head, value }) =>
+      h('span.ranked', buildCell(layer, head, `: ${short(value)}`),
+        h('span.name', { 'aria-hidden': 'true' }, `${layer + 1}.${head + 1} · ${value.toFixed(2)}`))));
 
-  /** Paint row by row and let the page breathe in between: long texts would freeze it otherwise. */
-  async function paint() {
+  /** Paint head by head and let the page breathe in between: long texts would freeze it otherwise. */
+  async function paint(data, { scale, lens }) {
     work += 1;
     const mine = work;
     let began = performance.now();
-    for (const layer of [...data.stored.keys()].sort((one, other) => one - other)) {
-      for (const head of heads) {
-        const canvas = cells.get(headId(layer, head));
-        paintHead(canvas, data, layer, head, look.scale, look.lens);
-        canvas.classList.toggle('fine', data.size > 64);
-        if (performance.now() - began > 10) {
-          await new Promise(requestAnimationFrame);
-          if (mine !== work) return;
-          began = performance.now();
-        }
+    for (const canvas of all()) {
+      paintHead(canvas, data, ...placeOf(canvas), scale, lens);
+      canvas.classList.toggle('fine', data.size > 64);
+      if (performance.now() - began > 10) {
+        await new Promise(requestAnimationFrame);
+        if (mine !== work) return;
+        began = performance.now();
       }
     }
   }
 
-  const all = () => [...cells.values()];
-  function mark(layer, head) {
-    const now = cells.get(headId(layer, head));
-    for (const canvas of all()) canvas.setAttribute('aria-selected', String(canvas === now));
-    walk.moveTo(all().indexOf(now), false);
-  }
-  const chooseCell = ({ dataset: { layer, head } }) => onChoose(Number(layer), Number(head));
-  host.addEventListener('click', ({ target }) => {
-    if (target.dataset.layer === undefined) return;
-    target.focus({ preventScroll: true });
-    chooseCell(target);
-  });
-  const chooseAt = (place) => chooseCell(all()[place]);
-  const inFirstLine = () => all().filter((canvas) => canvas.offsetTop === all()[0].offsetTop).length;
-  const walk = walkWithKeys(host,
-    { items: all, choose: chooseAt, onMove: chooseAt, across: () => (look.order ? inFirstLine() : data.heads) });
-
   return {
     /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same
      * shape. */
-    show(newData, newLook) {
-      [data, look] = [newData, newLook];
-      heads = Array.from({ length: data.heads }, (_, head) => head);
-      const order = look.order && JSON.stringify(data.metrics[look.order].values);
-      const newShape = [data.layers, data.heads, [...data.stored.keys()].join(), order].join('x');
-      if (newShape !== shape) build();
-      shape = newShape;
-      paint();
+    show(data, look) {
+      const metric = data.metrics?.[look.order];
+      const newShape = JSON.stringify([data.layers, data.heads, [...data.stored.keys()], metric?.values]);
+      const isBuilt = newShape === shape;
+      if (!isBuilt) build(data, metric);
+      if (isBuilt && data === painted.data && JSON.stringify(look) === painted.look) return;
+      [shape, painted] = [newShape, { data, look: JSON.stringify(look) }];
+      paint(data, look);
     },
-    mark,
+    mark(layer, head) {
+      all().forEach((canvas, place) => {
+        const isChosen = String(placeOf(canvas)) === String([layer, head]);
+        canvas.setAttribute('aria-selected', String(isChosen));
+        if (isChosen) walk.moveTo(place, false);
+      });
+    },
   };
 }
+
+/** The heads of several models on one text, side by side. */
+export default payloadView('Press Predict: the heads of every model are shown here.', (content) => {
+  const host = h('div.models.tiles');
+  const readout = h('p.readout', { 'aria-live': 'polite' });
+  const buttons = saveDrawing('the heads', () => 'heads', { picture: () => pictureOf(host) });
+  const about = h('p.quiet', 'Each square is a head: rows are attending tokens, columns are the tokens attended to, '
+    + 'brighter is more weight (square-root scale).');
+  content.append(h('div.bar', h('p.heading', 'Attention of every head'), buttons), about, host, readout);
+
+  /** The three largest weights of a head, in words. */
+  function strongest(data, layer, head) {
+    const weights = headWeights(data, layer, head);
+    const places = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, 3);
+    return places.map((place) => `${data.tokens[Math.floor(place / data.size)]} → ${data.tokens[place % data.size]} `
+      + percent(weights[place], 0)).join(', ');
+  }
+
+  return ({ grids, names }) => {
+    readout.replaceChildren(h('span.quiet',
+      'Choose a head, by a click or the arrow keys, to read what it attends to.'));
+    host.replaceChildren(...names.map((name, place) => {
+      const grid = h('div.grid', { role: 'grid', 'aria-label': `Heads of ${name}` });
+      const data = readAttention(JSON.parse(grids[place]));
+      const overview = makeOverview(grid, (layer, head) => {
+        overview.mark(layer, head);
+        readout.textContent = `${name}, layer ${layer + 1}, head ${head + 1}: ${strongest(data, layer, head)}`;
+      });
+      overview.show(data, { scale: 'sqrt', lens: NO_LENS });
+      overview.mark(0, 0);
+      return h('div.model', h('p.heading', name), grid);
+    }));
+  };
+});

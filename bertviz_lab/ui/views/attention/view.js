@@ -4,29 +4,20 @@ import { h, setOptions } from 'lab/client/dom.js';
 
 export function mount(panel) {
   const { page } = panel;
-  const WORDS = ['of', 'scale', 'form', 'quarter', 'special', 'order'];
-  const INDEXES = ['layer', 'head', 'column']; // counted from 0
 
   /** A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`.
    * */
   function makeGrid(label, id, prefix) {
-    const askMore = (name, more, line = name) => page.ask('attention', name, more, `${id} ${line}`);
     const server = {
-      exact_values: (key, layer, head) => askMore('exact_values', { key, layer, head }),
-      layer_values: (key, layer) => askMore('layer_values', { key, layer }, `layer ${layer}`),
-      query_key: (key, layer, head, row, column) => askMore('query_key', { key, layer, head, row, column }),
+      layer_values: (key, layer) => page.ask('attention', 'layer_values', { key, layer }, `${id} layer ${layer}`),
+      query_key: (key, layer, head, row, column) =>
+        page.ask('attention', 'query_key', { key, layer, head, row, column }, `${id} query_key`),
     };
-    const remembered = () => {
-      const kept = (name) => panel.kept(prefix + name);
-      const chosen = Object.fromEntries(WORDS.filter(kept).map((name) => [name, kept(name)]));
-      for (const name of INDEXES.filter(kept)) chosen[name] = Number(kept(name));
-      if (kept('rows')) chosen.rows = kept('rows').split(',').map(Number);
-      return chosen;
+    const memory = {
+      kept: (name) => panel.kept(prefix + name),
+      keep: (texts) => Object.entries(texts).forEach(([name, text]) => panel.keep(prefix + name, text)),
     };
-    const keep = (chosen) => [...WORDS, ...INDEXES, 'rows'].forEach((name) => panel.keep(prefix + name,
-      String(chosen[name] ?? '')));
-    return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep },
-      server: { ...server, remembered } });
+    return panel.drawing('attention', label, { id, linked: true, server, memory });
   }
 
   const grid = makeGrid('Attention of every head', 'attention-grid', '');

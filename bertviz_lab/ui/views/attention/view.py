@@ -2,8 +2,6 @@
 
 from typing import Any, Literal
 
-import numpy as np
-
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
@@ -45,6 +43,7 @@ def attention(
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         special=trace.encoding.special_tokens_mask,
         metrics={name: (interpret.METRICS[name], of_heads) for name, of_heads in metrics.items()},
+        rollout=interpret.rollout(trace.attentions),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
     )
@@ -110,18 +109,12 @@ def _matched(stretches: int, first: int, second: int) -> str:
     )
 
 
-def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[str, Any]:
-    """Return the exact numbers of one head, `weights` (tokens, tokens), float32; {} where they are no longer kept."""
-    trace = _trace(state, key, layer, head)
-    return {} if trace is None else {"weights": trace.values[layer, head].astype(np.float32, copy=False)}
-
-
 def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
-    """Return a layer of a long text as 8-bit `codes` (heads, tokens, tokens); {} where it is no longer kept."""
+    """Return a layer of a long text as `codes` (heads, tokens, tokens); {} where it is no longer kept."""
     trace = _trace(state, key, layer, 0)
     if trace is None:
         return {}
-    return {"codes": (figures.signed_codes if trace.is_signed else figures.sqrt_codes)(trace.values[layer], 8)}
+    return {"codes": (figures.signed_codes if trace.is_signed else figures.sqrt_codes)(trace.values[layer])}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
@@ -144,5 +137,5 @@ ATTENTION = View(
     "Attention",
     "Multi-head self-attention: which tokens each head attends to.",
     "explore",
-    questions(query_key, arrays=[attention, difference, exact_values, layer_values]),
+    questions(query_key, arrays=[attention, difference, layer_values]),
 )

@@ -17,10 +17,12 @@ export function makeAttention(scene, onHead) {
   const [host, does] = elements('div', 'p.quiet');
   const state = { layer: 0, head: 0, rows: [] }; // as the grid has them
   let settled = false; // somebody, or a link, has chosen the head
-  const grid = drawGrid(host, null, { events: { state_change: take }, server: { remembered: () => state } });
+  const grid = drawGrid(host, null, { memory: { kept: (name) => String(state[name] ?? ''),
+    keep: ({ layer, head, rows }) => take({ layer: Number(layer), head: Number(head), rows: (rows || '1').split(',') }),
+  } });
 
-  /** The grid reports what it looks at, where that is not what it begins with. */
-  function take({ layer = 0, head = 0, rows = [1] }) {
+  /** The grid reports what it looks at. */
+  function take({ layer, head, rows }) {
     const isOther = layer !== state.layer || head !== state.head;
     Object.assign(state, { layer, head, rows });
     if (!isOther) return;
