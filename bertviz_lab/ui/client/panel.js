@@ -21,15 +21,23 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     // A function as replacement: in a string "$" would have a meaning.
     saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => written));
   };
+  const isLinked = () => payload?.linked !== false; // a payload of other tokens says so
   const selection = !linked ? NO_SELECTION : {
-    /** A payload of other tokens says so: {linked: false}. */
-    get linked() { return payload?.linked !== false; },
     follow(mark) {
       own.on('select', mark);
       mark(own.selected);
     },
-    choose: (position) => selection.linked && own.select(position),
+    choose: (position) => isLinked() && own.select(position),
+    /** Mark the selected token among the nodes with a data-position: called by a drawing that has drawn some. */
+    mark() {
+      for (const node of root.querySelectorAll('[data-position]')) {
+        const isSelected = isLinked() && Number(node.dataset.position) === own.selected;
+        node.classList.toggle('selected', isSelected);
+        node.ariaCurrent = isSelected ? 'true' : null;
+      }
+    },
   };
+  if (linked) own.on('select', selection.mark);
   import(`lab/${DRAWINGS[kind]}`).then(({ default: draw }) => {
     update = draw(root, payload, { label, selection, savePage, ...options });
   }, () => { root.textContent = LOST; });
@@ -199,12 +207,13 @@ export function makePanel(view, body, prefix = view.id) {
       });
       return part;
     },
-    /** A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above`
+    /** A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `fields()`
      * what is above the drawing. */
-    foldOf(name, title, [kind, label, options], question, { more = () => ({}), above = () => [] } = {}) {
+    foldOf(name, title, [kind, label, options], question, { more = () => ({}), fields = null } = {}) {
       return panel.fold(name, title, (host) => {
         const drawing = panel.drawing(kind, label, options);
-        host.append(...above(), drawing.host);
+        if (fields) host.append(h('div.fields', ...fields().map(({ node }) => node)));
+        host.append(drawing.host);
         return () => panel.show(drawing, question, more());
       });
     },

@@ -9,7 +9,6 @@ export default payloadView('Write a sentence with [MASK] in it, then press Predi
   let payload = null;
   let blanks = new Map(); // position -> place among the masks
   let filled = new Map(); // position -> candidate put into the blank
-  let selected = null; // the token that is selected in all panels
 
   const sentence = h('div.sentence', { role: 'group', 'aria-label': 'The sentence; click a word to mask it' });
   const hint = h('p.quiet.small', { 'data-noexport': '' },
@@ -56,25 +55,19 @@ export default payloadView('Write a sentence with [MASK] in it, then press Predi
       nodes.push(blanks.has(position) ? drawHole(position) : drawWord(column, position));
     });
     sentence.replaceChildren(...nodes);
-    markSelected();
+    selection.mark();
     if (focused !== null) sentence.querySelector(`[data-position="${focused}"]`)?.focus();
   }
-
-  function markSelected() {
-    for (const node of sentence.querySelectorAll('[data-position]'))
-      node.classList.toggle('selected', Number(node.dataset.position) === selected);
-  }
-  selection.follow((position) => {
-    selected = position;
-    markSelected();
-  });
 
   const drawWord = ({ token, surface }, position) => h('button.word', { 'data-position': position,
     title: 'Mask this word', onclick: () => events.toggle_mask?.({ position, token, masked: true }) }, surface);
 
+  /** "Predictions", or with several masked tokens "Predictions for masked token 2". */
+  const named = (one, many, blank) => (payload.masks.length === 1 ? one : `${many} ${blank + 1}`);
+
   function drawHole(position) {
     const candidate = filled.get(position);
-    const name = payload.masks.length === 1 ? 'masked token' : `masked token ${blanks.get(position) + 1}`;
+    const name = named('masked token', 'masked token', blanks.get(position));
     // As it reads inside a sentence: the marks of WordPiece and of byte-level BPE are for the tokenizer.
     const text = candidate ? candidate.token.replace(/^##/, '').replace(/^[Ġ▁]/u, '') : name;
     return h(candidate ? 'button.hole.full.tinted' : 'button.hole', { 'data-position': position,
@@ -82,31 +75,26 @@ export default payloadView('Write a sentence with [MASK] in it, then press Predi
       onclick: () => events.toggle_mask?.({ position, token: '[MASK]', masked: false }) }, text);
   }
 
-  function drawBlank(mask, blank) {
-    const total = mask.candidates.reduce((sum, candidate) => sum + candidate.probability, 0);
-    const rows = mask.candidates.map((candidate) => {
+  function drawBlank({ position, candidates, asked }, blank) {
+    const total = candidates.reduce((sum, candidate) => sum + candidate.probability, 0);
+    const rows = candidates.map((candidate) => {
       const { token, id, probability } = candidate;
       const name = token.replace(/^[Ġ▁]/u, '') || token;
       return barRow(h('span.mono', name), probability, percent(probability), 'button.bar-row.candidate',
-        { 'data-id': id, title: `token ${token}, id ${id}`, 'aria-pressed': String(filled.get(mask.position)?.id
-        === id), 'aria-label': `${name}, ${percent(probability)}`, onclick: () => choose(mask, candidate) });
+        { 'data-id': id, title: `token ${token}, id ${id}`, 'aria-pressed': String(filled.get(position)?.id === id),
+        'aria-label': `${name}, ${percent(probability)}`, onclick: () => choose(position, candidate) });
     });
-    const others = payload.vocab_size ? payload.vocab_size - mask.candidates.length : 0;
+    const others = payload.vocab_size ? payload.vocab_size - candidates.length : 0;
     const rest = `Together ${percent(total)}; the other ${percent(Math.max(0, 1 - total))} is spread over `
       + `${others > 0 ? `the other ${plural(others, 'token')}` : 'the rest'} of the vocabulary.`;
-    const title = payload.masks.length === 1 ? 'Predictions' : `Predictions for masked token ${blank + 1}`;
-    return h('div.blank', { role: 'group', 'aria-label': title, 'data-mask': mask.position }, h('p.heading', title),
-      ...rows, h('p.quiet.small', rest), askedWords(mask));
+    const title = named('Predictions', 'Predictions for masked token', blank);
+    const rank = asked && `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;
+    return h('div.blank', { role: 'group', 'aria-label': title, 'data-mask': position }, h('p.heading', title),
+      ...rows, h('p.quiet.small', rest), asked && h('p.small.asked', h('b.mono', asked.token),
+      ` has ${short(100 * asked.probability)}%: rank ${rank}.`)); // of the word that a person named
   }
 
-  /** The rank of the word that a person named. */
-  function askedWords({ asked }) {
-    if (!asked) return null;
-    const place = `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;
-    return h('p.small.asked', h('b.mono', asked.token), ` has ${short(100 * asked.probability)}%: rank ${place}.`);
-  }
-
-  function choose({ position }, candidate) {
+  function choose(position, candidate) {
     const again = filled.get(position)?.id === candidate.id;
     if (again) filled.delete(position);
     else filled.set(position, candidate);

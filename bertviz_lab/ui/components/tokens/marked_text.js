@@ -8,9 +8,7 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   const ANSWER = 'answer'; // the type of its mark
   let payload = null;
   let letters = []; // the text's code points: offsets count these, not JavaScript's units of 16 bits
-  let types = []; // names of the marks, in the order of their colors
   let marks = []; // the spans on show
-  let chosen = null; // place of the answer that is marked
   let current = 0; // the mark that the arrow keys are on
 
   const [heading, sentence, legend] = elements('p.heading', 'p.quiet', 'div.keys');
@@ -30,42 +28,37 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   const directionOf = (text) =>
     (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text.match(/\p{L}/u)?.[0] ?? '') ? 'rtl' : 'ltr');
   const textOf = ({ start, end }) => letters.slice(start, end).join('');
-  const kindOf = (type) => `kind-${types.indexOf(type) % 4}`;
 
   function show(body) {
     payload = body;
     letters = [...body.text];
-    chosen = body.chosen;
     running.dir = directionOf(body.text);
-    types = [...new Set([...body.spans.map((span) => span.label), ...(body.alternatives.length ? [ANSWER] : [])])];
     heading.textContent = body.title;
     setText(sentence, body.sentence);
     answers.replaceChildren(...(body.alternatives.length ? [h('p.heading', 'Top answers')] : []),
       ...body.alternatives.map(drawAnswer));
-    drawText();
+    mark(body.chosen);
   }
 
   // ---- the text
 
-  /** The spans to be marked: the chosen answer, and every other span that it does not cover. */
-  function spansNow() {
-    const answer = payload.alternatives[chosen];
-    if (!answer?.text) return payload.spans;
-    const mark = { ...answer, label: ANSWER, score: answer.probability };
-    return [...payload.spans.filter((span) => span.end <= mark.start || span.start >= mark.end), mark]
-      .sort((one, other) => one.start - other.start);
-  }
-
-  function drawText() {
-    marks = spansNow();
+  /** Mark the spans, and in place of those that it covers an answer, if one is chosen. */
+  function mark(place) {
+    answers.querySelectorAll('.answer')
+      .forEach((node, other) => node.setAttribute('aria-pressed', String(other === place)));
+    const answer = payload.alternatives[place];
+    marks = !answer?.text ? payload.spans
+      : [...payload.spans.filter((span) => span.end <= answer.start || span.start >= answer.end),
+        { ...answer, label: ANSWER, score: answer.probability }].sort((one, other) => one.start - other.start);
     current = 0;
+    const types = [...new Set([...payload.spans.map(({ label }) => label), ANSWER])]; // in the order of their colors
+    const kindOf = (type) => `kind-${types.indexOf(type) % 4}`;
     let at = 0;
-    const nodes = marks.flatMap((span, place) => {
+    const nodes = marks.flatMap((span) => {
       const before = letters.slice(at, span.start).join('');
       at = span.end;
       // Isolated: the label must not turn with a text written from right to left. The space is for those who hear it.
-      return [before, h(`mark.${kindOf(span.label)}`, { 'data-place': place }, h('bdi.words', textOf(span)),
-        h('bdi.type', ` ${span.label}`))];
+      return [before, h(`mark.${kindOf(span.label)}`, h('bdi.words', textOf(span)), h('bdi.type', ` ${span.label}`))];
     });
     running.replaceChildren(...nodes, letters.slice(at).join(''));
     const count = (type) => marks.filter(({ label }) => label === type).length;
@@ -79,9 +72,11 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
       : payload.alternatives.length ? 'No answer is marked in the text.' : 'Nothing is marked in this text.'));
   }
 
+  const nodes = () => [...running.querySelectorAll('mark')];
+
   function tell(place) {
     current = place;
-    running.querySelectorAll('mark').forEach((node, at) => node.classList.toggle('now', at === place));
+    nodes().forEach((node, at) => node.classList.toggle('now', at === place));
     const { start, end, label, score } = marks[place];
     const sure = Number.isFinite(score) ? `, ${percent(score)}` : '';
     readout.replaceChildren(h('b', { dir: 'auto' }, textOf(marks[place])),
@@ -89,8 +84,8 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   }
 
   running.addEventListener('pointermove', (event) => {
-    const node = event.target.closest('mark');
-    if (node) tell(Number(node.dataset.place));
+    const place = nodes().indexOf(event.target.closest('mark'));
+    if (place >= 0) tell(place);
   });
   running.addEventListener('focus', () => marks.length && running.matches(':focus-visible') && tell(current));
   running.addEventListener('keydown', (event) => {
@@ -99,28 +94,24 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
     if (next === null || !marks.length) return;
     event.preventDefault();
     tell(next);
-    running.querySelector('.now').scrollIntoView({ block: 'nearest' });
+    nodes()[next].scrollIntoView({ block: 'nearest' });
   });
 
   // ---- answers
 
-  function drawAnswer({ text, probability }, place) {
+  function drawAnswer({ text, probability, start }, place) {
     const name = text || 'no answer in this text';
+    const choose = () => {
+      mark(place);
+      const at = marks.findIndex((span) => span.label === ANSWER && span.start === start);
+      if (at < 0) return;
+      tell(at);
+      const top = nodes()[at].offsetTop - running.offsetTop - running.clientHeight / 3;
+      running.scrollTo({ top }); // the page itself stays
+    };
     return barRow(h(text ? 'span' : 'span.quiet', { dir: 'auto' }, name), probability, percent(probability),
-      'button.bar-row.answer', { 'aria-pressed': String(place === chosen),
-      'aria-label': `${name}, ${percent(probability)}`, onclick: () => choose(place) });
-  }
-
-  function choose(place) {
-    chosen = place;
-    answers.querySelectorAll('.answer')
-      .forEach((node, other) => node.setAttribute('aria-pressed', String(other === place)));
-    drawText();
-    const mark = marks.findIndex((span) => span.label === ANSWER && span.start === payload.alternatives[place].start);
-    if (mark < 0) return;
-    tell(mark);
-    const node = running.querySelector('.now');
-    running.scrollTo({ top: node.offsetTop - running.offsetTop - running.clientHeight / 3 }); // the page itself stays
+      'button.bar-row.answer', { 'aria-pressed': 'false', 'aria-label': `${name}, ${percent(probability)}`,
+        onclick: choose });
   }
 
   return show;

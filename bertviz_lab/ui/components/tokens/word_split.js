@@ -5,12 +5,11 @@ import { plural, whole } from 'lab/client/format.js';
 
 const RULES = {
   wordpiece: 'WordPiece takes the longest prefix of the word that is in the vocabulary, then the longest piece '
-    + 'that continues from there, marked with ##, and so on. If no piece matches, the word becomes [UNK].',
+    + 'that continues it, marked with ##, and so on. If no piece matches, the word becomes [UNK].',
   bpe: 'Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned '
     + 'first, until no learned pair is left. Ġ marks the space before a word.',
-  unigram: 'Unigram (SentencePiece) takes the split with the largest sum of log-probabilities. Each line has the '
-    + 'piece taken, after others that end at the same place, with the best sum up to there. ▁ marks the space '
-    + 'before a word.',
+  unigram: 'Unigram takes the split with the largest sum of log-probabilities. Each line has the piece taken, after '
+    + 'others that end at the same place, with the best sum up to there. ▁ marks the space before a word.',
 };
 // Of a word that is not in the vocabulary as a whole, and was not searched.
 const WITHOUT_STEPS = {
@@ -32,16 +31,15 @@ function drawWord({ word, pieces, steps, omitted, kind }) {
   const note = steps.length ? omitted && `${plural(omitted, 'more step')} not shown.` : WITHOUT_STEPS[kind];
   return h('details.card', h('summary', h('b', word), ' → ',
     h('span.pieces.line', ...pieces.map((piece) => h('span.piece.mono.small.card', piece)))),
-    h('ol', ...steps.map(kind === 'bpe' ? drawMerge : drawSearch)), note ? h('p.quiet', note) : null);
+    h('ol', ...steps.map(drawStep)), note ? h('p.quiet', note) : null);
 }
 
-function drawSearch({ tried, found, skipped }) {
-  const misses = tried.slice(0, found === null ? undefined : -1)
-    .flatMap((piece) => [h('span.miss.mono.quiet.small', piece), ' ']);
-  const hit = found === null ? h('span', ' no match: the word becomes ', h('span.hit.mono', '[UNK]'))
-    : h('span.hit.mono', found);
-  return h('li', ...misses, skipped ? h('span.quiet', `… ${whole(skipped)} more …`) : null, hit);
+/** A merge, or a search for the longest piece. */
+function drawStep({ before, pair, rank, tried, found, skipped }) {
+  if (pair) return h('li', h('span.mono.quiet', before.join(' ')), ' merge ', h('span.hit.mono', pair.join(' + ')),
+    h('span.quiet', ` (merge rule ${whole(rank + 1)})`));
+  const misses = found === null ? tried : tried.slice(0, -1);
+  return h('li', ...misses.flatMap((piece) => [h('span.miss.mono.quiet.small', piece), ' ']),
+    skipped ? h('span.quiet', `… ${whole(skipped)} more …`) : null,
+    found === null ? ' no match: the word becomes ' : null, h('span.hit.mono', found ?? '[UNK]'));
 }
-
-const drawMerge = ({ before, pair, rank }) => h('li', h('span.mono.quiet', before.join(' ')), ' merge ',
-  h('span.hit.mono', pair.join(' + ')), h('span.quiet', ` (merge rule ${whole(rank + 1)})`));

@@ -16,7 +16,8 @@ export function mount(panel) {
   const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
     server: { poll: (run_id, start) => panel.ask('follow', { run_id, start }, `follow ${run_id}`) },
       events: { probes_done: bringProbes } });
-  const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
+  const chart = (label, id) => panel.drawing('chart', label, { id });
+  const probes = chart('Minimal-pair probes', 'compare-probes');
   const chosen = () => names ?? first;
 
   panel.part([h('div.fields', chips, adding.node, makeLinkButton('compare-link')), runs.host,
@@ -58,29 +59,26 @@ export function mount(panel) {
   // ---- the same input for all of them
 
   const asked = panel.fold('ask', 'Same input for all models', (host) => {
-    const fields = {
-      text_a: panel.field('text', 'Sentence with [MASK]', panel.kept('text_a'), () => {}, { id: 'compare-text' }),
-      text_b: panel.field('text', 'Sentence B (optional)', panel.kept('text_b'), () => {}, { id: 'compare-b' }),
-    };
-    const answers = {
-      predictions: panel.drawing('chart', 'Predictions of each model', { id: 'compare-fills' }),
-      nsp: panel.drawing('chart', 'Does B follow A? (NSP)', { id: 'compare-follows' }),
-      attention: panel.drawing('heads', 'All heads of each model', { id: 'compare-heads' }),
-    };
-    host.append(h('form.fields', { onsubmit(event) {
+    const texts = panel.settings({ text_a: '', text_b: '' }, () => {});
+    const textA = texts.field('text_a', 'text', 'Sentence with [MASK]', { id: 'compare-text' });
+    const textB = texts.field('text_b', 'text', 'Sentence B (optional)', { id: 'compare-b' });
+    const predictions = chart('Predictions of each model', 'compare-fills');
+    const nsp = chart('Does B follow A? (NSP)', 'compare-follows');
+    const attention = panel.drawing('heads', 'All heads of each model', { id: 'compare-heads' });
+    const onsubmit = (event) => {
       event.preventDefault();
       asked.redraw();
-    } }, fields.text_a.node, fields.text_b.node,
-    h('button.action', { type: 'submit', id: 'compare-predict' }, 'Predict')),
-    ...Object.values(answers).map((drawing) => drawing.host));
+    };
+    host.append(h('form.fields', { onsubmit }, textA.node, textB.node,
+      h('button.action', { type: 'submit', id: 'compare-predict' }, 'Predict')),
+    predictions.host, nsp.host, attention.host);
     return async () => {
       if (!runs.payload) return; // which runs there are is not known yet
-      if (!fields.text_a.value) fields.text_a.set((await panel.ask('example', { names: chosen() })) ?? '');
-      const question = { names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
-      for (const name of ['text_a', 'text_b']) panel.keep(name, question[name]);
-      const { text_b, ...alone } = question;
-      await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name,
-        name === 'predictions' ? alone : question)));
+      const question = { names: chosen() };
+      if (!texts.values.text_a) texts.change({ text_a: (await panel.ask('example', question)) ?? '' });
+      const pair = { ...question, ...texts.values };
+      await Promise.all([panel.show(predictions, 'predictions', { ...question, text_a: pair.text_a }),
+        panel.show(nsp, 'nsp', pair), panel.show(attention, 'attention', pair)]);
     };
   });
 }

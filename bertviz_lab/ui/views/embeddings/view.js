@@ -5,20 +5,24 @@ import { h } from 'lab/client/dom.js';
 export function mount(panel) {
   const { page } = panel;
   const TYPING = 500; // milliseconds without a key until what was typed is compared
-  const settings = panel.settings({ sentences: '', pooling: 'auto', word: '', common: '' }, follow);
+  const settings = panel.settings({ sentences: '', pooling: 'auto' }, () => {
+    similarity.redraw();
+    map.redraw();
+  });
+  const word = panel.settings({ word: '' }, () => near.redraw());
+  const shared = panel.settings({ common: '' }, () => contexts.redraw());
   const compared = () => ({ lines: settings.values.sentences, pooling: settings.values.pooling });
 
   const table = panel.drawing('chart', 'Cosine similarity of the sentences', { id: 'similarity' });
+  let typing = 0;
   const sentences = settings.field('sentences', 'textarea',
     'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences',
-    rows: 5 });
+    rows: 5, oninput() {
+      clearTimeout(typing);
+      typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
+    } });
   const pooling = settings.field('pooling', 'select', 'Sentence embedding', { id: 'similarity-pooling',
     options: [['auto', "the model's own pooling"], ['mean', 'mean pooling'], ['cls', '[CLS] pooling']] });
-  let typing = 0;
-  sentences.input.addEventListener('input', () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
-  });
   const similarity = panel.part([h('div.fields', sentences.node, pooling.node), table.host], async () => {
     panel.ask('sentences').then((text) => {
       if (text && !settings.values.sentences) sentences.input.placeholder = text;
@@ -29,28 +33,26 @@ export function mount(panel) {
     'sentence_map', { more: compared });
   const near = panel.foldOf('neighbours', 'Nearest neighbors of a word', ['chart', 'Nearest neighbors',
     { id: 'neighbours' }], 'neighbours', {
-    more: () => ({ word: settings.values.word }),
-    above: () => [h('div.fields', settings.field('word', 'text', 'Word, or click a token',
-      { id: 'neighbours-word' }).node)],
+    more: () => word.values,
+    fields: () => [word.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' })],
   });
   const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
     const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
     const path = panel.drawing('chart', 'Trajectory through the layers', { id: 'contexts-path' });
-    const common = settings.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
+    const common = shared.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
     const texts = h('p.quiet', { id: 'contexts-texts' });
     host.append(h('div.fields', common.node), texts, lines.host, path.host);
     return async () => {
-      const answer = await panel.ask('contexts', { word: settings.values.common }).catch((error) => {
-        lines.say(error.message);
-        path.host.hidden = true;
-      });
+      const answer = await panel.ask('contexts', { word: shared.values.common })
+        .catch(({ message }) => ({ similarity: { message } }));
       if (!answer) return;
+      lines.show(answer.similarity);
+      path.host.hidden = !answer.path;
+      if (!answer.path) return;
+      path.show(answer.path);
       common.input.placeholder = answer.word;
       texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
         page.input.text_b.trim() ? '' : ' (an example: type text B for a comparison of your own)');
-      lines.show(answer.similarity);
-      path.show(answer.path);
-      path.host.hidden = false;
     };
   });
 
@@ -58,12 +60,6 @@ export function mount(panel) {
   page.on('select', async (position) => {
     if (position === null) return;
     const chosen = await panel.ask('word_at', { position }).catch(() => undefined);
-    if (chosen) settings.change({ word: chosen.token });
+    if (chosen) word.change({ word: chosen.token });
   });
-
-  function follow(names) {
-    if (names.includes('sentences') || names.includes('pooling')) [similarity, map].forEach((part) => part.redraw());
-    if (names.includes('word')) near.redraw();
-    if (names.includes('common')) contexts.redraw();
-  }
 }

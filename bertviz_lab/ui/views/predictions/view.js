@@ -8,9 +8,11 @@ export function mount(panel) {
   const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
   const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask },
     linked: true });
+  const chart = (label, id) => panel.drawing('chart', label, { id });
   const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
-  const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
-  const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
+  const labels = chart('Prediction', 'task-labels');
+  const verdict = chart('Next-sentence prediction', 'nsp-verdict');
+  const comparison = chart('Two models', 'fill-comparison');
   const nspHint = h('p.quiet', 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
   const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)',
     { min: 1, max: 20, step: 1, id: 'fill-top-k' });
@@ -39,7 +41,6 @@ export function mount(panel) {
     nspHint.hidden = !able || pair;
     if (pair) await panel.show(verdict, 'nsp');
   });
-  const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
   panel.part([comparison.host], async () => {
     const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
     comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
@@ -69,8 +70,7 @@ export function mount(panel) {
   async function toggleMask({ position }) {
     const answer = await panel.ask('toggle_mask', { hidden, position }).catch((error) => mlm.say(error.message));
     if (!answer) return;
-    const { text_a, text_b } = answer;
     ({ hidden } = answer);
-    page.set({ text_a, text_b });
+    page.set({ text_a: answer.text_a, text_b: answer.text_b });
   }
 }
