@@ -245,7 +245,7 @@ export function mountLessonBar(root) {
   /** The panel, or the part of it, that the lesson has opened comes back into sight, and gets the focus. */
   function goToPlace() {
     const part = document.getElementById(`${place.show}-${place.part}`);
-    const head = part?.querySelector('summary') ?? document.querySelector(`#panel-${place.show} button`);
+    const head = part?.querySelector(':scope > summary') ?? document.querySelector(`#panel-${place.show} button`);
     head.focus({ preventScroll: true });
     (part ?? head.closest('.panel')).scrollIntoView();
   }
