@@ -103,10 +103,12 @@ export function makePlot(host, on) {
 /** Return a function that has `draw` called soon, once however often it is asked for. Several plots have places: all at
  * once they would hold up the page. */
 export function inTurn(draw, place = 0) {
-  let turn = 0;
+  let waits = false;
   return () => {
-    turn ||= setTimeout(() => {
-      turn = 0;
+    if (waits) return;
+    waits = true;
+    setTimeout(() => {
+      waits = false;
       draw();
     }, 16 * place);
   };

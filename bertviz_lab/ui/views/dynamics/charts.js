@@ -143,30 +143,30 @@ export function makeHeads(scene) {
     const all = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
     const selected = [scene.attention.state.layer, scene.attention.state.head];
     const frames = scene.frames();
-    const valueOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name].values[layer][head];
+    const metricOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name].values[layer][head];
     let sentence;
-    [sentence, best] = verdictOf(metric, all, frames, valueOf);
+    [sentence, best] = verdictOf(metric, all, frames, metricOf);
     const chart = charts[metric in SHARES ? 'head_shares' : 'head_numbers'];
     const [first, ...others] = chart.figure.data;
     const data = [first, ...all.map((head) => ({ ...others[head[0]], text: place(head) }))];
     const rows = frames.flatMap((frame) => all.map((head) =>
-      [frame.step, head[0] + 1, head[1] + 1, ...names.map((name) => valueOf(frame, head, name))]));
+      [frame.step, head[0] + 1, head[1] + 1, ...names.map((name) => metricOf(frame, head, name))]));
     lines.show({ ...chart, title: `Heads over training: ${title}`, sentence, figure: { ...chart.figure, data },
       keys: [[place(selected), chart.keys[0][1]]],
       note: `${capitalized(says)}. The heavy line is the head selected above.`,
       table: { header: ['step', 'layer', 'head', ...names], rows } },
-    (frame) => [selected, ...all].map((head) => valueOf(frame, head)));
+    (frame) => [selected, ...all].map((head) => metricOf(frame, head)));
   }
 
   return { node: lines.node, draw, move: lines.move };
 }
 
 /** Which head came to do it, and when: a sentence and the head. */
-function verdictOf(metric, all, frames, valueOf) {
+function verdictOf(metric, all, frames, metricOf) {
   const [began, ended] = [frames[0], frames.at(-1)];
-  const order = [...all].sort((one, other) => valueOf(ended, other) - valueOf(ended, one));
+  const order = [...all].sort((one, other) => metricOf(ended, other) - metricOf(ended, one));
   const best = metric === 'entropy' ? order.at(-1) : order[0];
-  const [end, start] = [valueOf(ended, best), valueOf(began, best)];
+  const [end, start] = [metricOf(ended, best), metricOf(began, best)];
   const [name, first] = [capitalized(place(best)), `at step ${whole(began.step)}`];
   if (metric === 'entropy') return [`${name} has the lowest attention entropy in the end: equivalent to ${
     Math.exp(end).toFixed(1)} tokens, and ${Math.exp(start).toFixed(1)} ${first}.`, best];
@@ -174,10 +174,10 @@ function verdictOf(metric, all, frames, valueOf) {
     end.toFixed(1)} tokens on average, ${start.toFixed(1)} ${first}.`, best];
   if (end < 0.5) return [`No head puts more than half of its attention here. ${name} puts the most: ${
     percent(end, 0)} in the end, ${percent(start, 0)} ${first}.`, best];
-  const since = frames.findLastIndex((frame) => valueOf(frame, best) < 0.5) + 1;
+  const since = frames.findLastIndex((frame) => metricOf(frame, best) < 0.5) + 1;
   const words = since ? `came to put more than half of its attention ${SHARES[metric]} by step ${
     whole(frames[since].step)}` : `puts more than half of its attention ${SHARES[metric]} from the start`;
-  const others = order.slice(1).filter((one) => valueOf(ended, one) >= 0.5).map(place);
+  const others = order.slice(1).filter((one) => metricOf(ended, one) >= 0.5).map(place);
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
   const verb = others.length === 1 ? 'does' : 'do';
   const too = others.length ? ` So ${verb} ${others.slice(0, 3).join('; ')}${more}.` : '';
