@@ -64,9 +64,9 @@ def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(
     expect(items.nth(1)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("d")
     progress = page.locator("#panel-labels .part").first
-    expect(progress).to_contain_text("1 labels corrected, 1 examples left out, 0 kept as they were.")
+    expect(progress).to_contain_text("1 label corrected, 1 example left out, 0 kept.")
     page.keyboard.press("u")
-    expect(progress).to_contain_text("1 labels corrected, 0 examples left out, 0 kept as they were.")
+    expect(progress).to_contain_text("1 label corrected, 0 examples left out, 0 kept.")
 
     # With the mouse: another label, by its name.
     items.nth(1).click()

@@ -48,8 +48,8 @@ def test_a_decision_is_shown_with_its_example_until_it_is_undone(tuned: AppState
     assert ask(tuned, "decide", place=3, action="drop")["decided"] == "left out"
     told = ask(tuned, "decide", place=3, action="label", label="bad")
     assert told["progress"] in (
-        "1 labels corrected, 0 examples left out, 0 kept as they were.",
-        "0 labels corrected, 0 examples left out, 1 kept as they were.",
+        "1 label corrected, 0 examples left out, 0 kept.",
+        "0 labels corrected, 0 examples left out, 1 kept.",
     )
     (item,) = ask(tuned, "examples", places=[3])["items"]
     assert item["texts"] == [text_of(tuned, 3)]
@@ -112,10 +112,7 @@ def test_a_further_run_learns_from_the_corrections_and_is_compared(
     assert [folder.name for folder in started] == [run_id]
     assert Path(config.corrections).parent == Path(config.train[0]).parents[1] == tuned.runs.folder(run_id)  # type: ignore[union-attr]
     assert (config.epochs, config.seed) == (2, 0)  # type: ignore[union-attr]
-    assert (
-        tuned.runs.notes(run_id).note
-        == "Trained again with 0 labels corrected, 1 examples left out, 0 kept as they were."
-    )
+    assert tuned.runs.notes(run_id).note == "Trained again with 0 labels corrected, 1 example left out, 0 kept."
     assert ask(tuned, "compared") is None, "it has not ended"
     report = tuned.runs.folder(RUN) / "report.json"
     (tuned.runs.folder(run_id) / "report.json").write_bytes(report.read_bytes())

@@ -1,1 +1,1 @@
-"""The labels that the evidence doubts, and their corrections."""
+"""Label check: doubted training examples of a run (`view`), decided one by one, and a training on the corrections."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.data.examples import Label, LabelledText
 from bertviz_lab.data.tasks.corrections import (
     CORRECTIONS_FILE,
@@ -242,7 +243,8 @@ def _progress(checked: _Checked) -> dict[str, Any]:
     kept = sum(label == text.label for text, label in decisions.items())
     dropped = sum(label is None for label in decisions.values())
     changed = len(decisions) - kept - dropped
-    words = f"{changed:,} labels corrected, {dropped:,} examples left out, {kept:,} kept as they were."
+    labels, examples = pluralized(changed, "label", "labels"), pluralized(dropped, "example", "examples")
+    words = f"{labels} corrected, {examples} left out, {kept:,} kept."
     return {"progress": words, "undoable": bool(decisions), "changed": changed + dropped}
 
 
