@@ -4,6 +4,7 @@
 their labels, for the table's cells. `csv` has the rows of that download where they are more than the table's.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -20,6 +21,7 @@ from bertviz_lab.figures.plots import (
     named_axis,
     named_rows,
     row_height,
+    scatter,
     short_name,
     tooltips,
 )
@@ -67,31 +69,28 @@ def matrix_payload(
     `details` replace the tooltips. Cells show `texts`, or `words`, which are before the numbers in the table too, or
     their numbers. The colors show `shades`, by default `values`; 0 is white and `peak`, by default the largest, full
     color. `picks` are for each row and for each column what a click on a cell sends; without them no cell can be
-    selected. `axis` is the title of the column axis; only some of its many columns are then named. Raise `ValueError`
-    if the shapes do not agree.
+    selected. `axis` is the title of the column axis; only some of its many columns are then named.
     """
     shown = values if shades is None else shades
-    if not shown.shape == values.shape == (len(rows), len(columns)):
-        raise ValueError(f"{len(rows)} rows and {len(columns)} columns for values of shape {values.shape}.")
     cells = [[value if np.isfinite(value) else None for value in row] for row in values.tolist()]
     numbers = [["" if value is None else f"{value:.3g}" for value in row] for row in cells]
     in_words = words or [[""] * len(columns)] * len(rows)
-    details = details or [
-        [
-            _cell_words((row_name, name, column_name, column, word), value, unit)
-            for column, word, value in zip(columns, line, line_values, strict=True)
-        ]
-        for name, line, line_values in zip(rows, in_words, cells, strict=True)
-    ]
+
+    def described(row: int, column: int) -> str:
+        names = (row_name, rows[row], column_name, columns[column], in_words[row][column])
+        value = cells[row][column]
+        return " ".join(filter(None, names)) + ("" if value is None else f": {value:.3f} {unit}".rstrip())
+
+    details = details or [[described(row, column) for column in range(len(columns))] for row in range(len(rows))]
     if peak is None:
         peak = float(np.abs(shown[np.isfinite(shown)]).max(initial=0))
     names = 8 if axis else 400
     figure = heatmap_figure(shown, rows, columns, texts or words or numbers, details, peak, most_names=names, axis=axis)
-    entries: list[list[Any]] = [
-        [f"{word} {number}".strip() for word, number in zip(line, line_numbers, strict=True)]
-        for line, line_numbers in zip(in_words, numbers, strict=True)
-    ]
-    table = [[name, *line] for name, line in zip(rows, entries if words else cells, strict=True)]
+    entries: list[list[Any]] = cells
+    if words:
+        lines = zip(words, numbers, strict=True)
+        entries = [[f"{word} {number}".strip() for word, number in zip(*line, strict=True)] for line in lines]
+    table = [[name, *line] for name, line in zip(rows, entries, strict=True)]
     down, across = picks
     body = {"kind": "matrix", "picks": [[{"row": row, "column": column} for column in across] for row in down]}
     return _chart(body, title, [row_name, *columns], table, captions, figure)
@@ -119,12 +118,10 @@ def bars_payload(
     `colors` are those of the series; `reference` is a value with a dashed line and its name. If there are very many
     groups and they are `ranked`, such as "most frequent labels", the first are drawn and the table has all.
     """
-    import plotly.graph_objects as go
-
     labels = texts or [[missing if v is None else f"{v:{number_format}}" for v in values] for _, values in series]
-    sizes = [abs(v) for _, values in series for v in values if v is not None]
+    numbers = [v for _, values in series for v in values if v is not None]
     if peak is None:
-        peak = 1.0 if number_format.endswith("%") else max(sizes, default=0.0)
+        peak = 1.0 if number_format.endswith("%") else max(map(abs, numbers), default=0.0)
     table = [[group, *(values[at] for _, values in series)] for at, group in enumerate(groups)]
     body = {"kind": "bars", "texts": labels}
     if ranked and len(groups) > MOST_LABELS:
@@ -132,21 +129,19 @@ def bars_payload(
         captions["sentence"] = f"{captions.get('sentence', '')} {hint}".strip()
         groups, series = groups[:MOST_LABELS], [(name, values[:MOST_LABELS]) for name, values in series]
     drawn = [line[: len(groups)] for line in labels]
-    places = list(range(len(groups)))
     traces = [
-        go.Bar(
-            x=[0.0 if value is None else value for value in values],
-            y=places,
-            orientation="h",
-            name=escaped(name),
-            text=[escaped(text) for text in written],
-            textposition="outside",
-            cliponaxis=False,
-            **tooltips(
-                f"{group}{f', {name}' if name else ''}: {text}" for group, text in zip(groups, written, strict=True)
-            ),
-            marker={"color": colors[place % len(colors)], "opacity": 0.8},
-        )
+        {
+            "type": "bar",
+            "x": [0.0 if value is None else value for value in values],
+            "y": list(range(len(groups))),
+            "orientation": "h",
+            "name": escaped(name),
+            "text": list(map(escaped, written)),
+            "textposition": "outside",
+            "cliponaxis": False,
+            "marker": {"color": colors[place % len(colors)], "opacity": 0.8},
+        }
+        | tooltips(f"{group}{name and f', {name}'}: {text}" for group, text in zip(groups, written, strict=True))
         for place, ((name, values), written) in enumerate(zip(series, drawn, strict=True))
     ]
     height = max(16 * len(series) + 12, *map(row_height, groups), 0) * len(groups) + 24
@@ -182,19 +177,13 @@ def columns_payload(
 
     Bars that are `marked` have another style; `mark_names` name both styles in the legend, the plain one first.
     """
-    import plotly.graph_objects as go
-
     numbers = [float(v) for v in values]
     body = {"keys": [[name, color] for name, color in zip(mark_names, COLORS, strict=False)]}
     table = [list(row) for row in zip(names, numbers, details, strict=True)]
     flags = marked or [False] * len(numbers)
     colors = [COLORS[1 if flag or value < 0 else 0] for value, flag in zip(numbers, flags, strict=True)]
-    trace = go.Bar(
-        x=list(range(len(numbers))),
-        y=numbers,
-        **tooltips(details),
-        marker={"color": colors, "opacity": [0.45 if flag else 0.8 for flag in flags]},
-    )
+    marker = {"color": colors, "opacity": [0.45 if flag else 0.8 for flag in flags]}
+    trace = {"type": "bar", "x": list(range(len(numbers))), "y": numbers, "marker": marker, **tooltips(details)}
     figure = blank_figure([trace], 210)
     figure.update_xaxes(named_axis(names, most=16), showgrid=False)
     figure.update_layout(bargap=0.08)
@@ -213,38 +202,27 @@ def plane_payload(
     **captions: Unpack[Captions],
 ) -> Payload:
     """Return a scatter plot of named points, (n, 2); `paths` are lists of points to join, in their group's color."""
-    import plotly.graph_objects as go
-
     kinds = [0] * len(names) if groups is None else groups
     details = details or names
     table = [[name, *point] for name, point in zip(names, points.tolist(), strict=True)]
-    traces: list[Any] = [
-        go.Scatter(
-            x=points[list(path), 0].tolist(),
-            y=points[list(path), 1].tolist(),
-            mode="lines",
-            line={"color": COLORS[place % 4], "width": 1.5},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        for place, path in enumerate(paths)
+    traces = [
+        scatter(points[path], mode="lines", line={"color": color, "width": 1.5}, hoverinfo="skip", showlegend=False)
+        for path, color in zip(map(list, paths), itertools.cycle(COLORS), strict=False)
     ]
     for group in sorted(set(kinds)):
         mine = [place for place, other in enumerate(kinds) if other == group]
         traces.append(
-            go.Scatter(
-                x=points[mine, 0].tolist(),
-                y=points[mine, 1].tolist(),
+            scatter(
+                points[mine],
                 mode="markers+text",
                 name=escaped(group_names[group]) if group < len(group_names) else "",
                 text=[escaped(short_name(names[place])) for place in mine],
                 textposition="top center",
-                **tooltips(details[place] for place in mine),
                 marker={"color": COLORS[group % 4], "size": 9},
+                **tooltips(details[place] for place in mine),
             )
         )
-    figure = blank_figure(traces, 400, legend=len(group_names) > 1)
-    figure.update_layout(dragmode="pan")
+    figure = blank_figure(traces, 400, legend=len(group_names) > 1, drag="pan")
     # One scale for both directions: distances are what the picture is about.
     figure.update_xaxes(showticklabels=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, zeroline=False, scaleanchor="x")
@@ -268,22 +246,13 @@ def points_payload(
 
     A click on a point, or on its cell of the table, sends {"index": its entry of `picks`}.
     """
-    import plotly.graph_objects as go
-
-    trace = go.Scatter(
-        x=points[:, 0].tolist(),
-        y=points[:, 1].tolist(),
-        mode="markers",
-        **tooltips(names),
-        marker={
-            "color": [COLORS[group] for group in groups],
-            "symbol": ["x" if mark else "circle" for mark in marked],
-            "size": [8 if mark else 5 for mark in marked],
-            "opacity": 0.75,
-        },
-    )
-    figure = blank_figure([trace], 420)
-    figure.update_layout(dragmode="pan")
+    marker = {
+        "color": [COLORS[group] for group in groups],
+        "symbol": ["x" if mark else "circle" for mark in marked],
+        "size": [8 if mark else 5 for mark in marked],
+        "opacity": 0.75,
+    }
+    figure = blank_figure([scatter(points, mode="markers", marker=marker, **tooltips(names))], 420, drag="pan")
     figure.update_xaxes(title_text=axes[0], zeroline=False)
     figure.update_yaxes(title_text=axes[1], zeroline=False, range=[-0.03, 1.03])
     body = {"picks": [[{"index": pick} for pick in picks]], "keys": list(zip(group_names, COLORS, strict=False))}
@@ -308,34 +277,29 @@ def lines_payload(
 
     `details`, a list for each series, are tooltips; `dashed` names reference lines; `extra_columns` extend the table.
     """
-    import plotly.graph_objects as go
-
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
     table = [[place, *(values[at] for _, values in plain)] for at, place in enumerate(places)]
-    details = details or [
-        [
-            f"{place_name} {place}, {name}: {'' if value is None else f'{value:.3g}'}"
-            for place, value in zip(places, values, strict=True)
-        ]
-        for name, values in plain
-    ]
+
+    def described(place: int, name: str, value: float | None) -> str:
+        return f"{place_name} {places[place]}, {name}: {'' if value is None else f'{value:.3g}'}"
+
+    details = details or [[described(at, name, v) for at, v in enumerate(values)] for name, values in plain]
     traces = [
-        go.Scatter(
-            x=list(range(len(places))),
-            y=list(values),
-            mode="lines+markers",
-            name=escaped(name),
-            **tooltips(details[place]),
-            line={"color": COLORS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
-            marker={"size": 6},
-        )
+        {
+            "type": "scatter",
+            "x": list(range(len(places))),
+            "y": values,
+            "mode": "lines+markers",
+            "name": escaped(name),
+            "line": {"color": COLORS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
+            "marker": {"size": 6},
+        }
+        | tooltips(details[place])
         for place, (name, values) in enumerate(plain)
     ]
-    figure = blank_figure(traces, 300, legend=len(series) > 1)
-    figure.update_layout(dragmode="zoom")
+    figure = blank_figure(traces, 300, legend=len(series) > 1, drag="zoom")
     figure.update_xaxes(named_axis(places, most=14), title_text=escaped(place_name), showgrid=False, zeroline=False)
-    seen = [value for _, values in plain for value in values if value is not None]
-    ends = [*seen, *(end for end in (low, high) if end is not None)]
+    ends = [end for end in (low, high, *(v for _, values in plain for v in values)) if end is not None]
     if ends and (low is not None or high is not None):
         margin = 0.04 * ((max(ends) - min(ends)) or 1.0)
         figure.update_yaxes(range=[min(ends) - margin, max(ends) + margin])
@@ -357,12 +321,6 @@ def _chart(
     }
     defaults = {"title": title, "sentence": "", "note": "", "file": "chart"}
     return to_json(defaults | captions | body | {"table": table, "figure": figure.to_dict()})
-
-
-def _cell_words(names: Sequence[str], value: float | None, unit: str) -> str:
-    """Describe a cell by its row, its column, its word and its number."""
-    number = "" if value is None else f": {value:.3f}{f' {unit}' if unit else ''}"
-    return " ".join(name for name in names if name) + number
 
 
 def _rounded(cell: Any) -> Any:

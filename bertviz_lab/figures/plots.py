@@ -10,7 +10,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,23 +44,18 @@ def heatmap_figure(
 
     Cells show `texts`; `words` are tooltips. At most about `most_names` columns are named. `axis` is the axis title.
     """
-    import plotly.graph_objects as go
-
     peak = peak if peak > 0 else 1.0
-    trace = go.Heatmap(
-        z=[[float(v) if math.isfinite(v) else None for v in row] for row in values],
-        text=[[escaped(text) for text in row] for row in texts],
-        texttemplate="%{text}",
-        textfont={"color": TEXT},  # Plotly's own choice, white or gray, can be too faint
-        customdata=[[escaped(text) for text in row] for row in words],
-        hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[0, SHADES[1]], [0.5, PAGE], [1, SHADES[0]]],
-        zmin=-peak,
-        zmax=peak,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-    )
+    trace = {
+        "type": "heatmap",
+        "z": [[float(v) if math.isfinite(v) else None for v in row] for row in values],
+        "text": [list(map(escaped, row)) for row in texts],
+        "texttemplate": "%{text}",
+        "textfont": {"color": TEXT},  # Plotly's own choice, white or gray, can be too faint
+        "customdata": [list(map(escaped, row)) for row in words],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": [[0, SHADES[1]], [0.5, PAGE], [1, SHADES[0]]],
+        **{"zmin": -peak, "zmax": peak, "showscale": False, "xgap": 2, "ygap": 2},
+    }
     height = max(map(row_height, rows), default=_ROW) * len(rows) + _HEAD + 20
     figure = blank_figure([trace], height + (_ROW if axis else 0))
     title = {"text": escaped(axis), "standoff": 4}
@@ -76,11 +71,19 @@ def escaped(text: str) -> str:
 
 def tooltips(texts: Iterable[str]) -> dict[str, Any]:
     """Return what shows a text at each mark of a trace."""
-    return {"customdata": [escaped(text) for text in texts], "hovertemplate": "%{customdata}<extra></extra>"}
+    return {"customdata": list(map(escaped, texts)), "hovertemplate": "%{customdata}<extra></extra>"}
 
 
-def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
-    """Return traces on a transparent background, `height` pixels high, without dragging."""
+def scatter(points: NDArray[np.floating] | None = None, **more: Any) -> dict[str, Any]:
+    """Return a trace of points, (n, 2), or of none that the page adds."""
+    x, y = ([], []) if points is None else points.T.tolist()
+    return {"type": "scatter", "x": x, "y": y, **more}
+
+
+def blank_figure(
+    traces: list[dict[str, Any]], height: int, *, legend: bool = False, drag: Literal["pan", "zoom", False] = False
+) -> "go.Figure":
+    """Return traces on a transparent background, `height` pixels high; `drag` is what dragging does."""
     import plotly.graph_objects as go
 
     axis = {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True}
@@ -97,7 +100,7 @@ def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             "hoverlabel": {"align": "left"},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": TEXT},
-            "dragmode": False,
+            "dragmode": drag,
             "xaxis": axis,
             "yaxis": axis,
         },

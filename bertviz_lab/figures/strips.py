@@ -1,6 +1,5 @@
 """A text: the strip of its tokens with rows of words or numbers below them, or the text with marked spans."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -110,14 +109,10 @@ def scores_payload(
 
     `more` may hold `tokens_label` (of the first row), `details` (of each token a sentence as a list, whose every second
     part is emphasized), `legend` ([[color, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
-    `table` ({title, header, rows}). Raises `ValueError` where a row does not have one entry per token.
+    `table` ({title, header, rows}).
     """
-    columns = columns or token_columns(encoding)
-    bodies = [row.body() for row in rows]
-    for body in bodies:
-        if not len(body["values"]) == len(body["texts"]) == len(columns):
-            raise ValueError(f"The row {body['label']} has {len(body['values'])} entries for {len(columns)} tokens.")
-    body = {"title": title, "sentence": sentence, "note": note, "file": file, "columns": columns, "rows": bodies}
+    body = {"title": title, "sentence": sentence, "note": note, "file": file}
+    body |= {"columns": columns or token_columns(encoding), "rows": [row.body() for row in rows]}
     return to_json(body | more)
 
 
@@ -144,15 +139,8 @@ def marked_payload(
     """Return the highlighted text. Offsets are in code points of `text`, as in Python.
 
     `alternatives` are answers, the most probable first; `chosen` is the index of the one to highlight first, or None.
-    Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.
     """
     ordered = sorted(spans, key=lambda span: span.start)
-    marked: list[Span | SpanAnswer] = [*ordered, *(answer for answer in alternatives if answer.text)]
-    for span in marked:
-        if not 0 <= span.start < span.end <= len(text):
-            raise ValueError(f"The span {span.start} to {span.end} is not in a text of {len(text)} characters.")
-    if any(one.end > other.start for one, other in itertools.pairwise(ordered)):
-        raise ValueError("Two spans overlap.")
     answers = [
         {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
         for answer in alternatives

@@ -92,12 +92,10 @@ def attribute(
     inputs = encode_inputs(checkpoint, text_a, text_b)
     check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
-    baseline_ids = _baseline_ids(checkpoint, inputs)
     with torch.inference_mode():
-        arguments = inputs.variants(torch.cat([inputs.input_ids, baseline_ids]))
-        score, baseline_score = target.score(
-            checkpoint.model, final_vectors(checkpoint, target.read_position, arguments)
-        )
+        arguments = inputs.variants(torch.cat([inputs.input_ids, _baseline_ids(checkpoint, inputs)]))
+        vectors_2D = final_vectors(checkpoint, target.read_position, arguments)
+        score, baseline_score = target.score(checkpoint.model, vectors_2D)
         change = float(score - baseline_score)
     error, steps = None, 0
     if method == "occlusion":
@@ -106,7 +104,7 @@ def attribute(
         words_LD = _word_embeddings(checkpoint, inputs.input_ids)
         scores = (_gradients(checkpoint, inputs, target, words_LD[None])[0] * words_LD).sum(-1)
     else:
-        scores, steps = _integrated(checkpoint, inputs, baseline_ids, target, change, on_progress)
+        scores, steps = _integrated(checkpoint, inputs, target, change, on_progress)
         error = change - float(scores.sum())
     on_progress(1.0)
     return Attribution(inputs.encoding, target, method, scores.double().numpy(), change, error, steps)
@@ -131,36 +129,26 @@ def _baseline_ids(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
 
 
 def _integrated(
-    checkpoint: Checkpoint,
-    inputs: ModelInputs,
-    baseline_ids: Tensor,
-    target: Target,
-    change: float,
-    on_progress: OnProgress,
+    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, change: float, on_progress: OnProgress
 ) -> tuple[Tensor, int]:
     """Integrate by Gauss-Legendre quadrature; the number of points doubles until the scores sum to `change`."""
     # Doubling from the first number of points to the last takes twice the last.
-    affordable = affordable_passes(checkpoint, len(inputs.encoding)) / GRADIENT / 2
-    done = 0
-    baseline_LD = _word_embeddings(checkpoint, baseline_ids)
+    most = min(_MAX_STEPS, affordable_passes(checkpoint, len(inputs.encoding)) / GRADIENT / 2)
+    baseline_LD = _word_embeddings(checkpoint, _baseline_ids(checkpoint, inputs))
     path_LD = _word_embeddings(checkpoint, inputs.input_ids) - baseline_LD
-    steps = _MIN_STEPS
+    done, steps = 0, _MIN_STEPS
     while True:
         nodes, weights = np.polynomial.legendre.leggauss(steps)
-        alphas = torch.tensor((nodes + 1) / 2, dtype=torch.float32)
-        weights_S = torch.tensor(weights / 2, dtype=torch.float32)
+        points_S2 = torch.tensor(np.stack([(nodes + 1) / 2, weights / 2], axis=1), dtype=torch.float32)
         total_LD = torch.zeros_like(path_LD)
-        for alpha, weight in zip(
-            *(t.split(variants_per_batch(len(path_LD))) for t in (alphas, weights_S)), strict=True
-        ):
-            points_BLD = baseline_LD + alpha[:, None, None] * path_LD
-            total_LD += (weight[:, None, None] * _gradients(checkpoint, inputs, target, points_BLD)).sum(0)
-            done += len(alpha)
+        for points_B2 in points_S2.split(variants_per_batch(len(path_LD))):
+            alpha_B11, weight_B11 = points_B2[..., None, None].unbind(1)
+            words_BLD = baseline_LD + alpha_B11 * path_LD
+            total_LD += (weight_B11 * _gradients(checkpoint, inputs, target, words_BLD)).sum(0)
+            done += len(points_B2)
             on_progress(min(1.0, done / (2 * _MAX_STEPS)))
         scores = (total_LD * path_LD).sum(-1)
-        if abs(change - float(scores.sum())) <= max(_TOLERANCE * abs(change), 1e-3) or 2 * steps > min(
-            _MAX_STEPS, affordable
-        ):
+        if abs(change - float(scores.sum())) <= max(_TOLERANCE * abs(change), 1e-3) or 2 * steps > most:
             return scores, steps
         steps *= 2
 
@@ -239,43 +227,27 @@ def ablate_heads(
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     check_passes(checkpoint, len(inputs.encoding), (layers + 1) * (heads + 1) / 2, "Head ablation")
-    states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    final = states[-1] if target.read_position is None else states[-1][:, target.read_position]
-    baseline = float(target.score(checkpoint.model, final))
-    scores = np.empty((layers, heads + 1))
+    model, place, length = backbone(checkpoint), target.read_position, len(inputs.encoding)
+    *states, final = model(**inputs.arguments(), output_hidden_states=True).hidden_states
+    baseline = float(target.score(checkpoint.model, final if place is None else final[:, place]))
+    attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, final.device)
+    scores = torch.empty(layers, heads + 1, dtype=torch.float64)
     finished, total = 0, layers * (layers + 1) / 2
-    for layer in range(layers):
-        head_masks = torch.ones(heads + 1, layers, heads, dtype=states[layer].dtype)
-        head_masks[:heads, layer] -= torch.eye(heads)
-        head_masks[heads, layer] = 0
+    for layer, hidden_1LD in enumerate(states):
+        head_masks_NLH = torch.ones(heads + 1, layers, heads, dtype=hidden_1LD.dtype)
+        head_masks_NLH[:heads, layer] -= torch.eye(heads)
+        head_masks_NLH[heads, layer] = 0
         report = part_of(on_progress, finished / total, (layers - layer) / total)
-        scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks, report)
+        for batch in torch.arange(heads + 1).split(variants_per_batch(length)):
+            hidden_BLD = hidden_1LD.expand(len(batch), -1, -1)
+            positions = None if place is None else torch.full((len(batch), 1), place)
+            *_, (last, _) = model.encoder(hidden_BLD, attn_mask, head_masks_NLH[batch], positions, start_layer=layer)
+            last = model.as_final(last)
+            scores[layer, batch] = target.score(checkpoint.model, last if place is None else last[:, 0]).double()
+            report((int(batch[-1]) + 1) / (heads + 1))
         finished += layers - layer
-    return HeadAblation(inputs.encoding, target, baseline, scores[:, :heads], scores[:, heads])
-
-
-def _from_layer(
-    checkpoint: Checkpoint,
-    inputs: ModelInputs,
-    target: Target,
-    hidden_1LD: Tensor,
-    layer: int,
-    head_masks_NLH: Tensor,
-    on_progress: OnProgress,
-) -> NDArray[np.float64]:
-    """Return the target's score, (variants,), when the encoder resumes at a layer with some of its heads ablated."""
-    length = hidden_1LD.shape[1]
-    attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
-    scores = []
-    for head_mask_BLH in head_masks_NLH.split(variants_per_batch(length)):
-        hidden_BLD = hidden_1LD.expand(len(head_mask_BLH), -1, -1)
-        positions = None if target.read_position is None else torch.full((len(head_mask_BLH), 1), target.read_position)
-        model = backbone(checkpoint)
-        *_, (last, _) = model.encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
-        last = model.as_final(last)
-        scores.append(target.score(checkpoint.model, last if positions is None else last[:, 0]))
-        on_progress(sum(map(len, scores)) / len(head_masks_NLH))
-    return torch.cat(scores).double().numpy()
+    without = scores.numpy()
+    return HeadAblation(inputs.encoding, target, baseline, without[:, :heads], without[:, heads])
 
 
 @in_evaluation_mode
@@ -293,17 +265,14 @@ def explain_example(
     if isinstance(example, LabelledWords):
         target = _word_target(checkpoint, inputs, example, prediction)
     elif isinstance(example, LabelledText):
-        against = str(example.label) if str(example.label) != prediction.label else None
-        if isinstance(example.label, float):
-            target = choose_target(checkpoint, inputs, "label")
-        elif isinstance(example.label, tuple):
+        choice, against = None, None
+        if isinstance(example.label, tuple):
             true, predicted = example.label, prediction.labels  # of which a wrong or missing one is explained first
             wrong = [label for label in (*predicted, *true) if (label in true) != (label in predicted)]
             choice = next((label for label in (*wrong, *predicted) if label in checkpoint.config.labels), None)
-            target = choose_target(checkpoint, inputs, "label", choice=choice)
-        else:
-            known = against if against in checkpoint.config.labels else None
-            target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
+        elif isinstance(example.label, str):
+            choice, against = prediction.label, _contrast(checkpoint, example.label, prediction.label)
+        target = choose_target(checkpoint, inputs, "label", choice=choice, against=against)
     elif isinstance(example, RelatedTexts):
         raise InputError("Embeddings predict no label that tokens could be credited with.")
     else:
@@ -321,6 +290,11 @@ def explain_example(
     ]
 
 
+def _contrast(checkpoint: Checkpoint, true: str, predicted: str) -> str | None:
+    """Return the true label where another was predicted, and the model knows it."""
+    return true if true != predicted and true in checkpoint.config.labels else None
+
+
 def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
     """Return the window of the passage around the answer, and the answer's offset in it; None for no answer."""
     if not prediction.label:
@@ -336,10 +310,9 @@ def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledW
     errors = [index for index, (true, predicted) in enumerate(pairs) if true != predicted]
     index = (errors or [index for index, (_, predicted) in enumerate(pairs) if predicted != "O"] or [0])[0]
     start = len(" ".join(example.words[:index])) + bool(index)
-    offsets = inputs.encoding.offsets
-    positions = [n for n, (first, end) in enumerate(offsets) if first <= start < end]
+    positions = [n for n, (first, end) in enumerate(inputs.encoding.offsets) if first <= start < end]
     if not positions:  # a word that the tokenizer dropped, or that was truncated
         return choose_target(checkpoint, inputs, "word")
     true, predicted = pairs[index]
-    against = true if true != predicted and true in checkpoint.config.labels else None
+    against = _contrast(checkpoint, true, predicted)
     return choose_target(checkpoint, inputs, "word", position=positions[0], choice=predicted, against=against)

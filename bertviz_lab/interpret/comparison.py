@@ -161,12 +161,8 @@ def compare_fill_mask(
             for tokenizer, row_V in models
             for candidate in candidates_of(tokenizer, row_V, top_k)
         )
-        masks.append(
-            tuple(
-                ComparedCandidate(token, tuple(_probability(*model, token, are_alike) for model in models))
-                for token in tokens
-            )
-        )
+        shares = {token: tuple(_probability(*model, token, are_alike) for model in models) for token in tokens}
+        masks.append(tuple(ComparedCandidate(*compared) for compared in shares.items()))
     return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(masks))
 
 

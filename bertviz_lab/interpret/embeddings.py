@@ -67,15 +67,8 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     lacking = {"segment": segment is None or not checkpoint.config.has_segments, "position": position is None}
     segment, position = (torch.zeros_like(token) if part is None else part for part in (segment, position))
     total = token + position + segment
-    return EmbeddingSum(
-        inputs.encoding,
-        token=token[0].float().numpy(),
-        segment=segment[0].float().numpy(),
-        position=position[0].float().numpy(),
-        total=total[0].float().numpy(),
-        normalized=embeddings.norm(total)[0].float().numpy(),
-        lacking=tuple(name for name, is_lacking in lacking.items() if is_lacking),
-    )
+    vectors = (part[0].float().numpy() for part in (token, segment, position, total, embeddings.norm(total)))
+    return EmbeddingSum(inputs.encoding, *vectors, tuple(name for name, is_lacking in lacking.items() if is_lacking))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,9 +250,8 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
     """
     paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
     plane = embedding_plane(np.concatenate(paths))
-    map_a, map_b = map(plane.project, paths)
-    layer_cosines = [np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths]
-    return ContextComparison(word, cosine(*paths), layer_cosines[0], layer_cosines[1], map_a, map_b, plane.explained)
+    moved = (np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths)
+    return ContextComparison(word, cosine(*paths), *moved, *map(plane.project, paths), plane.explained)
 
 
 @analysis
@@ -285,9 +277,6 @@ def _tokens_of(encoding: Encoding, word: str) -> list[int]:
     characters = r"\s+".join(map(re.escape, word.split()))
     for match in re.finditer(characters, encoding.text_a, re.IGNORECASE) if characters else ():
         if match.start() in starts and match.end() in ends:
-            return [
-                position
-                for position, (start, end) in enumerate(encoding.offsets)
-                if match.start() <= start < end <= match.end()
-            ]
+            first, last = match.span()
+            return [at for at, (start, end) in enumerate(encoding.offsets) if first <= start < end <= last]
     return []

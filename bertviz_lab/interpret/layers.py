@@ -56,23 +56,15 @@ def logit_lens(
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     encoder = backbone(checkpoint)
     *earlier, last = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
-    vectors_ND = torch.cat(
-        [*(encoder.as_final(state[:, target.position]) for state in earlier), last[:, target.position]]
-    )
+    vectors_ND = torch.cat([state[:, target.position] for state in (*map(encoder.as_final, earlier), last)])
     probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
     target_N = probabilities_NV[:, target.index]
     ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1
     entropies = torch.special.entr(probabilities_NV).sum(-1)
-    return LogitLens(
-        inputs.encoding,
-        target,
-        tuple(
-            LayerPrediction(layer, candidates_of(checkpoint.tokenizer, row, top_k), float(p), int(rank), float(entropy))
-            for layer, (row, p, rank, entropy) in enumerate(
-                zip(probabilities_NV, target_N, ranks, entropies, strict=True)
-            )
-        ),
-    )
+    top = (candidates_of(checkpoint.tokenizer, row_V, top_k) for row_V in probabilities_NV)
+    numbers = zip(top, target_N.tolist(), ranks.tolist(), entropies.tolist(), strict=True)
+    layers = tuple(LayerPrediction(layer, *of_layer) for layer, of_layer in enumerate(numbers))
+    return LogitLens(inputs.encoding, target, layers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +85,7 @@ def norms_by_layer(checkpoint: Checkpoint, text_a: str, text_b: str | None = Non
     """
     trace = trace_text(checkpoint, text_a, text_b)
     layers: Any = backbone(checkpoint).encoder.layers
-    attention = torch.stack([layer.attention_projection[0].norm(dim=-1) for layer in trace.layers])
-    feed_forward = torch.stack(
-        [
-            layer.output(of_layer.intermediate_output)[0].norm(dim=-1)
-            for layer, of_layer in zip(layers, trace.layers, strict=True)
-        ]
-    )
-    return NormsByLayer(
-        trace.encoding,
-        np.linalg.norm(trace.hidden_states, axis=-1),
-        attention.float().numpy(),
-        feed_forward.float().numpy(),
-    )
+    attention = [layer.attention_projection for layer in trace.layers]
+    feed_forward = [layer.output(of.intermediate_output) for layer, of in zip(layers, trace.layers, strict=True)]
+    updates = (torch.cat(of_layers).norm(dim=-1).float().numpy() for of_layers in (attention, feed_forward))
+    return NormsByLayer(trace.encoding, np.linalg.norm(trace.hidden_states, axis=-1), *updates)

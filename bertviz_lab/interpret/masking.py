@@ -54,19 +54,14 @@ def mask_text(
     `Checkpoint.max_length` for another model; None truncates nothing. Raises `InputError` when there is no text.
     """
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
-    rule = rule or masking_rule(tokenizer)
-    ids = np.array([encoding.ids])
-    masked = mask_batch(ids, np.array([len(encoding)]), rule, np.random.default_rng(seed))
+    size = np.array([len(encoding)])
+    masked = mask_batch(np.array([encoding.ids]), size, rule or masking_rule(tokenizer), np.random.default_rng(seed))
     labels = np.full(len(encoding), -100)
     used = masked.labels[0] != -100
     labels[masked.positions[0][used]] = masked.labels[0][used]
-    return MaskedText(
-        encoding=encoding,
-        outcomes=tuple(OUTCOMES[int(outcome)] for outcome in masked.outcomes[0]),
-        input_tokens=tuple(tokenizer.token(int(i)) for i in masked.input_ids[0]),
-        input_ids=tuple(int(i) for i in masked.input_ids[0]),
-        labels=tuple(int(label) for label in labels),
-    )
+    outcomes = tuple(OUTCOMES[outcome] for outcome in masked.outcomes[0].tolist())
+    input_ids = tuple(masked.input_ids[0].tolist())
+    return MaskedText(encoding, outcomes, tuple(map(tokenizer.token, input_ids)), input_ids, tuple(labels.tolist()))
 
 
 def mask_epochs(

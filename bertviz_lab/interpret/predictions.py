@@ -118,7 +118,13 @@ def fill_mask(
     """
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
-    token_id = _token_asked(checkpoint, word)
+    token_id = None
+    if isinstance(word, str):
+        token_id = single_token(checkpoint, word) if word else None
+    elif word is not None:
+        token_id, size = index(word), checkpoint.config.vocab_size
+        if not 0 <= token_id < size:
+            raise InputError(f"There is no token {word}: the vocabulary has the ids 0 to {size - 1}.")
     mask = head_mask_for(checkpoint, head_mask)
     inputs, positions, probabilities_PV = mask_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
@@ -132,17 +138,6 @@ def fill_mask(
             for position, row_V in zip(positions, probabilities_PV, strict=True)
         ),
     )
-
-
-def _token_asked(checkpoint: Checkpoint, word: str | SupportsIndex | None) -> int | None:
-    """Return the id of the token that is asked for, by its spelling or its id; None where none is."""
-    if word is None or isinstance(word, str):
-        return single_token(checkpoint, word) if word else None
-    if not 0 <= index(word) < checkpoint.config.vocab_size:
-        raise InputError(
-            f"There is no token {word}: the vocabulary has the ids 0 to {checkpoint.config.vocab_size - 1}."
-        )
-    return index(word)
 
 
 @in_evaluation_mode
@@ -296,11 +291,8 @@ def joint_fill(
 
     first_PV = predict(inputs.input_ids)[0]
     best = first_PV.max(-1)
-    independent = _Beam(
-        inputs.input_ids[0],
-        tuple((index, int(i), float(p.exp())) for index, (p, i) in enumerate(zip(*best, strict=True))),
-        float(best.values.sum()),
-    )
+    likeliest = tuple((index, int(i), float(p.exp())) for index, (p, i) in enumerate(zip(*best, strict=True)))
+    independent = _Beam(inputs.input_ids[0], likeliest, float(best.values.sum()))
     candidates = [_Beam(inputs.input_ids[0], (), 0.0)]
     for step in range(len(positions)):
         tables = first_PV[None] if step == 0 else predict(torch.stack([beam.ids for beam in candidates]))
@@ -313,12 +305,8 @@ def joint_fill(
         distinct = {tuple(beam.ids.tolist()): beam for beam in sorted(extended, key=lambda beam: beam.score)}
         candidates = sorted(distinct.values(), key=lambda beam: -beam.score)[:beams]
         on_progress((step + 1) / len(positions))
-    return JointFill(
-        inputs.encoding,
-        positions,
-        tuple(_finish(checkpoint, beam) for beam in candidates),
-        _finish(checkpoint, independent),
-    )
+    first, *joint = (_finish(checkpoint, beam) for beam in (independent, *candidates))
+    return JointFill(inputs.encoding, positions, tuple(joint), first)
 
 
 def _extend(beam: _Beam, table_PV: Tensor, positions: tuple[int, ...], beams: int) -> list[_Beam]:
@@ -335,11 +323,6 @@ def _extend(beam: _Beam, table_PV: Tensor, positions: tuple[int, ...], beams: in
 
 
 def _finish(checkpoint: Checkpoint, beam: _Beam) -> FilledSequence:
-    in_order = sorted(beam.filled)
-    return FilledSequence(
-        tokens=tuple(checkpoint.tokenizer.token(token_id) for _, token_id, _ in in_order),
-        ids=tuple(token_id for _, token_id, _ in in_order),
-        probabilities=tuple(p for _, _, p in in_order),
-        order=tuple(index for index, _, _ in beam.filled),
-        log_probability=beam.score,
-    )
+    order = tuple(index for index, _, _ in beam.filled)
+    _, ids, probabilities = zip(*sorted(beam.filled), strict=True)
+    return FilledSequence(tuple(map(checkpoint.tokenizer.token, ids)), ids, probabilities, order, beam.score)

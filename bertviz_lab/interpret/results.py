@@ -1,7 +1,7 @@
 """Results of a fine-tuning: scores, errors, confidence, calibration and slices."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,9 @@ from bertviz_lab.data.examples import (
     Example,
     LabelledText,
     LabelledWords,
-    Question,
-    RelatedTexts,
     Task,
-    labels_of_example,
     read_examples,
+    texts_of_example,
 )
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.classification import (
@@ -32,10 +30,10 @@ from bertviz_lab.metrics.entities import EntityReport, marks_entities
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.tasks import task_for
-from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Prediction
+from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, FinetuningTask, Prediction
 from bertviz_lab.training.finetuning.tasks.classification import Classification
 
-_LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
+_LENGTHS = {most: f"up to {most} words" for most in (8, 16, 32, 64)}  # slices by length
 
 
 @dataclass(frozen=True)
@@ -95,48 +93,38 @@ class Results:
     @cached_property
     def words_report(self) -> ClassificationReport:
         """Scores of the labels of single words."""
-        class_ids = {label: number for number, label in enumerate(self._names)}
-        words = cast(Sequence[LabelledWords], self.examples)
-        truth = np.array([class_ids[label] for e in words for label in e.labels], dtype=np.int64)
+        true = [label for e in cast(Sequence[LabelledWords], self.examples) for label in e.labels]
+        names = (*self.labels, *sorted(set(true) - set(self.labels)))
+        class_ids = {label: number for number, label in enumerate(names)}
+        truth = np.array([class_ids[label] for label in true], dtype=np.int64)
         predicted = np.array([class_ids[label] for p in self.predictions for label in p.labels], dtype=np.int64)
-        return classification_report(truth, predicted, self._names)
+        return classification_report(truth, predicted, names)
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        """The model's labels, followed by those that occur only in held-out examples."""
-        if self.task == "tokens":
-            true_labels = {label for e in self.examples for label in labels_of_example(e)}
-            return (*self.labels, *sorted(true_labels - set(self.labels)))
-        true_labels = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
-        return (*self.labels, "(unknown to the model)") if true_labels - set(self.labels) else self.labels
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.labels)
+    def _true_names(self) -> list[str]:
+        """The labels of texts as the scores name them."""
+        known = frozenset(self.labels)
+        labels = (str(example.label) for example in cast(Sequence[LabelledText], self.examples))
+        return [label if label in known else UNKNOWN for label in labels]
 
     def calibration(self) -> Calibration:
         """Return accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
             raise InputError("Calibration is defined for classification only, where a prediction has one probability.")
-        truth = Classification(self.labels).truth(cast(Sequence[LabelledText], self.examples))
+        truth = cast(Classification, self._task).truth(cast(Sequence[LabelledText], self.examples))
         return calibration(np.array([p.probabilities for p in self.predictions]), truth)
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the score by length, and for labels of texts by the true label."""
-        slices = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
+        slices = self._by("length", map(_length_name, self.examples), [*_LENGTHS.values(), "longer"])
         if self.task == "classification":
-            slices += self._by("label", self._true_name, self._names)
+            slices += self._by("label", self._true_names, (*self.labels, UNKNOWN))
         return tuple(slices)
 
-    def _true_name(self, example: Example) -> str:
-        """Return the label of a text as the scores name it."""
-        label = str(cast(LabelledText, example).label)
-        return label if label in self._known else self._names[-1]
-
-    def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
+    def _by(self, kind: str, names_of_examples: Iterable[str], names: Sequence[str]) -> list[Slice]:
         indices: dict[str, list[int]] = {name: [] for name in names}
-        for index, example in enumerate(self.examples):
-            indices[name_of(example)].append(index)
+        for index, name in enumerate(names_of_examples):
+            indices[name].append(index)
         return [Slice(kind, name, len(some), self._score_of(some)) for name, some in indices.items() if some]
 
     def _score_of(self, indices: list[int]) -> float:
@@ -160,8 +148,7 @@ class Results:
         """
         indices = range(len(self.examples))
         if truth is not None:
-            true_names = [self._true_name(example) for example in self.examples]
-            indices = [n for n in indices if true_names[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
+            indices = [n for n in indices if self._true_names[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
         if self._task.numeric:
             return sorted(indices, key=lambda n: self.example_scores[n])
         scores = self.example_scores
@@ -208,12 +195,7 @@ def _confidence(prediction: Prediction) -> float:
 
 
 def _length_name(example: Example) -> str:
-    if isinstance(example, LabelledWords):
-        words = len(example.words)
-    elif isinstance(example, Question):
-        words = len(example.passage.split())
-    elif isinstance(example, RelatedTexts):
-        words = len(example.positive.split())
-    else:
-        words = len(f"{example.text_a} {example.text_b or ''}".split())
-    return next((f"up to {most} words" for most in _LENGTHS if words <= most), "longer")
+    text_a, text_b = texts_of_example(example)  # of a question and of an anchor the other text alone counts
+    text = f"{text_a} {text_b or ''}" if isinstance(example, LabelledText) else text_b or text_a
+    words = len(example.words if isinstance(example, LabelledWords) else text.split())
+    return next((name for most, name in _LENGTHS.items() if words <= most), "longer")

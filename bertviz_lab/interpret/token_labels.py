@@ -17,7 +17,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics.entities import entity_spans, marks_entities
-from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: As in Devlin et al. 2018 for SQuAD: window length and overlap, in tokens.
@@ -84,7 +83,11 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         spans = [(int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)]
     if not spans:
         raise InputError("Type a sentence first.")
-    pieces = _pieces(tokenizer, [text[start:end] for start, end in spans])
+    # [MASK] is the mask token.
+    words = [text[start:end] for start, end in spans]
+    split = zip(words, tokenizer.ids([f" {word}" for word in words]), strict=True)
+    mask, unknown = tokenizer.special.mask, [tokenizer.unk_id]
+    pieces = [[tokenizer.mask_id] if word == mask else ids or unknown for word, ids in split]
     firsts = np.cumsum([0, *map(len, pieces[:-1])])
     ids = np.concatenate(pieces)
 
@@ -111,29 +114,15 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
     return WordLabels(text, labelled, _entities(text, labelled, labels), labels, probabilities, len(windows))
 
 
-def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
-    """Return the ids of each word, tokenized by itself; [MASK] is the mask token."""
-    split = tokenizer.ids([f" {word}" for word in words])
-    mask = tokenizer.special.mask
-    return [
-        [tokenizer.mask_id] if word == mask else ids or [tokenizer.unk_id]
-        for word, ids in zip(words, split, strict=True)
-    ]
-
-
 def _entities(text: str, words: Sequence[WordLabel], labels: Sequence[str]) -> tuple[Entity, ...]:
     if not marks_entities(labels):
         return ()
-    return tuple(
-        Entity(
-            text[words[first].start : words[end - 1].end],
-            entity_type,
-            words[first].start,
-            words[end - 1].end,
-            float(np.mean([word.probability for word in words[first:end]])),
-        )
-        for entity_type, first, end in entity_spans([word.label for word in words])
-    )
+    entities = []
+    for entity_type, first, last in entity_spans([word.label for word in words]):
+        start, end = words[first].start, words[last - 1].end
+        probability = float(np.mean([word.probability for word in words[first:last]]))
+        entities.append(Entity(text[start:end], entity_type, start, end, probability))
+    return tuple(entities)
 
 
 @dataclass(frozen=True)
@@ -199,16 +188,15 @@ def answer_question(
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())
     on_progress(1.0)
     (answer,) = extract_answers(questions, windows, starts, ends, n_best=n_best)
-    window_spans = [
-        (w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0)) for w in windows
-    ]
     return PassageAnswer(
-        question=question,
-        passage=passage,
-        text=answer.text(threshold),
-        best=answer.best,
-        no_answer=answer.no_answer,
-        no_answer_probability=answer.no_answer_probability,
-        windows=tuple(window_spans),
-        question_cut=windows[0].question_cut,
+        question,
+        passage,
+        answer.text(threshold),
+        answer.best,
+        answer.no_answer,
+        answer.no_answer_probability,
+        tuple(
+            w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0) for w in windows
+        ),
+        windows[0].question_cut,
     )

@@ -131,10 +131,9 @@ def _masked_tokens(
     masked_tokens = []
     for position in encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
-        lens = [candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV]
-        candidates = candidates_of(tokenizer, rows_SV[-1], top_k)
-        tracked_candidates = tuple(ranked(tokenizer, rows_SV[-1], token) for token in tracked)
-        masked_tokens.append(MaskedToken(position, candidates, tracked_candidates, tuple(lens)))
+        lens = tuple(candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV)
+        asked = tuple(ranked(tokenizer, rows_SV[-1], token) for token in tracked)
+        masked_tokens.append(MaskedToken(position, candidates_of(tokenizer, rows_SV[-1], top_k), asked, lens))
     return tuple(masked_tokens)
 
 

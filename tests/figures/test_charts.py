@@ -50,14 +50,6 @@ def test_bars_have_labels_a_peak_and_a_table() -> None:
     assert (shares["layout"]["xaxis"]["range"], shares["series"][1]["texts"]) == ([0, 1], ["10%", "none"])
 
 
-def test_shapes_that_do_not_agree_are_refused() -> None:
-    for values, more in ((np.zeros((2, 2)), {}), (np.zeros((1, 2)), {"shades": np.zeros((2, 1))})):
-        with pytest.raises(ValueError, match="rows"):
-            matrix(values, "a", "xy", **more)
-    with pytest.raises(ValueError, match="entries"):
-        scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", [1.0])], title="T")
-
-
 def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
     values = [None, *np.linspace(-1, 1, len(SENTENCE) - 2), float("nan")]
     (row,) = shown(scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", values, plus=True)], title="T"))["rows"]

@@ -1,7 +1,7 @@
 """Masking of one text: which tokens were selected, what replaced them, and the expectation under the rule."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,12 +30,9 @@ def masking_payload(
 
     The probabilities are those of the masking rule; `counts` has the observed and the expected number of tokens. The
     number chosen is not random: the share of all positions, rounded, and at least one (google-research/bert,
-    create_pretraining_data.py); whole-word masking may choose a few less. Raises `ValueError` for an unknown
-    outcome.
+    create_pretraining_data.py); whole-word masking may choose a few less.
     """
-    outcomes, given = list(masked.outcomes), list(masked.input_tokens)
-    if unknown := set(outcomes) - set(_SHOWN):
-        raise ValueError(f"Unknown masking outcomes: {', '.join(sorted(unknown))}.")
+    outcomes, given = masked.outcomes, masked.input_tokens
     # The label is the original token, only at positions that the model predicts.
     columns = [
         column | {"outcome": outcome, "given": token, "label": column["token"] if outcome in CHOSEN else None}
@@ -53,15 +50,13 @@ def masking_payload(
     length = sum(masked.encoding.attention_mask)
     chosen = sum(outcome in CHOSEN for outcome in outcomes)
     planned = min(candidates, max(1, round(mask_probability * length)))
+    shown = {outcome: _SHOWN[outcome] for outcome in CHOSEN}
     shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
-    counts: list[dict[str, Any]] = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
-    counts += [
-        {"outcome": outcome, "observed": outcomes.count(outcome), "expected": planned * shares[outcome]}
-        for outcome in CHOSEN
-    ]
-    names = ["selected", *(f"{sign} {name}" for _, sign, name, _ in map(_SHOWN.__getitem__, CHOSEN))]
-    rules = [f"{mask_probability:.0%} of {length} positions, rounded"]
-    rules += [f"{shares[outcome]:.0%} of the selected" for outcome in CHOSEN]
+    rule = f"{mask_probability:.0%} of {length} positions, rounded"
+    counts: list[tuple[str, str, int, float, str]] = [("chosen", "selected", chosen, planned, rule)]
+    for outcome, (_, sign, name, _) in shown.items():
+        expected, rule = planned * shares[outcome], f"{shares[outcome]:.0%} of the selected"
+        counts.append((outcome, f"{sign} {name}", outcomes.count(outcome), expected, rule))
     return scores_payload(
         masked.encoding,
         rows,
@@ -74,18 +69,18 @@ def masking_payload(
             + ([" The model sees ", column["given"], " in its place."] if column["outcome"] == "random" else [])
             for position, column in enumerate(columns)
         ],
-        legend=[[kind, sign, f"{name}: {means}"] for kind, sign, name, means in map(_SHOWN.__getitem__, CHOSEN)],
+        legend=[[kind, sign, f"{name}: {means}"] for kind, sign, name, means in shown.values()],
         candidates=candidates,
         mask_probability=mask_probability,
         shares=shares,
-        counts=counts,
+        counts=[
+            {"outcome": outcome, "observed": observed, "expected": expected}
+            for outcome, _, observed, expected, _ in counts
+        ],
         table={
             "title": "This draw and the expected counts",
             "header": ["outcome", "tokens", "expected", "rule"],
-            "rows": [
-                [name, count["observed"], f"{round(count['expected'], 1):g}", rule]
-                for name, count, rule in zip(names, counts, rules, strict=True)
-            ],
+            "rows": [[name, observed, f"{round(expected, 1):g}", rule] for _, name, observed, expected, rule in counts],
         },
     )
 
@@ -96,10 +91,8 @@ def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dic
     outcomes = {_SHOWN[count.outcome][2]: count for count in counts.outcomes}
     shares = [count.observed / chosen for count in counts.outcomes]
     expected = [expected_shares[count.outcome] for count in counts.outcomes]
-    intervals = [
-        f"{share:.0%} (99% interval {count.low / chosen:.2%} to {count.high / chosen:.2%})"
-        for share, count in zip(expected, counts.outcomes, strict=True)
-    ]
+    ends = [f"{count.low / chosen:.2%} to {count.high / chosen:.2%}" for count in counts.outcomes]
+    intervals = [f"{share:.0%} (99% interval {low_high})" for share, low_high in zip(expected, ends, strict=True)]
     outside = [name for name, count in outcomes.items() if not count.low <= count.observed <= count.high]
     warning = f" Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." * bool(outside)
     return bars_payload(
@@ -132,22 +125,16 @@ def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
 
 def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
     """Return the loss at each selected position, below the masked text."""
-    length = len(masked.outcomes)
-    values: list[float | None] = [None] * length
-    predictions, probabilities = [""] * length, [""] * length
-    for one in losses.positions:
-        values[one.position] = one.loss
-        predictions[one.position] = one.guess.token
-        probabilities[one.position] = f"{one.probability:.1%}"
+    selected = {loss.position: loss for loss in losses.positions}
+    at = [selected.get(position) for position in range(len(masked.outcomes))]
+    about = "-log of the probability of the true token, in nats; only selected positions count"
     return scores_payload(
         masked.encoding,
         [
-            words_row("input", "The model's input", list(masked.input_tokens)),
-            ScoreRow(
-                "loss", "-log of the probability of the true token, in nats; only selected positions count", values
-            ),
-            words_row("probability", "Of the true token", probabilities),
-            words_row("prediction", "The model's top prediction", predictions),
+            words_row("input", "The model's input", masked.input_tokens),
+            ScoreRow("loss", about, [loss and loss.loss for loss in at]),
+            words_row("probability", "Of the true token", [f"{loss.probability:.1%}" if loss else "" for loss in at]),
+            words_row("prediction", "The model's top prediction", [loss.guess.token if loss else "" for loss in at]),
         ],
         title="MLM loss of this text" if losses.mean is None else f"MLM loss of this text: {losses.mean:.2f} nats",
         sentence="Only selected positions enter the MLM loss; it is their mean.",

@@ -1,6 +1,7 @@
 """The model's input, position by position, and how words were split into its tokens."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
@@ -49,9 +50,12 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
         positions_note,
         f"The last {_counted(padding, 'position')} {'holds' if padding == 1 else 'hold'} only padding." * bool(padding),
     ]
+    number_row = partial(ScoreRow, scale="none", digits=0)
     rows = [
-        _numbers("id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]),
-        _numbers(
+        number_row(
+            "id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]
+        ),
+        number_row(
             "text" if segments_note else "segment",
             "Which text a token is of; not an input of this model"
             if segments_note
@@ -63,8 +67,8 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
             ],
             kinds=[f"seg-{_letter(c).lower()} strong" if c["mask"] else "number" for c in columns],
         ),
-        _numbers("position", "Position in the input, counted from 0", range(len(columns))),
-        _numbers(
+        number_row("position", "Position in the input, counted from 0", range(len(columns))),
+        number_row(
             "attention mask",
             "1: other tokens attend to it. 0: masked out (padding)",
             masks,
@@ -83,12 +87,6 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
         glossary=[[row.label, row.description] for row in rows]
         + [list(item) for item in _SPELLINGS["<s>" in encoding.tokens].items()],
     )
-
-
-def _numbers(
-    label: str, description: str, values: Sequence[int], *, texts: Sequence[str] = (), kinds: Sequence[str] = ()
-) -> ScoreRow:
-    return ScoreRow(label, description, values, "none", texts or [str(value) for value in values], kinds=kinds)
 
 
 def _details(columns: Sequence[dict[str, Any]], position: int, has_segments: bool) -> list[str]:

@@ -82,14 +82,10 @@ def _measure(measure: str, full: float, ablated: float, predicted: str) -> dict[
 
 def _probe_differences(whole: Rows, ablated: Rows, titles: Mapping[str, str]) -> list[str]:
     """Return the kinds of probes with clear differences, the largest first."""
-    full_probes, ablated_probes = _last(whole, "ProbesDone"), _last(ablated, "ProbesDone")
-    if (
-        not full_probes
-        or not ablated_probes
-        or any(full_probes.get(key) != ablated_probes.get(key) for key in ("probes", "step"))
-    ):
+    probes, others = (_last(log, "ProbesDone") or {} for log in (whole, ablated))
+    if not probes or any(probes.get(key) != others.get(key) for key in ("probes", "step")):
         return []  # probes of different steps cannot be compared
-    full, ablated = full_probes["right"], ablated_probes["right"]
+    full, ablated = probes["right"], others["right"]
     gaps = {kind: abs(ablated[kind] - full[kind]) for kind in full if kind in ablated}
     clear = [kind for kind in sorted(gaps, key=lambda kind: -gaps[kind]) if gaps[kind] >= _CLEAR]
     if not clear:

@@ -71,8 +71,6 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
 
     Where `runs` are compared, each has its own traces and a place in the legend.
     """
-    import plotly.graph_objects as go
-
     traces = []
     for run, (run_name, run_color, symbol) in enumerate(runs or [("", "", "circle-open")]):
         for series in panel.series:
@@ -89,18 +87,19 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
                     "marker": {"color": color, "size": 7, "symbol": symbol, "line": {"color": color, "width": 2}},
                 }
             for role, look in looks.items():
-                trace = go.Scatter(
-                    name=escaped(run_name or series.name) + (", held-out" if role == "held-out" and not runs else ""),
-                    line_color=color,
-                    hovertemplate=None if look.get("hoverinfo") else "%{y}",
-                    legendgroup=str(run),
-                    showlegend=bool(runs) and role == list(looks)[-1],
-                    meta={"role": role, "field": series.field, "run": run, "smooth": series.smooth},
-                )
-                traces.append(trace.update(look))
-    figure = blank_figure(traces, 300 if runs else 230, legend=bool(runs))
+                trace = {
+                    "type": "scatter",
+                    "name": escaped(run_name or series.name) + ", held-out" * (role == "held-out" and not runs),
+                    "line_color": color,
+                    "hovertemplate": None if look.get("hoverinfo") else "%{y}",
+                    "legendgroup": str(run),
+                    "showlegend": bool(runs) and role == list(looks)[-1],
+                    "meta": {"role": role, "field": series.field, "run": run, "smooth": series.smooth},
+                }
+                traces.append(trace | look)
+    figure = blank_figure(traces, 300 if runs else 230, legend=bool(runs), drag="zoom")
     hover = {"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
-    figure.update_layout(hovermode="x unified", dragmode="zoom", hoverlabel=hover)
+    figure.update_layout(hovermode="x unified", hoverlabel=hover)
     figure.update_xaxes(showgrid=False, zeroline=False, rangemode="tozero", title_standoff=6)
     figure.update_yaxes({"zeroline": False, "nticks": 5} | UNITS[panel.unit])
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.data.examples import Example, FileInfo, LabelledText, LabelledWords, Question
+from bertviz_lab.data.examples import Example, FileInfo, LabelledWords, Question
 from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payload
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
@@ -165,19 +165,14 @@ def label_item(
     right = truth == predicted
     facts = [["true and predicted", truth]] if right else [["true", truth], ["predicted", predicted]]
     row = {"truth": truth, "predicted": predicted, "probability": float(probability)}
-    return _item(index, text, text_b, facts=facts, right=right, probability=float(probability), row=row)
-
-
-def text_item(index: int, text: LabelledText, **more: Any) -> Item:
-    """Return a text or pair with facts about it, their `row` in a file, and a `probability` and `detail`, if any."""
-    return _item(index, text.text_a, text.text_b, **more)
+    return text_item(index, text, text_b, facts=facts, right=right, probability=float(probability), row=row)
 
 
 def number_item(index: int, text: str, truth: float, predicted: float, text_b: str | None = None) -> Item:
     """Return a text or pair with its target and the predicted number."""
     error = f"{predicted - truth:+.3f}".replace("-", "−")
     facts = [["true", f"{truth:.3f}"], ["predicted", f"{predicted:.3f}"], ["error", error]]
-    return _item(index, text, text_b, facts=facts, row={"truth": float(truth), "predicted": float(predicted)})
+    return text_item(index, text, text_b, facts=facts, row={"truth": float(truth), "predicted": float(predicted)})
 
 
 def words_item(index: int, words: Sequence[str], truth: Sequence[str], predicted: Sequence[str]) -> Item:
@@ -206,10 +201,11 @@ def answer_item(
     facts = [["predicted", predicted or _NO_ANSWER], *[["true", true or _NO_ANSWER]] * (not right)]
     facts += [["F1", f"{score:.0%}"]] * (0 < score < 1)
     row = {"predicted": predicted, "answers": true, "score": float(score), "probability": probability}
-    return _item(index, question, facts=facts, right=right, probability=probability, row=row, detail=detail)
+    return text_item(index, question, facts=facts, right=right, probability=probability, row=row, detail=detail)
 
 
-def _item(index: int, text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> Item:
+def text_item(index: int, text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> Item:
+    """Return a text or pair with facts about it, their `row` in a file, and a `probability` and `detail`, if any."""
     texts = [_cut(each, _MAX_CHARACTERS) for each in (text, *filter(None, [text_b]))]
     row = dict(zip(("text", "text_b"), texts, strict=False)) | row
     return {"index": index, "texts": texts, "row": row, **more}

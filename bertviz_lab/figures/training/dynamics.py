@@ -186,10 +186,12 @@ def plane_body(vectors: NDArray[np.floating], plane: "EmbeddingPlane") -> dict[s
     return {"middle": middle, "axes": axes, "explained": plane.explained, "across": across, "up": up}
 
 
-#: objective -> the field and the name of its loss; other objectives are those of tasks.
-_LOSSES = {"mlm": ("mlm_loss", "MLM loss"), "rtd": ("rtd_loss", "RTD loss")}
-#: Of each loss the field and the name of its baseline.
-_BASELINES = {"mlm_loss": ("unigram_entropy", "unigram-entropy baseline"), "loss": ("loss", "class-prior baseline")}
+#: objective -> the field and the name of its loss, and of its baseline; other objectives are those of tasks.
+_LOSSES = {
+    "mlm": ("mlm_loss", "MLM loss", "unigram_entropy", "unigram-entropy baseline"),
+    "rtd": ("rtd_loss", "RTD loss", "", ""),
+}
+_TASK_LOSS = ("loss", "loss", "loss", "class-prior baseline")
 
 
 def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) -> dict[str, Any]:
@@ -203,8 +205,8 @@ def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) 
         if isinstance(row.get("step"), int):
             events.setdefault(row.get("event", ""), []).append(row)
     started, done = next(iter(events["RunStarted"]), {}), events["StepDone"]
-    field, name = _LOSSES.get(str(started.get("objective", "mlm")).partition("+")[0], ("loss", "loss"))
-    baseline, baseline_name = _BASELINES.get(field, ("", ""))
+    objective = str(started.get("objective", "mlm")).partition("+")[0]
+    field, name, baseline, baseline_name = _LOSSES.get(objective, _TASK_LOSS)
     return {
         "name": name,
         "chance": (started.get("baselines") or {}).get(baseline),

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,13 +81,13 @@ def reliability_payload(calibration: Calibration) -> Payload:
     counts = [b.count for b in bins]
     mean_confidence = np.average([b.confidence for b in bins], weights=counts)
     mean_accuracy = np.average([b.accuracy for b in bins], weights=counts)
-    names = [f"{100 * b.low:.0f}–{b.high:.0%}" for b in bins]
+    named = [(f"{100 * b.low:.0f}–{b.high:.0%}", b) for b in bins]
     gap = mean_confidence - mean_accuracy
     verdict = "It is well calibrated."
     if abs(gap) >= 0.02:
         verdict = "It is overconfident." if gap > 0 else "It is underconfident."
     return lines_payload(
-        names,
+        [name for name, _ in named],
         [("accuracy", [b.accuracy for b in bins]), ("confidence", [b.confidence for b in bins])],
         title="Reliability diagram",
         place_name="confidence",
@@ -94,11 +95,8 @@ def reliability_payload(calibration: Calibration) -> Payload:
         high=1.0,
         dashed=("confidence",),
         details=[
-            [f"{n} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for n, b in zip(names, bins, strict=True)],
-            [
-                f"{n} confidence: {b.confidence:.1%} on average over {b.count:,}"
-                for n, b in zip(names, bins, strict=True)
-            ],
+            [f"{name} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for name, b in named],
+            [f"{name} confidence: {b.confidence:.1%} on average over {b.count:,}" for name, b in named],
         ],
         extra_columns=[("examples", counts)],
         sentence=f"Mean confidence {mean_confidence:.1%}, accuracy {mean_accuracy:.1%}. {verdict} Expected calibration "
@@ -113,8 +111,7 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
     """Return precision, recall and F1 of each label or entity type."""
     if isinstance(report, EntityReport):
         what, scores = "entity type", report.per_type
-        total = f"precision {report.precision:.1%}, recall {report.recall:.1%}, F1 {report.f1:.1%}."
-        total = f"All entities: {total}"
+        total = f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, F1 {report.f1:.1%}."
     else:
         what, scores = "label", report.per_class
         micro = f", micro F1 {report.micro_f1:.1%}" if isinstance(report, MultiLabelReport) else ""
@@ -125,10 +122,9 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
         scores = tuple(sorted(scores, key=lambda s: -s.support))
     supported = [s for s in scores if s.support]
     worst = min(supported, key=lambda s: s.f1) if len(supported) > 1 else None
-    measures = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
     return bars_payload(
         [s.label for s in scores],
-        [(name, [getattr(s, measure) for s in scores]) for name, measure in measures],
+        [(name, [getattr(s, name.lower()) for s in scores]) for name in ("precision", "recall", "F1")],
         title=f"Metrics per {what}",
         number_format=".1%",
         extra_columns=[("examples", [s.support for s in scores])],
@@ -200,26 +196,22 @@ def trials_payload(
     name = names.get(field, field.replace("_", " "))
     show = partial(format_score, field)
     done = [row for row in rows if row.get(field) is not None]
-    groups = [str(row["name"]) or "this run" for row in done]
-    values = [float(row[field]) for row in done]
-    texts = [show(value) for value in values]
-
-    def add(group: str, value: float, text: str) -> None:
-        groups.append(group)
-        values.append(value)
-        texts.append(text)
-
+    bars = [(str(row["name"]) or "this run", float(row[field]), show(float(row[field]))) for row in done]
     sentences = []
-    trained = [index for index, group in enumerate(groups) if group != RANDOM_WEIGHTS]
+    trained = [bar for bar in bars if bar[0] != RANDOM_WEIGHTS]
     if len(trained) > 1:
-        best = (min if field == "loss" else max)(trained, key=values.__getitem__)
-        sentences.append(f"Best on held-out examples: {groups[best]}, {name} {texts[best]}.")
-    for family, members in _families(groups, values).items():
+        best, _, text = (min if field == "loss" else max)(trained, key=itemgetter(1))
+        sentences.append(f"Best on held-out examples: {best}, {name} {text}.")
+    families: dict[str, list[float]] = {}  # the values of trials that differ in the seed alone
+    for group, value, _ in bars:
+        family = ", ".join(part for part in group.split(", ") if not part.startswith("seed "))
+        families.setdefault(family, []).append(value)
+    for family, members in families.items():
         if len(members) < 2:
             continue
-        mean, stdev = statistics.fmean(members), statistics.stdev(members)
-        deviation = format_deviation(field, stdev)
-        add(f"mean, {family}" if family else f"mean of {len(members)} seeds", mean, f"{show(mean)} ± {deviation}")
+        mean, deviation = statistics.fmean(members), format_deviation(field, statistics.stdev(members))
+        group = f"mean, {family}" if family else f"mean of {len(members)} seeds"
+        bars.append((group, mean, f"{show(mean)} ± {deviation}"))
         prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
         sentences.append(
             f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
@@ -227,11 +219,12 @@ def trials_payload(
         )
     baseline = (baselines or {}).get(field)
     if baseline is not None:
-        add(baseline_name, float(baseline), show(float(baseline)))
+        bars.append((baseline_name, float(baseline), show(float(baseline))))
         sentences.append(f"{baseline_name[:1].upper()}{baseline_name[1:]}: {show(float(baseline))}.")
     measures = {key for row in done for key, value in row.items() if isinstance(value, (int, float))}
     others = sorted(measures - {field, "trial", "step", "best_step", "seconds", "tokens"})
-    padding = [None] * (len(groups) - len(done))
+    padding = [None] * (len(bars) - len(done))
+    groups, values, texts = zip(*bars, strict=True)
     return bars_payload(
         groups,
         [(name, values)],
@@ -243,12 +236,3 @@ def trials_payload(
         note="Best checkpoint of each trial, evaluated on held-out examples.",
         file="trials",
     )
-
-
-def _families(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
-    """Return the values of trials that differ in the seed alone, by the rest of their names."""
-    families: dict[str, list[float]] = {}
-    for name, value in zip(names, values, strict=True):
-        parts = [part for part in name.split(", ") if not part.startswith("seed ")]
-        families.setdefault(", ".join(parts), []).append(value)
-    return families

@@ -41,7 +41,8 @@ def doubt_item(
     if text in decisions:
         row["decided"] = label_words(decisions[text])
         facts.append(["decided", "keep" if decisions[text] == text.label else row["decided"]])
-    return text_item(place, text, facts=facts, row=row, probability=share, detail=f"Row {text.row}. {detail}")
+    body = {"facts": facts, "row": row, "probability": share, "detail": f"Row {text.row}. {detail}"}
+    return text_item(place, text.text_a, text.text_b, **body)
 
 
 def alike_item(number: int, share: float, texts: Sequence[tuple[str, LabelledText]]) -> Item:

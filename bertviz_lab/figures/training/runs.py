@@ -1,6 +1,7 @@
 """Runs: comparison of their settings and curves, and their minimal-pair probes while they learn and side by side."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,25 +46,16 @@ def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str, 
     `label` gives the display name of a setting. More than `max_steps` training steps of a log are thinned evenly; all
     other rows are kept.
     """
-    looks = list(zip(runs, LOOKS, strict=False))
-    return to_json(
-        {
-            "runs": [
-                {
-                    "id": run.id,
-                    "name": run.name,
-                    "colour": color,
-                    "glyph": glyph,
-                    "rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None,
-                }
-                for run, (color, _, glyph) in looks
-            ],
-            "panels": compared_panels([(run.name, color, symbol) for run, (color, symbol, _) in looks]),
-            **FURNITURE,
-            "settings": [[label(name), values] for name, values in differing([run.settings for run in runs])],
-            "comparable": comparable([run.settings for run in runs]),
-        }
-    )
+    looks, settings = list(zip(runs, LOOKS, strict=False)), [run.settings for run in runs]
+    shown = [
+        {"id": run.id, "name": run.name, "colour": color, "glyph": glyph}
+        | {"rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None}
+        for run, (color, _, glyph) in looks
+    ]
+    panels = compared_panels([(run.name, color, symbol) for run, (color, symbol, _) in looks])
+    differences = [[label(name), values] for name, values in differing(settings)]
+    body = {"runs": shown, "panels": panels, **FURNITURE, "settings": differences, "comparable": comparable(settings)}
+    return to_json(body)
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
@@ -127,19 +119,15 @@ def learning_payload(rows: Rows) -> Payload | None:
     asked = [row for row in asked if row["probes"] == newest["probes"]]
     kinds = list(newest["right"])
     names = [_title(newest["probes"], kind) for kind in kinds]
-    short_names = [name.split(" (")[0] for name in names]
     shares = np.array([[row["right"].get(kind, math.nan) for row in asked] for kind in kinds], dtype=float)
     passed = [len(asked) > 1 and bool((line[-2:] >= _PASSED).all()) for line in shares]
     steps = [f"{row['step']:,}" for row in asked]
-    verdicts = list(zip(names, passed, strict=True))
-    passed_names = ", ".join(name for name, is_passed in verdicts if is_passed)
-    missing = ", ".join(name for name, is_passed in verdicts if not is_passed)
+    passed_names = ", ".join(itertools.compress(names, passed))
+    missing = ", ".join(name for name, is_passed in zip(names, passed, strict=True) if not is_passed)
+    verdicts = [f"{'✓ ' * is_passed}{line[-1]:.0%}" for is_passed, line in zip(passed, shares, strict=True)]
     return matrix_payload(
         shares,
-        [
-            f"{'✓ ' if is_passed else ''}{line[-1]:.0%} {name}"
-            for name, is_passed, line in zip(short_names, passed, shares, strict=True)
-        ],
+        [f"{verdict} {name.split(' (')[0]}" for verdict, name in zip(verdicts, names, strict=True)],
         steps,
         row_name="probe",
         texts=[[""] * len(steps)] * len(kinds),

@@ -8,14 +8,11 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bertviz_lab.figures.plots import COLORS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from bertviz_lab.figures.plots import COLORS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure, scatter
 
 #: Colors of the lines of a chart, in their order.
 PAINTS = (*COLORS, "var(--lab-random)", QUIET)
@@ -80,7 +77,7 @@ def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
     title = f"{curve['name']} over the training"
     lines = [(name, color) for name, color, _ in kinds]
     chart = _lines(title, lines, _NUMBER, ".3f", "short", height=188, file="training-curve")
-    figure: go.Figure = chart["figure"]
+    figure = chart["figure"]
     for trace, (name, _, points) in zip(figure.data, kinds, strict=True):
         steps, losses, *_ = zip(*points, strict=True)
         mode = "lines+markers" if name == "held-out" else "lines"
@@ -148,12 +145,8 @@ def _lines(
     height: int = 248,
 ) -> dict[str, Any]:
     """Return a chart with a line for each (name, color); `shown_as` is how the page writes the values at the cursor."""
-    import plotly.graph_objects as go
-
     traces = [
-        go.Scatter(
-            x=[],
-            y=[],
+        scatter(
             mode="lines",
             name=escaped(name),
             line={"color": color, "width": 2},
@@ -166,13 +159,8 @@ def _lines(
     figure = blank_figure(traces, height)
     figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 42}, hovermode="closest")
     figure.update_yaxes(dict(yaxis), automargin=False, fixedrange=True, zeroline=False)
-    return {
-        "title": title,
-        "file": file,
-        "keys": [list(name) for name in names],
-        "shown_as": shown_as,
-        "figure": figure,
-    }
+    keys = [list(name) for name in names]
+    return {"title": title, "file": file, "keys": keys, "shown_as": shown_as, "figure": figure}
 
 
 def _head_lines(
@@ -202,11 +190,9 @@ def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
 
 def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any]:
     """Return the embedding map: a trail for each tracked word, and the words."""
-    import plotly.graph_objects as go
-
     paints = {word: PAINTS[place % len(PAINTS)] for place, word in enumerate(tracked)}
-    trails: list[Any] = [
-        go.Scatter(x=[], y=[], mode="lines", line={"color": paint, "width": 1.2}, opacity=0.6, hoverinfo="skip")
+    trails = [
+        scatter(mode="lines", line={"color": paint, "width": 1.2}, opacity=0.6, hoverinfo="skip")
         for paint in paints.values()
     ]
 
@@ -214,9 +200,7 @@ def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any
         sizes = [tracked_size if word in paints else size for word in projected]
         return {"size": sizes, "color": [paints.get(word, color) for word in projected]}
 
-    words = go.Scatter(
-        x=[],
-        y=[],
+    words = scatter(
         mode="markers+text",
         text=[escaped(word) for word in projected],
         textposition="middle right",
@@ -224,8 +208,7 @@ def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any
         marker=style(10, 6, QUIET),
         hovertemplate="%{text}<extra></extra>",
     )
-    figure = blank_figure([*trails, words], 420)
-    figure.update_layout(dragmode="pan")
+    figure = blank_figure([*trails, words], 420, drag="pan")
     figure.update_xaxes(showticklabels=False, zeroline=False)
     figure.update_yaxes(showticklabels=False, zeroline=False)
     return {"title": "Embedding map (PCA)", "file": "embedding-map", "figure": figure}
