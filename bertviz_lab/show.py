@@ -64,7 +64,11 @@ def _chart(label: str, payload: str, height: int = 420) -> View:
     return _view("chart", label, payload, height)
 
 
-def _heads(body: Mapping[str, Any], label: str) -> View:
+def _heads(label: str, tokens: Encoding | interpret.Alignment, *shown: Any, **frame: Any) -> View:
+    """Return the grid of heads for what is `shown`, the numbers and their title."""
+    segments = tokens.segment_ids if isinstance(tokens, interpret.Alignment) else tokens.token_type_ids
+    frame["special"] = tokens.special_tokens_mask
+    body = attention_figures.attention_body(tokens.tokens, segments, *shown, **frame)
     return _view("attention", label, attention_figures.attention_payload(body), 900)
 
 
@@ -78,9 +82,8 @@ def tokens(encoding: Encoding) -> View:
 
 def word_splits(tokenizer: Tokenizer, text: str) -> View:
     """Show how each word of a text is split, step by step."""
-    payload = token_figures.splitting_payload(
-        explain(tokenizer, text), tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id)
-    )
+    unknown = tokenizer.token(tokenizer.unk_id)
+    payload = token_figures.splitting_payload(explain(tokenizer, text), tokenizer.algorithm, unknown=unknown)
     return _view("split", "How words are split", payload, 420)
 
 
@@ -125,17 +128,15 @@ def joint_fill(joint: interpret.JointFill) -> View:
 
 def pseudo_log_likelihood(scored: interpret.PseudoLogLikelihood) -> View:
     """Show the surprisal of each token (pseudo-log-likelihood)."""
-    payload = layer_figures.surprisal_payload(
-        scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
-    )
+    scores = scored.log_probabilities, scored.expected, scored.total, scored.perplexity
+    payload = layer_figures.surprisal_payload(scored.encoding, *scores)
     return _view("tokens", "Surprisal of each token", payload, 360)
 
 
 def next_sentence(prediction: interpret.NextSentence) -> View:
     """Show the NSP prediction."""
-    return _chart(
-        "Next sentence", prediction_figures.next_sentence_payload(prediction.is_next, prediction.is_random), 320
-    )
+    payload = prediction_figures.next_sentence_payload(prediction.is_next, prediction.is_random)
+    return _chart("Next sentence", payload, 320)
 
 
 def next_sentences(predictions: Mapping[str, interpret.NextSentence]) -> View:
@@ -167,9 +168,8 @@ def attribution(attributions: interpret.Attribution | Sequence[interpret.Attribu
 
 def head_ablation(ablation: interpret.HeadAblation) -> View:
     """Show effect of each head on a prediction (head ablation)."""
-    payload = attribution_figures.head_ablation_payload(
-        ablation.effects, ablation.baseline - ablation.without_layer, ablation.target
-    )
+    of_layers = ablation.baseline - ablation.without_layer
+    payload = attribution_figures.head_ablation_payload(ablation.effects, of_layers, ablation.target)
     return _chart("Head ablation", payload, 640)
 
 
@@ -189,19 +189,17 @@ def intervention(before: interpret.FillMask, after: interpret.FillMask, what: st
 
 def attention(trace: interpret.TextTrace, title: str = "") -> View:
     """Show every head of a trace: the grid, one head in detail, lines, filters, metrics."""
-    encoding, metrics = trace.encoding, interpret.head_metrics(trace).metrics
-    body = attention_figures.attention_body(
-        trace.tokens,
-        encoding.token_type_ids,
+    metrics = interpret.head_metrics(trace).metrics
+    return _heads(
+        "Attention of every head",
+        trace.encoding,
         trace.attentions,
         title,
         layers=range(len(trace.layers)),  # there is no server to ask for others
-        special=encoding.special_tokens_mask,
         metrics={name: (interpret.METRICS[name], values) for name, values in metrics.items()},
         rollout=interpret.rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )
-    return _heads(body, "Attention of every head")
 
 
 def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str = "") -> View:
@@ -209,16 +207,10 @@ def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str
 
     Raises `InputError` for a term that these scores do not have.
     """
-    scores, encoding = interpret.attention_scores(trace), trace.encoding
-    body = attention_figures.scores_body(
-        trace.tokens,
-        encoding.token_type_ids,
-        scores.values(term),
-        title or attention_figures.SCORE_TITLES[term],
-        special=encoding.special_tokens_mask,
-        windows=scores.windows,
-    )
-    return _heads(body, "Attention scores of every head")
+    scores = interpret.attention_scores(trace)
+    shown = scores.values(term), title or attention_figures.SCORE_TITLES[term]
+    label = "Attention scores of every head"
+    return _heads(label, trace.encoding, *shown, number="score", windows=scores.windows)
 
 
 def query_key(pair: interpret.QueryKey) -> View:
@@ -230,33 +222,24 @@ def difference(
     first: interpret.TextTrace, second: interpret.TextTrace, title: str = "The second minus the first"
 ) -> View:
     """Show the attention of the second trace minus that of the first; both have the same tokens, layers and heads."""
-    encoding, weights = first.encoding, interpret.attention_difference(first, second)
-    special = encoding.special_tokens_mask
-    body = attention_figures.difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
-    return _heads(body, title)
+    weights = interpret.attention_difference(first, second)
+    return _heads(title, first.encoding, weights, title, number="difference")
 
 
 def attention_comparison(compared: interpret.AttentionComparison, title: str = "The second minus the first") -> View:
     """Show attention of the second model minus the first, between stretches that are whole tokens in both."""
-    shared = compared.alignment
-    weights, special = compared.second - compared.first, shared.special_tokens_mask
-    body = attention_figures.difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
-    return _heads(body, title)
+    return _heads(title, compared.alignment, compared.second - compared.first, title, number="difference")
 
 
 def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
     """Show all heads of several models side by side, by their names."""
-    grids = [
-        attention_figures.attention_payload(
-            attention_figures.attention_body(
-                trace.tokens,
-                trace.encoding.token_type_ids,
-                trace.attentions,
-                windows=[layer.window for layer in trace.layers],
-            )
+    grids = []
+    for trace in traces.values():
+        shown, windows = (
+            (trace.tokens, trace.encoding.token_type_ids, trace.attentions),
+            [x.window for x in trace.layers],
         )
-        for trace in traces.values()
-    ]
+        grids.append(attention_figures.attention_payload(attention_figures.attention_body(*shown, windows=windows)))
     return _view("heads", "Heads of several models", prediction_figures.heads_payload(list(traces), grids), 640)
 
 
@@ -282,16 +265,14 @@ def embedding_sum(embeddings: interpret.EmbeddingSum) -> View:
 
 def similarity(result: interpret.Similarity) -> View:
     """Show the cosine similarity of sentences."""
-    return _chart(
-        "Cosine similarity of the sentences", embedding_figures.similarity_payload(result.texts, result.cosines), 480
-    )
+    payload = embedding_figures.similarity_payload(result.texts, result.cosines)
+    return _chart("Cosine similarity of the sentences", payload, 480)
 
 
 def sentence_map(result: interpret.Similarity) -> View:
     """Show sentences in the plane of the first two principal components of their vectors."""
-    return _chart(
-        "Map of the sentences", embedding_figures.map_payload(result.texts, result.map, result.explained), 480
-    )
+    payload = embedding_figures.map_payload(result.texts, result.map, result.explained)
+    return _chart("Map of the sentences", payload, 480)
 
 
 def neighbours(word: str, nearest: Sequence[interpret.Neighbour]) -> View:

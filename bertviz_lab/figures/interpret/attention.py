@@ -1,7 +1,7 @@
 """Attention weights of a whole model, quantized so that the page can hold every head at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,132 +52,83 @@ _GUIDES = {
 
 
 def attention_payload(body: Mapping[str, Any]) -> Payload:
-    """Return the result of `attention_body` or `difference_body` as text; the lab's page itself takes bytes."""
+    """Return the result of `attention_body` as text; the lab's page itself takes bytes."""
     arrays = {name: base64_array(body[name]) for name in ("cells", "rollout") if name in body}
     return to_json({**body, **arrays})
-
-
-class Frame(TypedDict, total=False):
-    """What may accompany a grid.
-
-    `key` identifies the computation when the grid requests further layers. `special` marks the tokens
-    that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by which heads can be sorted, to
-    its description and values (layers, heads); `rollout` is (layers, tokens, tokens). `windows` has for each layer that
-    of its local attention, None where it sees all tokens; `note` is a sentence about the model.
-    """
-
-    key: str
-    special: Sequence[int]
-    metrics: Mapping[str, tuple[str, NDArray[np.floating]]]
-    rollout: NDArray[np.floating]
-    windows: Sequence[int | None]
-    note: str
 
 
 def attention_body(
     tokens: Sequence[str],
     segment_ids: Sequence[int],
-    attentions: NDArray[np.floating],
+    values: NDArray[np.floating],
     title: str = "",
     *,
+    number: Literal["weight", "difference", "score"] = "weight",
     layers: Sequence[int] | None = None,
     bits: Literal[8, 16] = 16,
-    **frame: Unpack[Frame],
+    key: str = "",
+    special: Sequence[int] | None = None,
+    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
+    rollout: NDArray[np.floating] | None = None,
+    windows: Sequence[int | None] = (),
+    note: str = "",
 ) -> dict[str, Any]:
     """Return the content of the attention grid; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
-    `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
-    `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last. `bits` are those of
-    a weight.
-    Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
+    `values` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens. They are attention weights,
+    differences in -1..1, or scores before the softmax or one of their terms, which are divided by their `score_unit`,
+    "unit". Raises `ValueError` where a weight is not in 0..1, or a difference not in -1..1.
+
+    `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last, or of numbers with
+    a sign the last ones. `bits` are those of a weight. `key` identifies the computation when the grid requests further
+    layers. `special` marks the tokens that can be hidden; by default those spelt so. `metrics` maps the name of a
+    metric, by which heads can be sorted, to its description and values (layers, heads); `rollout` is (layers, tokens,
+    tokens). `windows` has for each layer that of its local attention, None where it sees all tokens; `note` is a
+    sentence about the model.
     """
-    body = _frame(tokens, segment_ids, attentions, title, "weight", frame)
-    layer_count = len(attentions)
+    layer_count, heads, length, _ = values.shape
+    body: dict[str, Any] = {
+        "title": title,
+        "key": key,
+        "tokens": list(tokens),
+        "segments": [int(segment) for segment in segment_ids],
+        "layers": layer_count,
+        "heads": heads,
+        "number": number,
+        "guide": f"{_GUIDES[number]} {note}".strip(),
+    }
+    if metrics:
+        body["metrics"] = {
+            name: {
+                "title": METRIC_TITLES.get(name, name),
+                "says": description,
+                "values": np.round(of_heads, 5).tolist(),
+            }
+            for name, (description, of_heads) in metrics.items()
+        }
+    if local := [*filter(None, windows)]:
+        body["windows"] = list(windows)
+        if max(local) // 2 < length - 1:
+            body["guide"] += " Grey cells are outside the window."
+    if special is not None:
+        body["special"] = [bool(flag) for flag in special]
+    if number == "score":
+        body["unit"] = score_unit(values)
+        values = values / body["unit"]
+    is_signed = number != "weight"
     if layers is None:
-        layers = range(layer_count) if 2 * attentions.size <= WHOLE_MODEL_BYTES else [layer_count - 1]
-    sent = sorted(set(layers))
-    if not sent or sent[0] < 0 or sent[-1] >= layer_count:
-        raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
-    if "rollout" in frame and len(sent) == layer_count:
-        body["rollout"] = sqrt_codes(frame["rollout"], bits)
-    return body | {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
-
-
-def scores_body(
-    tokens: Sequence[str],
-    segment_ids: Sequence[int],
-    scores: NDArray[np.floating],
-    title: str = "",
-    **frame: Unpack[Frame],
-) -> dict[str, Any]:
-    """Return the same for scores before the softmax, or for one of their terms, divided by `score_unit`.
-
-    `scores` is (layers, heads, tokens, tokens); "unit" is what one of the numbers sent stands for.
-    """
-    unit = score_unit(scores)
-    return _frame(tokens, segment_ids, scores, title, "score", frame) | {"unit": unit} | _signed_cells(scores / unit)
+        fitting = max(1, WHOLE_MODEL_BYTES // (2 * values[0].size))
+        layers = range(layer_count)[-(fitting if is_signed or fitting >= layer_count else 1) :]
+    body["sent"] = sent = sorted(set(layers))
+    if rollout is not None and not is_signed and len(sent) == layer_count:
+        body["rollout"] = sqrt_codes(rollout, bits)
+    body["cells"] = sqrt_codes(values[sent], bits, is_signed=is_signed)
+    return body | ({"signed": True} if is_signed else {"bits": bits})
 
 
 def score_unit(scores: NDArray[np.floating]) -> float:
     """Return the largest absolute score, or 1 if all are 0."""
     return float(np.abs(scores).max(initial=0)) or 1.0
-
-
-def difference_body(
-    tokens: Sequence[str],
-    segment_ids: Sequence[int],
-    difference: NDArray[np.floating],
-    title: str = "",
-    **frame: Unpack[Frame],
-) -> dict[str, Any]:
-    """Return the same for differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
-
-    Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
-    """
-    return _frame(tokens, segment_ids, difference, title, "difference", frame) | _signed_cells(difference)
-
-
-def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
-    sent = list(range(len(values)))[-max(1, WHOLE_MODEL_BYTES // (2 * values[0].size)) :]
-    return {"signed": True, "sent": sent, "cells": signed_codes(values[sent])}
-
-
-def _frame(
-    tokens: Sequence[str],
-    segment_ids: Sequence[int],
-    cells: NDArray[np.floating],
-    title: str,
-    number: Literal["weight", "difference", "score"],
-    frame: Frame,
-) -> dict[str, Any]:
-    """Return everything but the cells; `number` is what a cell shows."""
-    if cells.ndim != 4 or cells.shape[2] != cells.shape[3]:
-        raise ValueError(f"Attention must be (layers, heads, tokens, tokens), not {cells.shape}.")
-    layers, heads, length, _ = cells.shape
-    if not len(tokens) == len(segment_ids) == length:
-        raise ValueError(f"{len(tokens)} tokens and {len(segment_ids)} segment ids for attention of {length} tokens.")
-    if not length:
-        raise ValueError("There is no token to show attention for.")
-    body: dict[str, Any] = {
-        "title": title,
-        "key": frame.get("key", ""),
-        "tokens": list(tokens),
-        "segments": [int(segment) for segment in segment_ids],
-        "layers": layers,
-        "heads": heads,
-        "number": number,
-        "guide": f"{_GUIDES[number]} {frame.get('note', '')}".strip(),
-    }
-    if metrics := frame.get("metrics"):
-        body["metrics"] = {
-            name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
-            for name, (description, values) in metrics.items()
-        }
-    if windows := [*filter(None, frame.get("windows", ()))]:
-        body["windows"] = list(frame["windows"])
-        if max(windows) // 2 < length - 1:
-            body["guide"] += " Grey cells are outside the window."
-    return body | ({"special": [bool(flag) for flag in frame["special"]]} if "special" in frame else {})
 
 
 def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
@@ -214,26 +165,20 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
     )
 
 
-def signed_codes(differences: NDArray[np.floating]) -> NDArray[np.uint16]:
-    """Quantize differences in -1..1 as their signed square roots; 0 is the middle code.
+def sqrt_codes(
+    values: NDArray[np.floating], bits: Literal[8, 16] = 16, *, is_signed: bool = False
+) -> NDArray[np.unsignedinteger]:
+    """Quantize weights in 0..1 as their square roots, or differences in -1..1 as their signed ones, with 16 bits.
 
-    A code c stands for s|s| with s = (c - 32767) / 32767.
-    Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
+    A code c stands for the weight (c / top)², top being 65535, or 255 for 8 bits. Of differences it stands for s|s|
+    with s = (c - 32767) / 32767: 0 is the middle code. Raises `ValueError` where a value is outside by more than
+    rounding, or is not a number.
     """
-    if differences.size and not np.abs(differences).max() <= 1.0001:
-        raise ValueError("Differences of attention weights must be numbers from -1 to 1.")
-    clipped = np.clip(differences, -1.0, 1.0).astype(np.float32, copy=False)
-    return np.rint(32767 + 32767 * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(np.uint16)
-
-
-def sqrt_codes(weights: NDArray[np.floating], bits: int = 16) -> NDArray[np.unsignedinteger]:
-    """Quantize weights in 0..1 as their square roots.
-
-    A code c stands for the weight (c / top)², top being 65535, or 255 for 8 bits.
-    Raises `ValueError` where a weight is outside 0..1 by more than rounding, or is not a number.
-    """
-    if weights.size and not (weights.min() >= -1e-4 and weights.max() <= 1.0001):
-        raise ValueError("Attention weights must be numbers from 0 to 1.")
+    low = -1 if is_signed else 0
+    if values.size and not (values.min() >= low - 1e-4 and values.max() <= 1.0001):
+        raise ValueError(f"Attention weights must be numbers from {low} to 1.")
+    clipped = np.clip(values, low, 1).astype(np.float32, copy=False)
+    if is_signed:
+        return np.rint(32767 + 32767 * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(np.uint16)
     top, dtype = (255, np.uint8) if bits == 8 else (65535, np.uint16)
-    roots = np.sqrt(np.clip(weights, 0.0, 1.0).astype(np.float32, copy=False))
-    return np.rint(roots * top).astype(dtype)
+    return np.rint(np.sqrt(clipped) * top).astype(dtype)

@@ -45,21 +45,9 @@ def test_long_text_sends_the_last_layer_unless_another_is_asked_for():
     assert np.abs(values[0] - attention[0]).max() < 2e-5
 
 
-@pytest.mark.parametrize(("tokens", "shape"), [(3, (1, 1, 4, 4)), (4, (1, 4, 4)), (4, (1, 1, 4, 3)), (0, (1, 1, 0, 0))])
-def test_shapes_that_disagree_are_refused(tokens: int, shape: tuple[int, ...]):
-    with pytest.raises(ValueError, match=r"token|Attention"):
-        attention_body(*names(tokens), np.zeros(shape, np.float32))
-
-
 @pytest.mark.parametrize("value", [np.nan, -0.5, 1.5])
 def test_numbers_that_are_no_weights_are_refused(value: float):
     attention = np.full((1, 1, 2, 2), 0.5, np.float32)
     attention[0, 0, 0, 0] = value
     with pytest.raises(ValueError, match="from 0 to 1"):
         attention_body(*names(2), attention)
-
-
-@pytest.mark.parametrize("layers", [[2], [-1], []])
-def test_layers_that_are_not_there_are_refused(layers: list[int]):
-    with pytest.raises(ValueError, match="Layers"):
-        attention_body(*names(2), weights(2, 1, 2), layers=layers)

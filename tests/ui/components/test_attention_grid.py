@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body, scores_body
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
 from tests.browser import eventually
 from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, saved, sentence_attention
 
@@ -317,7 +317,12 @@ def test_differences_have_a_sign_and_a_middle_and_are_not_scaled_up(visit: Visit
     scaled.check(force=True)
     expect(page.locator("#attention .one")).to_contain_text("which are left out")
     difference = attention(4, 4, SIZE, seed=1) - attention(4, 4, SIZE)
-    feed("attention", attention_payload(difference_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first")))
+    feed(
+        "attention",
+        attention_payload(
+            attention_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first", number="difference")
+        ),
+    )
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
     expect(scaled).to_be_hidden()
     expect(page.get_by_role("radio", name="hidden", exact=True)).to_be_checked()
@@ -351,7 +356,7 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(visit: Visit):
 
 def test_scores_are_read_in_their_own_unit(visit: Visit):
     scores = np.random.default_rng(0).normal(0, 5, (2, 2, SIZE, SIZE)).astype(np.float32)
-    page = visit(attention=attention_payload(scores_body(SENTENCE, [0] * SIZE, scores, "Scores")))
+    page = visit(attention=attention_payload(attention_body(SENTENCE, [0] * SIZE, scores, "Scores", number="score")))
     expect(page.locator("#attention .heading").first).to_have_text("Scores")
     walk(page, "ArrowDown")
     text = page.locator("#attention .readout").inner_text()

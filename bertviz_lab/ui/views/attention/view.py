@@ -35,11 +35,12 @@ def attention(
     note = family_notes.positions_note(checkpoint.config)
     metrics = interpret.head_metrics(trace).metrics
     notes = (note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
-    body = (figures.scores_body if is_score else figures.attention_body)(
+    body = figures.attention_body(
         trace.tokens,
         trace.encoding.token_type_ids,
         values,
         f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
+        number="score" if is_score else "weight",
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         special=trace.encoding.special_tokens_mask,
         metrics={name: (interpret.METRICS[name], of_heads) for name, of_heads in metrics.items()},
@@ -87,11 +88,12 @@ def difference(
         values, note, encoding = interpret.attention_difference(first, second), "", first.encoding
         version, is_linked = "", True
         tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
-    return figures.difference_body(
+    return figures.attention_body(
         tokens,
         segments,
         values,
         title,
+        number="difference",
         key=state.keep_trace(model, (title, version, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
         special=special,
         note=note,
@@ -114,7 +116,7 @@ def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
     trace = _trace(state, key, layer, 0)
     if trace is None:
         return {}
-    return {"codes": (figures.signed_codes if trace.is_signed else figures.sqrt_codes)(trace.values[layer])}
+    return {"codes": figures.sqrt_codes(trace.values[layer], is_signed=trace.is_signed)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:

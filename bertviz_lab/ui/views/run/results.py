@@ -8,7 +8,7 @@ from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import difference_body
+from bertviz_lab.figures.interpret.attention import attention_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training import finetuning as figures
@@ -121,11 +121,12 @@ def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -
     else:
         before = state.models.open(config.model)
     trace_before, trace_after = (interpret.trace_text(checkpoint, *texts) for checkpoint in (before, after))
-    return difference_body(
+    return attention_body(
         trace_before.tokens,
         trace_before.encoding.token_type_ids,
         interpret.attention_difference(trace_before, trace_after),
         "After fine-tuning minus before",
+        number="difference",
         special=trace_before.encoding.special_tokens_mask,
     )
 
