@@ -111,18 +111,12 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         WordLabel(text[start:end], start, end, labels[best], float(row[best]))
         for (start, end), row, best in zip(spans, probabilities, probabilities.argmax(1).tolist(), strict=True)
     )
-    return WordLabels(text, labelled, _entities(text, labelled, labels), labels, probabilities, len(windows))
-
-
-def _entities(text: str, words: Sequence[WordLabel], labels: Sequence[str]) -> tuple[Entity, ...]:
-    if not marks_entities(labels):
-        return ()
     entities = []
-    for entity_type, first, last in entity_spans([word.label for word in words]):
-        start, end = words[first].start, words[last - 1].end
-        probability = float(np.mean([word.probability for word in words[first:last]]))
+    for entity_type, first, last in entity_spans([w.label for w in labelled]) if marks_entities(labels) else ():
+        start, end = labelled[first].start, labelled[last - 1].end
+        probability = float(np.mean([word.probability for word in labelled[first:last]]))
         entities.append(Entity(text[start:end], entity_type, start, end, probability))
-    return tuple(entities)
+    return WordLabels(text, labelled, tuple(entities), labels, probabilities, len(windows))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ from bertviz_lab.figures.payload import Payload, base64_array, to_json
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import QueryKey
 
-#: Attention weights lie in 0..1 and are mostly small. Their square roots are quantized far more evenly: 8 bits then
-#: distinguish 0.00002 from 0, and 16 bits are accurate to 0.00002 everywhere.
 #: Up to this many bytes, all heads are sent at once with 16 bits per cell (12 x 12 heads: 170 tokens);
 #: above it the page requests further layers as needed.
 WHOLE_MODEL_BYTES = 8 * 2**20
@@ -170,9 +168,10 @@ def sqrt_codes(
 ) -> NDArray[np.unsignedinteger]:
     """Quantize weights in 0..1 as their square roots, or differences in -1..1 as their signed ones, with 16 bits.
 
-    A code c stands for the weight (c / top)², top being 65535, or 255 for 8 bits. Of differences it stands for s|s|
-    with s = (c - 32767) / 32767: 0 is the middle code. Raises `ValueError` where a value is outside by more than
-    rounding, or is not a number.
+    Most weights are small, and their roots far more even: 8 bits distinguish 0.00002 from 0, and 16 bits are accurate
+    to 0.00002 everywhere. A code c stands for the weight (c / top)², top being 65535, or 255 for 8 bits. Of differences
+    it stands for s|s| with s = (c - 32767) / 32767: 0 is the middle code. Raises `ValueError` where a value is outside
+    by more than rounding, or is not a number.
     """
     low = -1 if is_signed else 0
     if values.size and not (values.min() >= low - 1e-4 and values.max() <= 1.0001):

@@ -63,14 +63,8 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
 
     Where one run was limited by steps and another by time, both limits are listed.
     """
-
-    def text(config: Mapping[str, Any], name: str) -> str:
-        if name == "time_budget" and config.get("steps") is not None:  # which overrides it
-            return "–"
-        return _setting_text(config[name], name) if name in config else "?"
-
     names = dict.fromkeys(name for config in settings for name in config if name not in _IGNORED)
-    differences = [(name, [text(config, name) for config in settings]) for name in names]
+    differences = [(name, [_setting_text(config, name) for config in settings]) for name in names]
     return [(name, values) for name, values in differences if len(set(values) - {"?"}) > 1]
 
 
@@ -79,7 +73,12 @@ def comparable(settings: Sequence[Mapping[str, Any]]) -> bool:
     return not any(name in _SCORED_ON for name, _ in differing(settings)) and all(settings)
 
 
-def _setting_text(value: Any, name: str) -> str:
+def _setting_text(config: Mapping[str, Any], name: str) -> str:
+    if name == "time_budget" and config.get("steps") is not None:  # which overrides it
+        return "–"
+    if name not in config:
+        return "?"
+    value = config[name]
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

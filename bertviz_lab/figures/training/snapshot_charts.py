@@ -22,6 +22,7 @@ LEFT, RIGHT = 52, 18
 
 _PERCENT = {"range": [0, 1], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 _NUMBER = {"rangemode": "tozero"}
+_DOTTED = {"color": QUIET, "width": 1, "dash": "dot"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
     if curve["chance"] is not None:
         figure.add_hline(
             y=curve["chance"],
-            line={"color": QUIET, "width": 1, "dash": "dot"},
+            line=_DOTTED,
             annotation={"text": curve["chance_name"], "font": {"size": 11, "color": QUIET}},
             annotation_position="bottom left",
         )
@@ -122,7 +123,7 @@ def snapshot_charts(
     numbers, shares = (_NUMBER, ".3f", "short"), (_PERCENT, ".1%", "percent")
     title, loss = titles.get(follows, "Over training"), "MLM loss of this text"
     head_shares = _head_lines(heads, *shares)
-    head_shares["figure"].add_hline(y=0.5, line={"color": QUIET, "width": 1, "dash": "dot"})
+    head_shares["figure"].add_hline(y=0.5, line=_DOTTED)
     return {
         "tracked": _lines(title, lines, *(numbers if free else shares), file="tracked-words-probability"),
         "rank": _lines("Rank in vocabulary", lines, ranks, ",d", "whole", file="tracked-words-rank"),
