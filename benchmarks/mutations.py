@@ -331,7 +331,7 @@ MUTATIONS = (
     ),
     _m("visitor from the browser", '- {"visitor"}, arrays', ", arrays", "ui/server/test_questions.py"),
     # configuration and command line
-    _m("bounds unchecked", 'not meta["low"] <= value <= meta["high"]', "False", "test_config.py"),
+    _m("bounds unchecked", "not low <= value <= high", "False", "test_config.py"),
     _m("minutes are seconds", '"m": 60.0', '"m": 1.0', "test_config.py"),
     _m("bad input exits 0", "_BAD_INPUT = 2", "_BAD_INPUT = 0", "test_command_line.py"),
     _m(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bertviz_lab.config.options import grouped_options, kind_of
+from bertviz_lab.config.options import choices_of, grouped_options, kind_of
 
 #: Options of all commands that are files, folders, or names that may be those of folders.
 _PATHS = (
@@ -38,7 +38,7 @@ def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any]
     elif kind is tuple:
         keywords |= {"nargs": "+", "metavar": "FILE"}
     else:
-        choices = field.metadata["choices"]
+        choices = choices_of(field)
         keywords |= {"type": kind, "metavar": "{" + ",".join(choices) + "}" if choices else field.name.upper()}
     group.add_argument("--" + field.name.replace("_", "-"), **keywords)
 

@@ -1,6 +1,6 @@
 """What a model family is: its names in `transformers`, its settings, and how to read and write its `config.json`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,10 +31,6 @@ _COMMON = (
 _OPTIONAL = ("bos_token_id", "eos_token_id", "handle_impossible_answer", "decision_thresholds", "pair_objective")
 
 
-def _unchanged(values: Body) -> Body:
-    return values
-
-
 @dataclass(frozen=True)
 class Family:
     """One `model_type` of Hugging Face."""
@@ -49,10 +45,11 @@ class Family:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    own: tuple[str, ...] = ()  # settings in its file that not every family has
+    own: Sequence[str] = ()  # settings in its file that not every family has
     scratch: Mapping[str, Any] = field(default_factory=dict)  # of its published small models, to train one like them
-    from_file: Callable[[Body], Body] = _unchanged  # what a change of names is not enough for
-    to_file: Callable[[Body], Body] = _unchanged
+    changes: str = ""  # what it changed in BERT; "" for BERT itself
+    from_file: Callable[[Body], Body] = dict  # what a change of names is not enough for
+    to_file: Callable[[Body], Body] = dict
 
     def read(self, body: Body, settings: Mapping[str, Any]) -> Body:
         """The settings in a `config.json`, which may choose this family's own; `settings` has what all are for BERT.

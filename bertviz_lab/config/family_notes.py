@@ -5,26 +5,6 @@ docs/families.md has the papers and the code behind each.
 
 from bertviz_lab.config.model import BertConfig
 
-_ROBERTA = (
-    "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with new masks each time, "
-    "and without next-sentence prediction (Liu et al. 2019, sections 4.1 to 4.4)."
-)
-#: What each family changed, as docs/families.md says it.
-CHANGES = {
-    "roberta": _ROBERTA,
-    "xlm-roberta": _ROBERTA,
-    "camembert": _ROBERTA,
-    "distilbert": "half the layers, taken from BERT and trained on its output (Sanh et al. 2019, sections 2 and 3), "
-    "because a model of 40% fewer parameters keeps 97% of the score.",
-    "albert": "far fewer parameters, because memory limits size (Lan et al. 2019).",
-    "electra": "the task. A small generator fills the masks, and the model classifies each token as original or "
-    "replaced (Clark et al. 2020, section 2).",
-    "deberta-v2": "a token is two vectors, of its content and of its position (He et al. 2020, section 3.1, "
-    "disentangled attention).",
-    "modernbert": "improvements of later decoders in an encoder of 8,192 tokens (Warner et al. 2024, section 2).",
-    "mpnet": "tokens are predicted in a permuted order, with the positions of all known (Song et al. 2020, section 2).",
-}
-
 
 def segments_note(config: BertConfig) -> str:
     """Say that there are no segment embeddings; "" if there are."""
@@ -111,7 +91,7 @@ def differences(config: BertConfig) -> tuple[str, ...]:
 
 def explained_differences(config: BertConfig) -> tuple[str, ...]:
     """Return what the family changed, with the paper, then `differences`, then where to read on; () for a BERT."""
-    if config.model_type not in CHANGES:
+    if not config.family.changes:
         return ()
-    changed = f"What {config.family.title} changed: {CHANGES[config.model_type]}"
+    changed = f"What {config.family.title} changed: {config.family.changes}"
     return changed, *differences(config), "Each setting with its paper and code: docs/families.md."

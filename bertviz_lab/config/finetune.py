@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from bertviz_lab.config.model import PRESETS, SIZES
+from bertviz_lab.config.model import SIZES
 from bertviz_lab.config.options import (
     COMMAND,
     RECIPE,
@@ -15,6 +15,8 @@ from bertviz_lab.config.options import (
     optimization,
     option,
     reporting,
+    snapshots,
+    warmup_fraction,
 )
 from bertviz_lab.errors import InputError
 
@@ -99,8 +101,8 @@ class FinetuneConfig(TrainingConfig):
         "Start from",
         "Pretrained encoder that gets a new task head: a folder, a shipped model, a hub id, or random",
     )
-    epochs: int = main(4, "Epochs", "Passes over the training examples", between=(1, 1000))
-    seeds: int = main(1, "Random seeds", "Number of random seeds to train with, to see the variance", between=(1, 100))
+    epochs: Annotated[int, 1, 1000] = main(4, "Epochs", "Passes over the training examples")
+    seeds: Annotated[int, 1, 100] = main(1, "Random seeds", "Number of random seeds to train with, to see the variance")
     random_baseline: bool = main(
         False,
         "Random-weights baseline",
@@ -114,80 +116,57 @@ class FinetuneConfig(TrainingConfig):
     )
     label: str = parsing("", "Label column", "Column of the label; inferred if empty")
     delimiter: str = parsing("", "Delimiter", "Delimiter of the table, such as a comma or tab; inferred if empty")
-    quoting: str = parsing(
-        "auto",
-        "Quoted cells",
-        "Whether cells are quoted; choose no if quotation marks are part of the texts",
-        choices=("auto", "yes", "no"),
+    quoting: Literal["auto", "yes", "no"] = parsing(
+        "auto", "Quoted cells", "Whether cells are quoted; choose no if quotation marks are part of the texts"
     )
-    header: str = parsing(
-        "auto", "Header row", "Whether the first row holds column names; auto infers it", choices=("auto", "yes", "no")
+    header: Literal["auto", "yes", "no"] = parsing(
+        "auto", "Header row", "Whether the first row holds column names; auto infers it"
     )
     encoding: str = parsing("", "Encoding", "Encoding of the files, such as utf-8 or cp1252; detected if empty")
     sheet: str = parsing("", "Sheet", "Sheet of a workbook; needed if several are tables")
-    eval_share: float = parsing(
-        0.1, "Validation split", "Fraction of the examples held out if there is no validation file", between=(0.01, 0.5)
+    eval_share: Annotated[float, 0.01, 0.5] = parsing(
+        0.1, "Validation split", "Fraction of the examples held out if there is no validation file"
     )
-    max_train_examples: int | None = parsing(
-        None, "Max training examples", "Train on a random subset of this size; all if empty", between=(2, 100_000_000)
+    max_train_examples: Annotated[int | None, 2, 100_000_000] = parsing(
+        None, "Max training examples", "Train on a random subset of this size; all if empty"
     )
 
-    batch_size: int = optimization(32, "Batch size", "Examples per optimizer step", between=(1, 4096))
-    warmup: float = optimization(
-        0.1,
-        "LR warm-up (fraction)",
-        "Fraction of the run over which the learning rate rises to its peak",
-        between=(0.0, 0.9),
+    batch_size: Annotated[int, 1, 4096] = optimization(32, "Batch size", "Examples per optimizer step")
+    warmup: Annotated[float, 0.0, 0.9] = warmup_fraction(0.1)
+    dropout: Annotated[float, 0.0, 0.9] = optimization(0.1, "Dropout", "Fraction of activations zeroed at random")
+    class_weights: Literal["none", "balanced"] = optimization(
+        "none", "Class weights", "Class weights in the loss; balanced upweights rare classes"
     )
-    dropout: float = optimization(0.1, "Dropout", "Fraction of activations zeroed at random", between=(0.0, 0.9))
-    class_weights: str = optimization(
-        "none",
-        "Class weights",
-        "Class weights in the loss; balanced upweights rare classes",
-        choices=("none", "balanced"),
+    freeze_layers: Annotated[int, 0, 48] = optimization(
+        0, "Frozen layers", "Number of lowest layers, with the embeddings, that are not trained; 0 trains all"
     )
-    freeze_layers: int = optimization(
-        0,
-        "Frozen layers",
-        "Number of lowest layers, with the embeddings, that are not trained; 0 trains all",
-        between=(0, 48),
-    )
-    lora: int = optimization(
+    lora: Annotated[int, 0, 256] = optimization(
         0,
         "LoRA rank",
         "Rank of LoRA adapters that are trained in place of the backbone (needs PEFT); 0 trains all of it",
-        between=(0, 256),
     )
-    layerwise_lr_decay: float = optimization(
-        1.0,
-        "Layer-wise LR decay",
-        "Learning rate of each layer as a fraction of the layer above; 1 is off",
-        between=(0.1, 1.0),
+    layerwise_lr_decay: Annotated[float, 0.1, 1.0] = optimization(
+        1.0, "Layer-wise LR decay", "Learning rate of each layer as a fraction of the layer above; 1 is off"
     )
-    max_length: int | None = length(
+    max_length: Annotated[int | None, SHORTEST_SEQUENCE, 512] = length(
         None,
         "Max sequence length",
         "In tokens; if empty 128, or 384 for question answering, but at most the model's trained length",
-        between=(SHORTEST_SEQUENCE, 512),
     )
-    stride: int = length(
-        128, "Stride (overlap)", "Tokens that consecutive windows of a long passage share", between=(0, 500)
+    stride: Annotated[int, 0, 500] = length(
+        128, "Stride (overlap)", "Tokens that consecutive windows of a long passage share"
     )
-    max_question_length: int = length(
-        64,
-        "Max question length",
-        "Max question length in tokens; longer questions are truncated",
-        between=(4, 400),
-        by=COMMAND,
+    max_question_length: Annotated[int, 4, 400] = length(
+        64, "Max question length", "Max question length in tokens; longer questions are truncated", by=COMMAND
     )
     metric: str = reporting(
         "auto", "Model selection metric", "Keep the checkpoint with the best score by this metric", choices=METRIC_NAMES
     )
-    evals_per_epoch: int = reporting(
-        2, "Evaluations per epoch", "How often the held-out set is evaluated in an epoch", between=(1, 1000)
+    evals_per_epoch: Annotated[int, 1, 1000] = reporting(
+        2, "Evaluations per epoch", "How often the held-out set is evaluated in an epoch"
     )
-    patience: int = reporting(
-        0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off", between=(0, 1000)
+    patience: Annotated[int, 0, 1000] = reporting(
+        0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off"
     )
     grid: str = reporting(
         "none",
@@ -196,27 +175,18 @@ class FinetuneConfig(TrainingConfig):
         "settings of learning rate, batch size and epochs",
         choices=("none", "rates", *GRIDS),
     )
-    thresholds: str = reporting(
+    thresholds: Literal["one", "per-label"] = reporting(
         "one",
         "Decision thresholds",
         "Decision threshold of several labels, chosen on the validation set: one for all, or one per label",
-        choices=("one", "per-label"),
     )
-    keep_checkpoints: int = reporting(
-        1, "Checkpoints kept", "Number of latest checkpoints to keep", between=(1, 1000), by=RECIPE
+    keep_checkpoints: Annotated[int, 1, 1000] = reporting(
+        1, "Checkpoints kept", "Number of latest checkpoints to keep", by=RECIPE
     )
-    snapshot_room: int = reporting(
-        100,
-        "Room for snapshots",
-        "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
-        between=(0, 1_000_000),
-        by=COMMAND,
-    )
-    preset: str = random_init(
-        "tiny", "Model size", "Layers x hidden size, for random initialization", choices=tuple(PRESETS), titles=SIZES
-    )
-    vocab_size: int = random_init(
-        8192, "Vocabulary size", "Vocabulary size for random initialization", between=(64, 100_000)
+    snapshot_room: Annotated[int, 0, 1_000_000] = snapshots(100)
+    preset: str = random_init("tiny", "Model size", "Layers x hidden size, for random initialization", choices=SIZES)
+    vocab_size: Annotated[int, 64, 100_000] = random_init(
+        8192, "Vocabulary size", "Vocabulary size for random initialization"
     )
     like: str = random_init(
         "", "Like", "Random initialization with the architecture and tokenizer of this model", by=COMMAND

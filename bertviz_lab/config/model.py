@@ -5,13 +5,13 @@ The families that came after BERT (`families.py`) are other values of the same s
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.family import Family
-from bertviz_lab.config.options import is_number, store_plain
+from bertviz_lab.config.options import bounds_of, choices_of, is_number, store_plain
 from bertviz_lab.errors import InputError
 
 #: name -> (layers, hidden size, attention heads); Turc et al. 2019 for the small ones, Devlin et al. 2018 for the rest.
@@ -41,39 +41,9 @@ ACTIVATIONS = (
 )
 
 
-#: Far beyond any BERT: a file that asks for more is refused before anything is built.
-_LARGEST = {
-    "vocab_size": 4_000_000,
-    "hidden_size": 32_768,
-    "num_hidden_layers": 512,
-    "num_attention_heads": 512,
-    "intermediate_size": 131_072,
-    "max_position_embeddings": 1_000_000,
-    "type_vocab_size": 1024,
-    "num_labels": 1_000_000,
-    "position_offset": 4_000_000,
-    "embedding_size": 32_768,
-    "relative_attention_num_buckets": 1024,
-    "position_buckets": 65_536,
-    "max_relative_positions": 65_536,
-    "local_attention": 1_000_000,
-    "pad_token_id": 4_000_000,
-}
-#: The first is an id; others may be absent: 0 is none.
-_MAY_BE_ZERO = ("pad_token_id", "type_vocab_size", "position_offset", "position_buckets", "local_attention")
-
-PositionKind = Literal["absolute", "rotary", "disentangled", "relative_bias"]
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "hidden_act": ACTIVATIONS,
-    "mlm_act": ACTIVATIONS,
-    "pooler_act": ACTIVATIONS,
-    "position_embedding_type": ("absolute", "rotary", "disentangled", "relative_bias"),
-    "norm_position": ("post", "pre"),
-    "classifier_pooling": ("cls", "mean"),
-    "pair_objective": ("", "nsp", "sop"),
-    "problem_type": ("regression", "single_label_classification", "multi_label_classification"),
-    "model_type": tuple(FAMILIES),
-}
+def _choice(default: str | None, choices: Iterable[str]) -> Any:
+    """Declare one of several names that are no `Literal`."""
+    return dataclasses.field(default=default, metadata={"choices": tuple(choices)})
 
 
 @dataclass(frozen=True)
@@ -84,21 +54,21 @@ class BertConfig:
     Source: Devlin et al. 2018, section 3; defaults are BERT-base.
     """
 
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"  # "gelu" is the exact erf form, "gelu_new" Google's tanh form
+    vocab_size: Annotated[int, 1, 4_000_000] = 30522
+    hidden_size: Annotated[int, 1, 32_768] = 768
+    num_hidden_layers: Annotated[int, 1, 512] = 12
+    num_attention_heads: Annotated[int, 1, 512] = 12
+    intermediate_size: Annotated[int, 1, 131_072] = 3072
+    hidden_act: str = _choice("gelu", ACTIVATIONS)  # "gelu" is the exact erf form, "gelu_new" Google's tanh form
     hidden_dropout_prob: float = 0.1
     attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
+    max_position_embeddings: Annotated[int, 1, 1_000_000] = 512
+    type_vocab_size: Annotated[int, 0, 1024] = 2
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
-    pad_token_id: int = 0
+    pad_token_id: Annotated[int, 0, 4_000_000] = 0  # an id
     classifier_dropout: float | None = None
-    num_labels: int = 2
+    num_labels: Annotated[int, 1, 1_000_000] = 2
     share_layers: bool = False  # cross-layer parameter sharing (ALBERT); saved repeated for Hugging Face's BERT
     id2label: tuple[str, ...] = ()  # label names by index; a mapping, as in Hugging Face's file, becomes this
     #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
@@ -106,47 +76,50 @@ class BertConfig:
     handle_impossible_answer: bool | None = None
     #: "regression" where one label is a number, "multi_label_classification" where a text has any number of labels;
     #: `transformers` asks for it.
-    problem_type: str | None = None
+    problem_type: Literal["regression", "single_label_classification", "multi_label_classification"] | None = None
     #: Of multi-label classification: the probability from which on a label applies, one for all or one a label.
     decision_thresholds: tuple[float, ...] = ()
     is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
 
     #: What the head over a pair was pretrained on where that is not the family's own: "sop" for a BERT that was
     #: pretrained on sentence order; "" for the family's own.
-    pair_objective: str = ""
+    pair_objective: Literal["", "nsp", "sop"] = ""
 
     # The families (docs/families.md). What BERT does is the default of each setting.
-    model_type: str = "bert"
+    model_type: str = _choice("bert", FAMILIES)
     bos_token_id: int | None = None  # of the tokenizer; kept for Hugging Face's files
     eos_token_id: int | None = None
     #: Where attention learns how far apart two tokens are: from the input alone ("absolute"), by turning queries and
     #: keys ("rotary"), by scores with relative positions ("disentangled"), by a learned number ("relative_bias").
-    position_embedding_type: PositionKind = "absolute"
+    position_embedding_type: Literal["absolute", "rotary", "disentangled", "relative_bias"] = "absolute"
     position_biased_input: bool = True  # absolute positions are added to the input embeddings
-    position_offset: int = 0  # row of the first position; RoBERTa's table begins with rows that no text uses
-    embedding_size: int | None = None  # of factorised embeddings, which a matrix projects to the hidden size
+    #: Row of the first position; RoBERTa's table begins with rows that no text uses.
+    position_offset: Annotated[int, 0, 4_000_000] = 0
+    #: Of factorised embeddings, which a matrix projects to the hidden size.
+    embedding_size: Annotated[int | None, 1, 32_768] = None
     norm_position: Literal["post", "pre"] = "post"  # LayerNorm after each sum, or before each sub-layer
     norm_bias: bool = True  # of every LayerNorm
     attention_bias: bool = True  # of query, key, value and output
     mlp_bias: bool = True  # of both feed-forward matrices
     gated_feed_forward: bool = False  # GLU: the activation is multiplied by a second projection
-    mlm_act: str | None = None  # of the masked-LM head; None is `hidden_act`
-    pooler_act: str = "tanh"
+    mlm_act: str | None = _choice(None, ACTIVATIONS)  # of the masked-LM head; None is `hidden_act`
+    pooler_act: str = _choice("tanh", ACTIVATIONS)
     dropout_before_pooler: bool = False  # the classifier's dropout before the pooler too
     classifier_pooling: Literal["cls", "mean"] = "cls"  # what a text's classifier reads
     classifier_transform: bool = False  # dense, activation and norm before every classifier
     classifier_bias: bool = True  # of that dense layer
     decoder_bias: bool = True  # of the masked-LM logits
     layer_types: tuple[str, ...] = ()  # for each layer "full_attention" or "sliding_attention"; () is all full
-    local_attention: int = 0  # tokens that a layer with sliding attention sees, half of them on either side
+    #: Tokens that a layer with sliding attention sees, half of them on either side.
+    local_attention: Annotated[int, 0, 1_000_000] = 0
     rope_theta: float = 160_000.0  # base of the rotary wavelengths, in layers with full attention
     local_rope_theta: float = 10_000.0  # and in those with sliding attention
     pos_att_type: tuple[str, ...] = ("c2p", "p2c")  # disentangled: content to position, position to content
     share_att_key: bool = False  # disentangled: positions use the content's key and query matrices
     norm_rel_ebd: bool = False  # disentangled: LayerNorm of the relative position embeddings
-    position_buckets: int = 0  # disentangled: distances beyond half of this share buckets; 0 for none
-    max_relative_positions: int = 512  # disentangled: the largest distance
-    relative_attention_num_buckets: int = 32  # relative bias
+    position_buckets: Annotated[int, 0, 65_536] = 0  # disentangled: distances beyond half of this share buckets
+    max_relative_positions: Annotated[int, 1, 65_536] = 512  # disentangled: the largest distance
+    relative_attention_num_buckets: Annotated[int, 1, 1024] = 32  # relative bias
 
     def __post_init__(self) -> None:
         store_plain(self)
@@ -154,21 +127,20 @@ class BertConfig:
             object.__setattr__(self, "id2label", _label_names(self.id2label))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            counts = field.type is int or (field.name == "embedding_size" and value is not None)
-            least = 0 if field.name in _MAY_BE_ZERO else 1
-            if counts and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            if value is field.default is None:
+                continue
+            least, most = bounds_of(field)  # more is refused before anything is built
+            if most and (not isinstance(value, int) or isinstance(value, bool) or value < least):
                 raise InputError(f"{field.name} must be a whole number of at least {least}, not {value!r}.")
-            if counts and value > _LARGEST[field.name]:
-                raise InputError(f"{field.name} must be at most {_LARGEST[field.name]:,}, not {value:,}.")
+            if most and value > most:
+                raise InputError(f"{field.name} must be at most {most:,}, not {value:,}.")
+            if (choices := choices_of(field)) and value not in [*choices]:
+                raise InputError(f"{field.name} {value!r} is not known; choose one of {', '.join(choices)}.")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "
                 "choose a multiple."
             )
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices and not (value is None and name in ("mlm_act", "problem_type")):
-                raise InputError(f"{name} {value!r} is not known; choose one of {', '.join(choices)}.")
         self._check_attention()
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
             value = getattr(self, name)

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from bertviz_lab.errors import InputError
 
@@ -27,29 +27,38 @@ def option(
     help: str,
     *,
     group: str,
-    choices: tuple[str, ...] = (),
-    titles: Mapping[str, str] | None = None,
+    choices: Mapping[str, str] | tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
-    between: tuple[float | None, float | None] = (None, None),
     by: SetBy = "page",
 ) -> Any:
     """Declare a config field; the options of a group are declared by a `partial` of this.
+
+    Its type has the smallest and the largest number that are allowed: `Annotated[int, 1, 48]`.
 
     Args:
         default: its value where none is given.
         label: its name on the page.
         help: a sentence without its full stop. Flags in it, such as --steps, become labels on the page.
         group: the heading it is listed under in `--help` and on the page.
-        choices: the values that are allowed, if they are few.
-        titles: what a choice is called on the page, where its name does not explain it.
+        choices: the values that are allowed, if they are few and not those of a `Literal`; as a mapping with what each
+            is called on the page, where its name does not explain it.
         examples: values that the page suggests.
-        between: the smallest and the largest number that are allowed.
         by: who may set it.
     """
-    words = {"label": label, "help": help, "group": group, "titles": titles or {}, "examples": examples}
-    return field(
-        default=default, metadata={**words, "choices": choices, "low": between[0], "high": between[1], "by": by}
-    )
+    words = {"label": label, "help": help, "group": group, "choices": choices, "examples": examples, "by": by}
+    return field(default=default, metadata=words)
+
+
+def bounds_of(f: Field[Any]) -> tuple[Any, Any]:
+    """Return the smallest and the largest number that a field may have; (None, None) without bounds."""
+    return getattr(f.type, "__metadata__", (None, None))
+
+
+def choices_of(f: Field[Any]) -> dict[str, str]:
+    """Return the values that a field may have, each with its name on the page; none where they are not few."""
+    literals = [hint for hint in (f.type, *get_args(f.type)) if get_origin(hint) is Literal]
+    choices = get_args(literals[0]) if literals else f.metadata.get("choices", ())
+    return dict(choices) if isinstance(choices, Mapping) else dict(zip(choices, choices, strict=True))
 
 
 def flag_of(name: str) -> str:
@@ -80,21 +89,21 @@ def check_options(config: Any) -> None:
     """
     store_plain(config)
     for f in dataclasses.fields(config):
-        value, meta = getattr(config, f.name), f.metadata
-        flag = flag_of(f.name)
-        if meta["choices"] and value not in meta["choices"]:
-            matches = difflib.get_close_matches(str(value), meta["choices"], n=1)
+        value, flag = getattr(config, f.name), flag_of(f.name)
+        if (choices := choices_of(f)) and value not in [*choices]:
+            matches = difflib.get_close_matches(str(value), choices, n=1)
             hint = f"; did you mean {matches[0]}?" if matches else "."
-            raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
+            raise InputError(f"{flag} must be one of {', '.join(choices)}, not {value!r}{hint}")
         if isinstance(f.default, tuple):
             value = (value,) if isinstance(value, str) else value
             if not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
                 raise InputError(f"{flag} takes a list of files.")
             object.__setattr__(config, f.name, value)
-        if meta["low"] is not None and not value is f.default is None:
-            if not is_number(value) or not meta["low"] <= value <= meta["high"]:
-                raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
-            if isinstance(meta["low"], int) and not isinstance(value, int):
+        low, high = bounds_of(f)
+        if low is not None and not value is f.default is None:
+            if not is_number(value) or not low <= value <= high:
+                raise InputError(f"{flag} must lie between {low} and {high}, not {value!r}.")
+            if isinstance(low, int) and not isinstance(value, int):
                 raise InputError(f"{flag} must be a whole number, not {value!r}.")
 
 
@@ -116,8 +125,8 @@ def grouped_options(config: type["DataclassInstance"], *by: SetBy) -> dict[str, 
 def kind_of(config: type["DataclassInstance"], name: str) -> type:
     """Return the type of a field's values other than None: bool, int, float, str or tuple."""
     hint = typing.get_type_hints(config)[name]
-    kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType]
-    kind = kinds[0] if isinstance(hint, types.UnionType) else typing.get_origin(hint) or hint
+    kinds = [kind for kind in get_args(hint) if kind is not types.NoneType]
+    kind = kinds[0] if isinstance(hint, types.UnionType) else get_origin(hint) or hint
     return kind if isinstance(kind, type) else str
 
 
@@ -185,6 +194,18 @@ SHORTEST_SEQUENCE = 8
 optimization, reporting = partial(option, group="Optimization"), partial(option, group="Evaluation and checkpoints")
 COMMAND: SetBy = "command line"
 RECIPE: SetBy = "recipe"
+#: Options of both with defaults of their own.
+warmup_fraction = partial(
+    optimization,
+    label="LR warm-up (fraction)",
+    help="Fraction of the run over which the learning rate rises to its peak",
+)
+snapshots = partial(
+    reporting,
+    label="Room for snapshots",
+    help="Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
+    by=COMMAND,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,20 +216,17 @@ class TrainingConfig:
     adjustable: ClassVar[frozenset[str]]
 
     batch_size: int
-    learning_rate: float | None = optimization(
-        None,
-        "Peak learning rate",
-        "Highest learning rate of the run; if empty, one suited to the model size",
-        between=(1e-7, 1.0),
+    learning_rate: Annotated[float | None, 1e-7, 1.0] = optimization(
+        None, "Peak learning rate", "Highest learning rate of the run; if empty, one suited to the model size"
     )
-    weight_decay: float = optimization(
-        0.01, "Weight decay", "Decoupled weight decay of AdamW, on all but biases and LayerNorm", between=(0.0, 1.0)
+    weight_decay: Annotated[float, 0.0, 1.0] = optimization(
+        0.01, "Weight decay", "Decoupled weight decay of AdamW, on all but biases and LayerNorm"
     )
-    max_grad_norm: float = optimization(
-        1.0, "Gradient clipping (max norm)", "Scale down gradients with a larger norm than this", between=(1e-3, 1000.0)
+    max_grad_norm: Annotated[float, 1e-3, 1000.0] = optimization(
+        1.0, "Gradient clipping (max norm)", "Scale down gradients with a larger norm than this"
     )
-    gradient_accumulation_steps: int = optimization(
-        1, "Gradient accumulation", "Micro-batches of an optimizer step, which take less memory", between=(1, 4096)
+    gradient_accumulation_steps: Annotated[int, 1, 4096] = optimization(
+        1, "Gradient accumulation", "Micro-batches of an optimizer step, which take less memory"
     )
     gradient_checkpointing: bool = optimization(
         False,
@@ -221,16 +239,16 @@ class TrainingConfig:
         "Floating-point format; auto picks the fastest that the hardware supports",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    seed: int = reporting(
-        0, "Seed", "Seed of every random stream: the same seed repeats the same run", between=(0, 2**31 - 1)
+    seed: Annotated[int, 0, 2**31 - 1] = reporting(
+        0, "Seed", "Seed of every random stream: the same seed repeats the same run"
     )
-    checkpoint_every: float = reporting(
-        60.0, "Checkpoint every", "Seconds between checkpoints", between=(0.1, 86_400.0), by=COMMAND
+    checkpoint_every: Annotated[float, 0.1, 86_400.0] = reporting(
+        60.0, "Checkpoint every", "Seconds between checkpoints", by=COMMAND
     )
     tracker: str = reporting(
         "", "Tracker", "Also log to this tracker, such as tensorboard, by its name in Accelerate", by=COMMAND
     )
-    threads: int = optimization(0, "Threads", "CPU threads; 0 uses all cores", between=(0, 1024), by=COMMAND)
+    threads: Annotated[int, 0, 1024] = optimization(0, "Threads", "CPU threads; 0 uses all cores", by=COMMAND)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -1,9 +1,11 @@
 """Every setting of pretraining, declared once: the command line, the page and the documentation are drawn from it."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.model import PRESETS, SIZES, BertConfig
@@ -16,63 +18,18 @@ from bertviz_lab.config.options import (
     option,
     parse_duration,
     reporting,
+    snapshots,
+    warmup_fraction,
 )
 from bertviz_lab.errors import InputError
 
 #: Of the lab's own defaults what the published recipes do without, and their masking.
-_AS_PUBLISHED = {"causal_share": 0.0, "shallow_share": 0.0, "unigram_bias": False, "mask_probability": 0.15}
+_AS_PUBLISHED = dict[str, Any](causal_share=0.0, shallow_share=0.0, unigram_bias=False, mask_probability=0.15)
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8"))
+#: name -> what it is called on the page.
+RECIPE_TITLES: dict[str, str] = {name: table.pop("title") for name, table in _TABLES.items()}
 #: name -> what it sets other than the defaults below, which are the lab's own.
-RECIPES: dict[str, dict[str, Any]] = {
-    # For minutes on small machines, by the comparisons in benchmarks/README.md. That more than 15% may be masked is of
-    # Wettig et al. 2022; in equal time 30% are a tie here. Few layers first gain most, the unigram bias in short runs.
-    "lab": {},
-    # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
-    "paper": {
-        **_AS_PUBLISHED,
-        "optimizer": "adamw",
-        "seq_len": 512,
-        "short_seq_len": 128,
-        "short_share": 0.9,
-        "batch_size": 256,
-        "gradient_accumulation_steps": 8,
-        "masking": "static",
-        "dropout": 0.1,
-        "learning_rate": 1e-4,
-        "warmup": 0.01,
-        "adam_beta2": 0.999,
-    },
-    # Liu et al. 2019, with the paper's batch: theirs of 8,192 is batch_size 8192, gradient_accumulation_steps 256.
-    "roberta": {
-        **_AS_PUBLISHED,
-        "objective": "mlm",
-        "algorithm": "bpe",
-        "lowercase": False,
-        "optimizer": "adamw",
-        "seq_len": 512,
-        "short_seq_len": 0,
-        "batch_size": 256,
-        "gradient_accumulation_steps": 8,
-        "short_seq_probability": 0.0,
-        "dropout": 0.1,
-        "learning_rate": 6e-4,
-        "warmup": 0.048,
-        "adam_beta2": 0.98,
-    },
-    # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
-    "distil": {**_AS_PUBLISHED, "objective": "mlm"},
-    # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
-    "electra": {**_AS_PUBLISHED, "family": "electra", "objective": "rtd"},
-}
-
-
-#: What they are called on the page.
-RECIPE_TITLES = {
-    "lab": "The lab's own: causal-LM warm-up, short sequences and few layers first. For minutes on a small machine.",
-    "paper": "BERT (2018): MLM from the first step, long sequences, dropout. For days on many accelerators.",
-    "roberta": "RoBERTa (2019): MLM only, byte-level BPE, a higher learning rate. For days on many accelerators.",
-    "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
-    "electra": "ELECTRA (2020): a small generator fills masked tokens, the model detects which tokens were replaced.",
-}
+RECIPES = {name: table if name == "lab" else _AS_PUBLISHED | table for name, table in _TABLES.items()}
 main, corpora = partial(option, group="Model and training"), partial(option, group="Corpus and objective")
 sequences = partial(option, group="Sequences and masking")
 architecture, teaching = partial(option, group="Architecture"), partial(option, group="Distillation")
@@ -99,18 +56,10 @@ class PretrainConfig(TrainingConfig):
         by=COMMAND,
     )
     preset: str = main(
-        "mini",
-        "Model size",
-        "Layers x hidden size; a larger model learns more and trains more slowly",
-        choices=tuple(PRESETS),
-        titles=SIZES,
+        "mini", "Model size", "Layers x hidden size; a larger model learns more and trains more slowly", choices=SIZES
     )
     recipe: str = main(
-        "lab",
-        "Recipe",
-        "Defaults of the other options, which can still be changed",
-        choices=tuple(RECIPES),
-        titles=RECIPE_TITLES,
+        "lab", "Recipe", "Defaults of the other options, which can still be changed", choices=RECIPE_TITLES
     )
     init_from: str = main(
         "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
@@ -122,18 +71,14 @@ class PretrainConfig(TrainingConfig):
         examples=("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h"),
     )
 
-    objective: str = corpora(
+    objective: Literal["mlm+nsp", "mlm", "mlm+sop", "rtd"] = corpora(
         "mlm+nsp",
         "Pretraining objective",
         "Masked language modeling (MLM), alone or with next-sentence (NSP) or sentence-order prediction (SOP), or "
         "ELECTRA's replaced-token detection (RTD)",
-        choices=("mlm+nsp", "mlm", "mlm+sop", "rtd"),
     )
-    documents: str = corpora(
-        "auto",
-        "Document boundary",
-        "What ends a document: a blank line or the end of a file; auto infers it",
-        choices=("auto", "blank-line", "file"),
+    documents: Literal["auto", "blank-line", "file"] = corpora(
+        "auto", "Document boundary", "What ends a document: a blank line or the end of a file; auto infers it"
     )
     text_field: str = corpora(
         "", "Text column", "Column or field of a table, such as .csv or .jsonl, that holds the text; inferred if empty"
@@ -144,116 +89,81 @@ class PretrainConfig(TrainingConfig):
         "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order",
         by=COMMAND,
     )
-    held_out_documents: int = corpora(
-        1000,
-        "Held-out documents",
-        "With --streaming: how many of the first documents are held out",
-        between=(2, 100_000),
-        by=COMMAND,
+    held_out_documents: Annotated[int, 2, 100_000] = corpora(
+        1000, "Held-out documents", "With --streaming: how many of the first documents are held out", by=COMMAND
     )
     algorithm: Literal["wordpiece", "bpe"] = corpora(
-        "wordpiece",
-        "Tokenizer algorithm",
-        "WordPiece as in BERT, or byte-level BPE as in RoBERTa",
-        choices=("wordpiece", "bpe"),
+        "wordpiece", "Tokenizer algorithm", "WordPiece as in BERT, or byte-level BPE as in RoBERTa"
     )
-    vocab_size: int = corpora(
-        8192,
-        "Vocabulary size",
-        "Number of tokens (words and subwords) that the tokenizer learns from the corpus",
-        between=(64, 100_000),
+    vocab_size: Annotated[int, 64, 100_000] = corpora(
+        8192, "Vocabulary size", "Number of tokens (words and subwords) that the tokenizer learns from the corpus"
     )
     lowercase: bool = corpora(
         True, "Lowercase and strip accents", "Train an uncased model, which has fewer distinct words to learn"
     )
     tokenizer: str = corpora("", "Tokenizer", "Folder of an existing tokenizer, instead of training one", by=COMMAND)
 
-    causal_share: float = sequences(
+    causal_share: Annotated[float, 0.0, 0.9] = sequences(
         0.2,
         "Causal-LM warm-up (fraction)",
         "Fraction of the run, at its start, that trains next-token prediction; 0 trains MLM from the first step",
-        between=(0.0, 0.9),
     )
-    mask_probability: float = sequences(
-        0.3,
-        "Masking probability",
-        "Fraction of the tokens selected for prediction (the paper: 0.15)",
-        between=(0.01, 0.9),
+    mask_probability: Annotated[float, 0.01, 0.9] = sequences(
+        0.3, "Masking probability", "Fraction of the tokens selected for prediction (the paper: 0.15)"
     )
-    masking: str = sequences(
+    masking: Literal["dynamic", "static"] = sequences(
         "dynamic",
         "Static or dynamic masking",
         "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
-        choices=("dynamic", "static"),
     )
-    mask_split: str = sequences(
+    mask_split: Literal["80/10/10", "100/0/0"] = sequences(
         "80/10/10",
         "Mask / random / unchanged",
         "Percent of the selected tokens that become [MASK], a random token, or stay (the paper: 80/10/10)",
-        choices=("80/10/10", "100/0/0"),
     )
     whole_word: bool = sequences(False, "Whole-word masking", "Mask all subwords of a word together")
     span_masking: bool = sequences(False, "Span masking", "Mask spans of up to ten adjacent words, as in SpanBERT")
-    seq_len: int = sequences(
-        128,
-        "Max sequence length",
-        "In tokens; longer sequences have more context and take more time",
-        between=(SHORTEST_SEQUENCE, 512),
+    seq_len: Annotated[int, SHORTEST_SEQUENCE, 512] = sequences(
+        128, "Max sequence length", "In tokens; longer sequences have more context and take more time"
     )
-    short_seq_len: int = sequences(
+    short_seq_len: Annotated[int, 0, 512] = sequences(
         32,
         "Initial sequence length",
         "In tokens; shorter sequences train faster at first, and 0 uses --seq-len throughout",
-        between=(0, 512),
     )
-    short_share: float = sequences(
-        0.45, "Short-sequence phase (fraction)", "Fraction of the run that uses --short-seq-len", between=(0.0, 1.0)
+    short_share: Annotated[float, 0.0, 1.0] = sequences(
+        0.45, "Short-sequence phase (fraction)", "Fraction of the run that uses --short-seq-len"
     )
-    short_seq_probability: float = sequences(
+    short_seq_probability: Annotated[float, 0.0, 1.0] = sequences(
         0.1,
         "Short-sequence probability",
         "Fraction of examples shortened at random, so that the model is trained on short inputs too",
-        between=(0.0, 1.0),
         by=COMMAND,
     )
-    single_share: float = sequences(
+    single_share: Annotated[float, 0.0, 1.0] = sequences(
         0.0,
         "Single-text examples (fraction)",
         "With NSP: fraction of the examples that are one text without a second, of one sentence or more",
-        between=(0.0, 1.0),
         by=COMMAND,
     )
 
-    batch_size: int = optimization(
-        16, "Batch size", "Sequences per optimizer step; larger batches are less noisy and slower", between=(1, 65_536)
+    batch_size: Annotated[int, 1, 65_536] = optimization(
+        16, "Batch size", "Sequences per optimizer step; larger batches are less noisy and slower"
     )
-    optimizer: str = optimization(
-        "muon",
-        "Optimizer",
-        "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest",
-        choices=("adamw", "muon"),
+    optimizer: Literal["adamw", "muon"] = optimization(
+        "muon", "Optimizer", "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest"
     )
-    shallow_share: float = optimization(
+    shallow_share: Annotated[float, 0.0, 0.95] = optimization(
         0.75,
         "Progressive stacking (fraction)",
         "Fraction of the run that trains a quarter, then half of the layers, in faster steps",
-        between=(0.0, 0.95),
     )
-    warmup: float = optimization(
-        0.06,
-        "LR warm-up (fraction)",
-        "Fraction of the run over which the learning rate rises to its peak",
-        between=(0.0, 0.9),
+    warmup: Annotated[float, 0.0, 0.9] = warmup_fraction(0.06)
+    dropout: Annotated[float, 0.0, 0.9] = optimization(
+        0.0, "Dropout", "Fraction of activations zeroed at random (the paper: 0.1)"
     )
-    dropout: float = optimization(
-        0.0, "Dropout", "Fraction of activations zeroed at random (the paper: 0.1)", between=(0.0, 0.9)
-    )
-    adam_beta2: float = optimization(
-        0.98,
-        "Adam beta2",
-        "Decay rate of AdamW's second-moment estimate (the paper: 0.999)",
-        between=(0.5, 0.99999),
-        by=RECIPE,
+    adam_beta2: Annotated[float, 0.5, 0.99999] = optimization(
+        0.98, "Adam beta2", "Decay rate of AdamW's second-moment estimate (the paper: 0.999)", by=RECIPE
     )
     unigram_bias: bool = optimization(
         True,
@@ -274,12 +184,11 @@ class PretrainConfig(TrainingConfig):
         "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it (docs/families.md)",
         choices=FROM_SCRATCH,
     )
-    layers: int | None = architecture(None, "Layers", "Number of layers; if empty, those of --preset", between=(1, 48))
-    heads: int | None = architecture(
+    layers: Annotated[int | None, 1, 48] = architecture(None, "Layers", "Number of layers; if empty, those of --preset")
+    heads: Annotated[int | None, 1, 64] = architecture(
         None,
         "Attention heads per layer",
         "Number of heads that split the hidden size equally; if empty, those of --preset",
-        between=(1, 64),
     )
     share_layers: bool = architecture(
         False,
@@ -295,64 +204,55 @@ class PretrainConfig(TrainingConfig):
     bidirectional: bool = architecture(
         True, "Bidirectional attention", "Let each token attend to both sides; off uses a causal mask, as in GPT"
     )
-    width_factor: int = architecture(
+    width_factor: Annotated[int, 1, 8] = architecture(
         1,
         "Width factor",
         "Make the model of --init-from this many times as wide first; its predictions stay the same",
-        between=(1, 8),
         by=COMMAND,
     )
-    generator_size: float = architecture(
+    generator_size: Annotated[float, 0.05, 1.0] = architecture(
         0.25,
         "Generator size",
         "Width of the generator of replaced-token detection as a fraction of the model's",
-        between=(0.05, 1.0),
         by=COMMAND,
     )
 
     teacher: str = teaching(
         "", "Teacher", "Model to learn from, whose tokenizer is used (shipped, folder, hub id)", by=COMMAND
     )
-    distillation: str = teaching(
+    distillation: Literal["soft-targets", "relations"] = teaching(
         "soft-targets",
         "Distillation",
         "What the student learns from: soft MLM targets and hidden states (DistilBERT), or attention and value "
         "relations of the last layer (MiniLM)",
-        choices=("soft-targets", "relations"),
         by=COMMAND,
     )
-    temperature: float = teaching(
-        2.0, "Temperature", "Temperature of the soft targets", between=(0.1, 100.0), by=RECIPE
+    temperature: Annotated[float, 0.1, 100.0] = teaching(
+        2.0, "Temperature", "Temperature of the soft targets", by=RECIPE
     )
 
-    steps: int | None = reporting(
-        None, "Steps", "Optimizer steps; if empty, --time-budget decides", between=(1, 10_000_000)
+    steps: Annotated[int | None, 1, 10_000_000] = reporting(
+        None, "Steps", "Optimizer steps; if empty, --time-budget decides"
     )
-    eval_every: float = reporting(
-        15.0, "Evaluate every", "Seconds between evaluations on the held-out set", between=(0.1, 86_400.0), by=COMMAND
+    eval_every: Annotated[float, 0.1, 86_400.0] = reporting(
+        15.0, "Evaluate every", "Seconds between evaluations on the held-out set", by=COMMAND
     )
     probes: bool = reporting(
         True,
         "Minimal-pair probes",
         "Test during training whether the model prefers the correct sentence of each minimal pair",
     )
-    keep_checkpoints: int = reporting(
-        2, "Checkpoints kept", "Number of latest checkpoints to keep, besides the best", between=(1, 1000), by=RECIPE
+    keep_checkpoints: Annotated[int, 1, 1000] = reporting(
+        2, "Checkpoints kept", "Number of latest checkpoints to keep, besides the best", by=RECIPE
     )
-    snapshot_room: int = reporting(
-        200,
-        "Room for snapshots",
-        "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
-        between=(0, 1_000_000),
-        by=COMMAND,
-    )
+    snapshot_room: Annotated[int, 0, 1_000_000] = snapshots(200)
 
     def __post_init__(self) -> None:
         if not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         super().__post_init__()
+        title = FAMILIES[self.family].title
         if self.objective == "rtd" and self.family not in ("bert", "electra"):
-            title = FAMILIES[self.family].title
             raise InputError(f"{title} is not trained by replaced-token detection: choose --family electra.")
         if self.replaces_tokens and (self.init_from or self.teacher):
             given = "--init-from" if self.init_from else "--teacher"
@@ -361,7 +261,6 @@ class PretrainConfig(TrainingConfig):
                 "--objective mlm."
             )
         if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
-            title = FAMILIES[self.family].title
             raise InputError(
                 f"{title} has neither sentence-order prediction nor shared layers: choose --family albert."
             )
@@ -378,8 +277,12 @@ class PretrainConfig(TrainingConfig):
                 f"--short-seq-len is {self.short_seq_len}: choose at least {SHORTEST_SEQUENCE} tokens, or 0 for "
                 "the same length throughout."
             )
-        if self.streaming:
-            self._check_streaming()
+        if self.streaming and (len(self.corpus) != 1 or not self.corpus[0].startswith("dataset:")):
+            raise InputError("--streaming reads one data set: name it as --corpus dataset:NAME.")
+        if self.streaming and self.documents != "auto":
+            raise InputError("With --streaming each row is a document; leave --documents out.")
+        if self.streaming and self.masking == "static":
+            raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
         width = PRESETS[self.preset][1]
         if self.heads and width % self.heads:
             known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]
@@ -388,14 +291,6 @@ class PretrainConfig(TrainingConfig):
                 f"choose {', '.join(known[:-1])} or {known[-1]}."
             )
         parse_duration(self.time_budget)
-
-    def _check_streaming(self) -> None:
-        if len(self.corpus) != 1 or not self.corpus[0].startswith("dataset:"):
-            raise InputError("--streaming reads one data set: name it as --corpus dataset:NAME.")
-        if self.documents != "auto":
-            raise InputError("With --streaming each row is a document; leave --documents out.")
-        if self.masking == "static":
-            raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
 
     @classmethod
     def of_recipe(cls, recipe: str = "lab", **given: Any) -> Self:

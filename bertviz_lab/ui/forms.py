@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.config.limits import Limits, words_of
-from bertviz_lab.config.options import from_form, grouped_options, in_page_words, kind_of, options_of
+from bertviz_lab.config.options import choices_of, from_form, grouped_options, in_page_words, kind_of, options_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.uploads import UploadedFile
 
@@ -70,7 +70,7 @@ def describe(
 
     def field(f: Any) -> dict[str, Any]:
         kind, meta = kind_of(config, f.name), f.metadata
-        listed = choices.get(f.name) or [(meta["titles"].get(name, name), name) for name in meta["choices"]]
+        listed = choices.get(f.name) or [(title, name) for name, title in choices_of(f).items()]
         few = f.name not in choices and len(listed) <= _FEW
         drawn = ("radio" if few else "select") if listed else "checkbox" if kind is bool else "text"
         return {
