@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.cli.options import AddCommand, add_options, given_options
-from bertviz_lab.cli.result import INTERRUPTED, Result, notes_of, notice, stop_on_signals, write_file
+from bertviz_lab.cli.result import INTERRUPTED, Result, notes_of, notice, write_file
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES, format_score
+from bertviz_lab.training import stop_on_signals
 
 if TYPE_CHECKING:
     from bertviz_lab.data.formats.reading import Reading

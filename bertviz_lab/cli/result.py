@@ -1,8 +1,6 @@
 """The result of a command, the file that it writes, and what ends it early."""
 
-import signal
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,11 +49,3 @@ def file_error(error: Exception) -> str:
     path = error.filename if isinstance(error, OSError) else None
     reason = disk_error(error) or (error.strerror if isinstance(error, OSError) and path is not None else "")
     return f"{'A file' if path is None else path} cannot be read or written: {reason}." if reason else ""
-
-
-def stop_on_signals() -> threading.Event:
-    """Return an event that Ctrl-C and SIGTERM set from now on, so that training ends after a checkpoint."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.cli.options import AddCommand, add_options, given_options
-from bertviz_lab.cli.result import INTERRUPTED, Result, notice, stop_on_signals
+from bertviz_lab.cli.result import INTERRUPTED, Result, notice
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS, require_no_overridden_setting
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES, format_deviation, named_score
 from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training import run_training, stop_on_signals
 
 
 def add_commands(command: AddCommand) -> None:
@@ -42,7 +43,6 @@ def finetune_command(options: argparse.Namespace) -> Result:
 
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Start or resume a run; `settings` supplies the defaults."""
-    from bertviz_lab.training import run_training
     from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.events import Event, RunFinished, final_scores, format_event
@@ -74,11 +74,6 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
             raise InputError(f"{folder} holds a model already, which would be overwritten; name another folder.")
         require_no_other_files(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
-
     stop = stop_on_signals()
     finished: RunFinished | None = None
     accelerator = start_accelerator()

@@ -7,7 +7,6 @@ import math
 import os
 import platform
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -21,7 +20,7 @@ import psutil
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.confined.worker import is_out_of_memory, limit_memory
 from bertviz_lab.errors import InputError
-from bertviz_lab.training import run_training
+from bertviz_lab.training import run_training, stop_on_signals
 from bertviz_lab.training.checkpoints.atomic_io import is_locked
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState, read_config, read_state, record, write_state
@@ -104,9 +103,7 @@ def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_secon
     that cannot be used.
     """
     _lower_priority(nice)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signals()
     end = time.monotonic() + (most_seconds or math.inf)
     threading.Thread(target=_watch, args=(folder, parent, stop, end), daemon=True).start()
     write_state(folder, replace(read_state(folder), pid=os.getpid(), host=platform.node()))

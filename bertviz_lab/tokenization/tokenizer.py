@@ -81,7 +81,7 @@ class Tokenizer:
         algorithm: Algorithm = "wordpiece",
         lowercase: bool = True,
         min_frequency: int = 2,
-        on_progress: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], None] = lambda read: None,
     ) -> "Tokenizer":
         """Train a vocabulary of at most `vocab_size` tokens, deterministically.
 
@@ -341,7 +341,7 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple:
         # The library's pickling loses `encode_special_tokens` of the corpus backend.
-        return _rebuild, (self.backend.to_str(), self.special)
+        return type(self), (self.backend, self.special)
 
     def __repr__(self) -> str:
         case = "lowercased" if self.lowercase else "cased"
@@ -357,7 +357,3 @@ def try_tokenizer(folder: Path) -> int:
     for part in _TRIED:
         tokenizer.encode((part * _TRIED_CHARACTERS)[:_TRIED_CHARACTERS], max_length=512)
     return tokenizer.vocab_size
-
-
-def _rebuild(state: str, special: SpecialTokens) -> Tokenizer:
-    return Tokenizer(Backend.from_str(state), special)

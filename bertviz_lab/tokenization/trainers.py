@@ -42,7 +42,7 @@ _MAX_CHARACTERS = 1 << 16
 # A shorter text is held in memory: only its own characters are reserved, which is 0.2 seconds faster.
 _MOST_HELD = 1_000_000  # characters
 #: Called now and then with the number of characters read.
-OnProgress = Callable[[int], None] | None
+OnProgress = Callable[[int], None]
 _CHINESE = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
 
 
@@ -131,12 +131,11 @@ def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: OnProgr
             chunk = text[start:end]
             characters.update(chunk)
             yield _LONG_RUN.sub(r"\1 ", chunk) if len(chunk) > _MAX_WORD_LENGTH else chunk
-            if on_progress is not None and (read + len(chunk)) >> 20 != read >> 20:
+            if (read + len(chunk)) >> 20 != read >> 20:
                 on_progress(read + len(chunk))
             read += len(chunk)
             start = end
-    if on_progress is not None:
-        on_progress(read)
+    on_progress(read)
 
 
 def _beginning(chunks: Iterator[str]) -> tuple[list[str], bool]:

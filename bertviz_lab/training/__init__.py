@@ -4,6 +4,8 @@ From the lowest room up: `checkpoints` (a model on disk), `runs` (events, the fo
 gradients, whatever the task), `pretraining` (MLM with NSP or SOP, replaced tokens) and `finetuning` (labelled tasks).
 """
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,3 +29,11 @@ def run_training(
     from bertviz_lab.training.pretraining.pretrain import pretrain
 
     return pretrain(config, folder, resume=resume, should_stop=should_stop)
+
+
+def stop_on_signals() -> threading.Event:
+    """Return an event that Ctrl-C and SIGTERM set from now on, so that training ends after a checkpoint."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

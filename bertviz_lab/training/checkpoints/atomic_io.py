@@ -92,6 +92,13 @@ def remove_partial_writes(target: Path) -> None:
             partial.unlink(missing_ok=True)
 
 
+def list_steps(folder: Path, suffix: str = "") -> list[tuple[int, Path]]:
+    """(step, path) of what is called `step-00000010` and `suffix` in a folder, the earliest first."""
+    name = re.compile(rf"step-(\d{{8,}}){re.escape(suffix)}")
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted((int(match[1]), path) for path in paths if (match := name.fullmatch(path.name)))
+
+
 def flush(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk. Windows cannot flush a folder."""
     if _WINDOWS and path.is_dir():

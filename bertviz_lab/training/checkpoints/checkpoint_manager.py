@@ -18,11 +18,10 @@ from typing import Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error, restore_interrupted
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error, list_steps, restore_interrupted
 
 FORMAT = 1  # raise it when older versions of the lab could not resume from what is saved
 _CHECKSUMS = "checksums.json"
-_NAME = re.compile(r"step-(\d{8,})")
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,9 @@ class CheckpointManager:
             with atomic_folder(path) as fresh:
                 write(fresh)
                 _write_checksums(fresh, step, score)
-        except InputError:
-            raise
         except Exception as error:
             reason = disk_error(error) or (isinstance(error, OSError) and error.strerror)
-            if not reason:
+            if isinstance(error, InputError) or not reason:
                 raise
             last = None
             with contextlib.suppress(InputError):
@@ -78,7 +75,7 @@ class CheckpointManager:
         """
         self._clean_up()
         damaged: list[str] = []
-        for step, path in reversed(_list_checkpoints(self.folder)):
+        for step, path in reversed(list_steps(self.folder)):
             reason = _verify(path)
             if not reason:
                 return SavedCheckpoint(path, step, tuple(damaged))
@@ -93,7 +90,7 @@ class CheckpointManager:
 
     def _rotate(self, step: int) -> None:
         """Remove checkpoints beyond the policy, damaged ones, and those of a later step (from an abandoned run)."""
-        checkpoints = _list_checkpoints(self.folder)
+        checkpoints = list_steps(self.folder)
         intact = [(s, path) for s, path in checkpoints if s <= step and path not in self._damaged]
         kept = {path for _, path in intact[-self.keep :]} | _best(intact)
         for _, path in checkpoints:
@@ -114,15 +111,8 @@ class CheckpointManager:
 
 def latest_checkpoint(run_folder: Path) -> Path | None:
     """Return the checkpoint of a run with the highest step, not verified; None before the first one."""
-    checkpoints = _list_checkpoints(run_folder / "checkpoints")
+    checkpoints = list_steps(run_folder / "checkpoints")
     return checkpoints[-1][1] if checkpoints else None
-
-
-def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """(step, path) of all checkpoints, the newest last."""
-    if not folder.is_dir():
-        return []
-    return sorted((int(match[1]), path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
 
 
 def _best(checkpoints: list[tuple[int, Path]]) -> set[Path]:

@@ -16,21 +16,10 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkp
 from bertviz_lab.training.checkpoints.onnx_export import FOLDER as ONNX
 
 #: Scores of a card's tables -> the hub's names of metrics; others are not sent.
-_METRICS = {
-    "accuracy": "accuracy",
-    "f1": "f1",
-    "macro_f1": "f1_macro",
-    "micro_f1": "f1_micro",
-    "mcc": "matthews_correlation",
-    "exact_match": "exact_match",
-    "mrr": "mrr",
-    "recall_at_10": "recall_at_10",
-    "spearman": "spearmanr",
-    "pearson": "pearsonr",
-    "mlm_accuracy": "accuracy",
-    "mlm_loss": "loss",
-    "nsp_accuracy": "accuracy",
-}
+_METRICS = {name: name for name in ("accuracy", "f1", "exact_match", "mrr", "recall_at_10")}
+_METRICS |= {"macro_f1": "f1_macro", "micro_f1": "f1_micro", "mcc": "matthews_correlation"}
+_METRICS |= {"spearman": "spearmanr", "pearson": "pearsonr"}
+_METRICS |= {"mlm_accuracy": "accuracy", "mlm_loss": "loss", "nsp_accuracy": "accuracy"}
 #: The same by what cards call them; those of earlier runs have the names above.
 _METRICS |= {NAMES[name]: metric for name, metric in _METRICS.items()}
 _VALUE = re.compile(r"(-?\d+\.\d+)(%?)")

@@ -10,26 +10,7 @@ from bertviz_lab.config.pretrain import RECIPES
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, model_name
 
-CARD = """\
----
-library_name: transformers
-pipeline_tag: {pipeline}
-tags: [bert, bertviz-lab]
----
-
-# {title}
-
-{about}
-
-## Training
-
-{training}
-- Command: {command}
-
-## {scored}
-
-{scores}
-"""
+CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
 def size_of(checkpoint: Checkpoint, tokens: str) -> str:

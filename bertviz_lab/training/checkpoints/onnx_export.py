@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +204,10 @@ def _latencies(checkpoint: Checkpoint, runs: dict[str, Run]) -> dict[str, float]
 
 def _batch(checkpoint: Checkpoint, sentences: Sequence[str]) -> Arrays:
     """Padded inputs, (texts, tokens) each, in the order of the model's arguments."""
-    encodings = [checkpoint.tokenizer.encode(text, max_length=checkpoint.max_length) for text in sentences]
-    longest = max(len(encoding.ids) for encoding in encodings)
-    ids = np.full((len(encodings), longest), checkpoint.config.pad_token_id, np.int64)
-    mask = np.zeros_like(ids)
-    for row, encoding in enumerate(encodings):
-        ids[row, : len(encoding.ids)] = encoding.ids
-        mask[row, : len(encoding.ids)] = 1
+    encode = partial(checkpoint.tokenizer.encode, max_length=checkpoint.max_length)
+    longest = max(len(encode(text)) for text in sentences)
+    rows = [encode(text, pad_to=longest) for text in sentences]
+    ids, mask = np.array([row.ids for row in rows]), np.array([row.attention_mask for row in rows])
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
 

@@ -9,10 +9,10 @@ import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 #: The spelling of all versions of the library; newer ones also write `pooling_mode`.
 _FLAGS = {
     "mean": "pooling_mode_mean_tokens",

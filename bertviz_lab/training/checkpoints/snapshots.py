@@ -7,7 +7,6 @@ logarithm of the step.
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,14 +15,12 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
-from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_bytes, write_json
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file, list_steps, write_bytes, write_json
 
 #: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
 SHAPE = "config.json"
 #: Step -> trained length of the model from that step on.
 LENGTHS = "trained_length.json"
-
-_NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
 
 def is_snapshot_step(step: int) -> bool:
@@ -99,9 +96,7 @@ def snapshot_files(snapshot: Path) -> list[Path]:
 
 def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     """(step, file) of the snapshots in a folder, the earliest first."""
-    if not folder.is_dir():
-        return []
-    return sorted((int(match[1]), path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
+    return list_steps(folder, ".safetensors")
 
 
 def _most_redundant(steps: Sequence[int]) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -15,23 +14,14 @@ from bertviz_lab.training.checkpoints.model_card import (
     size_of,
     source_name,
 )
-from bertviz_lab.training.finetuning.setup import Trial
-from bertviz_lab.training.finetuning.task_data import TaskSplits
-from bertviz_lab.training.finetuning.tasks import TASKS
+from bertviz_lab.training.finetuning.setup import Setup, Trial
 
 _TEST_SCORES = "## Test scores"
 
 
-def finetuning_card(
-    config: FinetuneConfig,
-    checkpoint: Checkpoint,
-    data: TaskSplits,
-    trial: Trial,
-    scores: Mapping[str, float],
-    metric: str,
-) -> str:
-    """Return a Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
-    task = TASKS[data.task]
+def finetuning_card(setup: Setup, trial: Trial, checkpoint: Checkpoint, scores: Mapping[str, float]) -> str:
+    """Return a Hugging Face model card in Markdown for the best model of a trial."""
+    config, data, task = setup.config, setup.data, setup.task
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
     validation = file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(plain_text(label) for label in data.labels)
@@ -45,7 +35,7 @@ def finetuning_card(
         training=f"- Text: {file_names(config.train)} ({len(data.train):,} examples)\n"
         f"- {output}\n"
         f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
-        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {NAMES[metric]}",
+        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {NAMES[setup.metric]}",
         command=run_command("finetune", config),
         scored=f"Validation scores on {validation}\n\n"
         "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",

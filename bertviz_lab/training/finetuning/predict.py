@@ -116,7 +116,7 @@ def evaluate_task(
     *,
     max_length: int | None = None,
     threads: int = 0,
-    on_note: Callable[[str], None] | None = None,
+    on_note: Callable[[str], None] = lambda sentence: None,
     on_reading: Callable[[Reading], None] | None = None,
     **reading: Any,
 ) -> dict[str, float]:
@@ -149,8 +149,7 @@ def evaluate_task(
             notes = ()  # which the reading has
     cut = truncation_warning(checkpoint, examples, max_length)
     for note in filter(None, (*notes, *check_known(known.name, examples, labels), cut)):
-        if on_note:
-            on_note(note)
+        on_note(note)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
     return {"loss": loss, **known.scores(examples, predictions)}
 

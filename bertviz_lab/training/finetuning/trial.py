@@ -23,7 +23,7 @@ from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, Exam
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
 from bertviz_lab.training.finetuning.setup import EarlyStopping, Setup, Trial
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Prediction, write_predictions
-from bertviz_lab.training.finetuning.tasks.regression import head_state, load_head_state
+from bertviz_lab.training.finetuning.tasks.regression import head_state
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
@@ -196,7 +196,7 @@ class TrialRun:
                 self.dynamics.save(setup.folder / DYNAMICS_FILE)
         checkpoint = self._checkpoint(model.eval())
         checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
-        card = finetuning_card(setup.config, checkpoint, setup.data, self.trial, best.scores, setup.metric)
+        card = finetuning_card(setup, self.trial, checkpoint, best.scores)
         remove_partial_writes(folder)
         save_checkpoint(replace(checkpoint, card=card), folder)
 
@@ -252,4 +252,4 @@ class TrialRun:
             return
         load_state(self.model, state_for_huggingface(load_checkpoint(folder).model))
         if (folder / _STANDARDIZED_HEAD).is_file():
-            load_head_state(self._head, read_tensors([folder / _STANDARDIZED_HEAD]))
+            self._head.load_state_dict(read_tensors([folder / _STANDARDIZED_HEAD]))

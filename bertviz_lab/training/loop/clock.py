@@ -55,13 +55,9 @@ class Stopwatch:
 class ProbeBudget:
     """When the probes may be run again, by how long they have taken so far."""
 
-    next_due: float  # seconds of training
+    next_due: float  # seconds of training, between the steps that are snapshotted
     cost: float = 0.0  # seconds that they took the last time
     spent: float = 0.0  # in this session
-
-    def is_due(self, seconds: float) -> bool:
-        """Return whether it is time to probe between the steps that are snapshotted."""
-        return seconds >= self.next_due
 
     def is_affordable(self, seconds: float) -> bool:
         """Return whether there is time to probe at a snapshot; these come in quick succession at first."""

@@ -11,7 +11,7 @@ import ctypes
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
@@ -21,9 +21,6 @@ from torch import Tensor, nn
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.encoder import EncoderLayer
 from bertviz_lab.training.loop.sharding import is_sharded, shard_model
-
-if TYPE_CHECKING:
-    from torch.distributed.fsdp import FSDPModule
 
 T = TypeVar("T")
 
@@ -100,7 +97,7 @@ class Hardware:
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
         """Return whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
         if self.is_sharded:
-            cast("FSDPModule", model).set_requires_gradient_sync(now)
+            model.set_requires_gradient_sync(now)  # type: ignore[operator]
             return contextlib.nullcontext()
         return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
 
@@ -145,11 +142,7 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
 
 def broadcast_object(accelerator: Accelerator, value: T) -> T:
     """Return the main process's picklable value for all processes; they wait for it. Not for use in every step."""
-    if accelerator.num_processes == 1:
-        return value
-    shared = [value]
-    broadcast_object_list(shared)
-    return shared[0]
+    return broadcast_object_list([value])[0] if accelerator.num_processes > 1 else value
 
 
 def available_cores() -> int:

@@ -185,7 +185,7 @@ def train(
             # Evaluation takes at most a tenth of the time.
             eval_interval, no_gain = hardware.broadcast(max(config.eval_every, 10 * cost), task.should_stop_early())
             next_eval, stop_early = progress.seconds + eval_interval, bool(no_gain)
-            if probes.is_due(progress.seconds) and not is_snapshot_step(progress.step):
+            if progress.seconds >= probes.next_due and not is_snapshot_step(progress.step):
                 yield from run_probes()
         if checkpoint_due and not finished():
             checkpoint = task.save(progress, scores)

@@ -7,18 +7,15 @@ process takes part in gathering it, and the main one gets it. Source: Rajbhandar
 
 import os
 import warnings
-from typing import TYPE_CHECKING
 
 import torch
+from accelerate import Accelerator
 from torch import Tensor, nn
 
 from bertviz_lab.model.encoder import EncoderLayer
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
 
-
-def is_sharded(accelerator: "Accelerator") -> bool:
+def is_sharded(accelerator: Accelerator) -> bool:
     """Whether the launcher asks for FSDP, by `accelerate launch --use_fsdp`; Accelerate knows it on GPUs only."""
     return accelerator.num_processes > 1 and os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
 

@@ -1,5 +1,6 @@
 """What a pretraining and a fine-tuning share: the folder, the processes, and the state that a run resumes from."""
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -10,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
@@ -17,7 +19,7 @@ from bertviz_lab.training.loop.loop import Progress
 from bertviz_lab.training.loop.sharding import shard_like, whole
 from bertviz_lab.training.loop.trackers import track
 from bertviz_lab.training.runs.events import Event, RunStarted
-from bertviz_lab.training.runs.run_folder import ConfigT, require_no_other_files, with_chosen_precision, write_config
+from bertviz_lab.training.runs.run_folder import ConfigT, read_config, require_no_other_files, write_config
 
 _STATE, _OPTIMIZERS = "trainer.json", "optimizer.safetensors"
 
@@ -112,8 +114,9 @@ class TrainingRun(Generic[ConfigT]):
             require_no_other_files(self.folder)
             prepared.unlink(missing_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)
-        if self.resume:
-            self.config = with_chosen_precision(self.config, self.folder)
+        if self.resume and self.config.precision == "auto":  # it is what was chosen before the first step
+            with contextlib.suppress(InputError):
+                self.config = replace(self.config, precision=read_config(self.folder).precision)
         write_config(self.folder, self.config)
 
     def share(self) -> None:

@@ -69,35 +69,24 @@ def prepare(
     spool, notes = folder / "corpus.txt", ReadingNotes()
 
     def read(progress: _Progress) -> int:
-        options: dict[str, Any] = {
-            "documents": config.documents,
-            "text_field": config.text_field,
-            "max_bytes": math.inf,
-        }
-        documents = read_documents(config.corpus, on_progress=progress.report, notes=notes, **options)
+        options: dict[str, Any] = {"documents": config.documents, "text_field": config.text_field}
+        documents = read_documents(
+            config.corpus, on_progress=progress.report, notes=notes, max_bytes=math.inf, **options
+        )
         count = write_sentence_cache(progress.checked(documents), spool)
         if count == 0:
             raise InputError("The text holds no sentences to train on.")
         return count
 
-    def train_tokenizer(progress: _Progress) -> Tokenizer:
-        return _tokenizer(config, partial(sample_sentences, spool), spool.stat().st_size, progress)
-
-    def tokenize(progress: _Progress) -> None:
-        _tokenize(read_sentence_cache(spool), documents, tokenizer, folder, progress)
-
     try:
-        documents = yield from _in_background("read", "Reading the corpus", should_stop, read)
-        tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
-        yield from _in_background("tokenize", "Tokenizing the corpus", should_stop, tokenize)
-        said = [
-            *notes.left_out(),
-            *notes.markup(),
-            *_warnings(config, folder, tokenizer, partial(sample_sentences, spool)),
-        ]
+        count = yield from _in_background("read", "Reading the corpus", should_stop, read)
+        documents, sentences = read_sentence_cache(spool), partial(sample_sentences, spool)
+        warnings = yield from _tokenize(
+            config, folder, should_stop, "corpus", documents, count, sentences, spool.stat().st_size
+        )
     finally:
         spool.unlink(missing_ok=True)
-    write_json(folder / _LEFT_OUT, said)
+    write_json(folder / _LEFT_OUT, [*notes.left_out(), *notes.markup(), *warnings])
     if key:
         corpus_cache.keep(key, folder)
 
@@ -110,19 +99,53 @@ def _prepare_stream(
     def read(progress: _Progress) -> StreamedText:
         return open_streamed_text(config.corpus[0], config.text_field, config.held_out_documents)
 
+    text = yield from _in_background("read", "Opening the data set", should_stop, read)
+    (folder / "corpus").mkdir(exist_ok=True)
+    (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
+    documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
+    count, sentences = config.held_out_documents, text.first_sentences
+    warnings = yield from _tokenize(
+        config, folder, should_stop, "held-out documents", documents, count, sentences, math.inf
+    )
+    write_json(folder / _LEFT_OUT, warnings)
+
+
+def _tokenize(
+    config: PretrainConfig,
+    folder: Path,
+    should_stop: Callable[[], bool],
+    what: str,
+    documents: Iterable[Document],
+    count: int,
+    sentences: Callable[[int], Iterable[str]],
+    available: float,
+) -> Generator[Preparing, None, list[str]]:
+    """Save the tokenizer of the settings, or one trained on `sentences`, and `documents` as the ids that it gives.
+
+    Of both there are so many: `count` documents, `available` characters. Returns what does not suit the text.
+    """
+
     def train_tokenizer(progress: _Progress) -> Tokenizer:
-        return _tokenizer(config, text.first_sentences, math.inf, progress)
+        if given := corpus_cache.given_tokenizer(config):
+            return given
+        characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
+        total = int(min(characters, available))
+        return Tokenizer.train(
+            progress.checked(sentences(characters)),
+            vocab_size=config.vocab_size,
+            algorithm=config.algorithm,
+            lowercase=config.lowercase,
+            on_progress=lambda done: progress.report(min(done, total), total),
+        )
 
     def tokenize(progress: _Progress) -> None:
-        (folder / "corpus").mkdir(exist_ok=True)
-        (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
-        documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
-        _tokenize(documents, config.held_out_documents, tokenizer, folder, progress)
+        tokenizer.save(folder / "tokenizer")
+        saved, corpus = Tokenizer.load(folder / "tokenizer"), folder / "corpus"
+        TokenizedCorpus.write(progress.checked(documents), saved, corpus, lambda done: progress.report(done, count))
 
-    text = yield from _in_background("read", "Opening the data set", should_stop, read)
     tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
-    yield from _in_background("tokenize", "Tokenizing the held-out documents", should_stop, tokenize)
-    write_json(folder / _LEFT_OUT, [*_warnings(config, folder, tokenizer, text.first_sentences)])
+    yield from _in_background("tokenize", f"Tokenizing the {what}", should_stop, tokenize)
+    return [*_warnings(config, folder, tokenizer, sentences)]
 
 
 def _warnings(
@@ -134,34 +157,6 @@ def _warnings(
     is_given = bool(config.tokenizer or config.init_from or config.teacher)
     yield from writing_warnings(writing_system(sample), tokenizer)
     yield from unknown_warning(float(unknown), tokenizer, sample, is_given=is_given)
-
-
-def _tokenizer(
-    config: PretrainConfig, sentences: Callable[[int], Iterable[str]], available: float, progress: "_Progress"
-) -> Tokenizer:
-    """Return the tokenizer of the settings, or train one on the first `characters` of `sentences`."""
-    if given := corpus_cache.given_tokenizer(config):
-        return given
-    characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
-    total = int(min(characters, available))
-    return Tokenizer.train(
-        progress.checked(sentences(characters)),
-        vocab_size=config.vocab_size,
-        algorithm=config.algorithm,
-        lowercase=config.lowercase,
-        on_progress=lambda done: progress.report(min(done, total), total),
-    )
-
-
-def _tokenize(
-    documents: Iterable[Document], count: int, tokenizer: Tokenizer, folder: Path, progress: "_Progress"
-) -> None:
-    """Save the tokenizer, and the documents as the ids that it gives once it is loaded again."""
-    tokenizer.save(folder / "tokenizer")
-    saved = Tokenizer.load(folder / "tokenizer")
-    TokenizedCorpus.write(
-        progress.checked(documents), saved, folder / "corpus", lambda done: progress.report(done, count)
-    )
 
 
 def left_out_files(folder: Path) -> tuple[str, ...]:

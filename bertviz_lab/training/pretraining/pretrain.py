@@ -23,7 +23,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.checkpoints.model_card import CARD, file_names, run_command, score_table, size_of, source_name
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
-from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, compile_layers
+from bertviz_lab.training.loop.hardware import broadcast_object, compile_layers
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.optim import build_optimizers, default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
@@ -232,62 +232,46 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             return
         remove_partial_writes(self.folder / "model")
         trained.model.cpu().eval()
-        card = pretraining_card(self.config, trained, self.corpus, self.progress, scores, self.hardware, self.objective)
-        save_checkpoint(replace(trained, card=card), self.folder / "model")
+        save_checkpoint(replace(trained, card=self._card(trained, scores)), self.folder / "model")
         if generator := self.task.generator_checkpoint():
             remove_partial_writes(self.folder / GENERATOR)
             save_checkpoint(generator, self.folder / GENERATOR)
         write_json(self.folder / "report.json", {"scores": scores, **asdict(self.progress), "reason": reason})
 
-
-_DISCRIMINATOR = (
-    "it is a discriminator: it tells which tokens of a text were replaced, and fills no masks; the generator that it "
-    "was trained with is in a folder of its own"
-)
-
-
-def pretraining_card(
-    config: PretrainConfig,
-    checkpoint: Checkpoint,
-    corpus: TokenizedCorpus,
-    progress: Progress,
-    scores: Mapping[str, float],
-    hardware: Hardware,
-    objective: str,
-) -> str:
-    """Return a Hugging Face model card in Markdown."""
-    tokenizer = checkpoint.tokenizer
-    case = "lower-cased" if tokenizer.lowercase else "cased"
-    origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
-    if config.width_factor > 1:
-        origin += f", made {config.width_factor} times as wide"
-    if config.teacher:
-        origin += f", distilled from {source_name(config.teacher)}"
-    differs = _unlike_bert(config, checkpoint.config)
-    size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
-    if config.streaming:
-        size = f"streamed; held out: {size}"
-    names = NAMES
-    if objective == "rtd":
-        differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])
-        names = NAMES | {name: f"{NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
-    if objective == "mlm+sop":
-        names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
-    return CARD.format(
-        pipeline="feature-extraction" if objective == "rtd" else "fill-mask",
-        title=f"A small BERT ({origin})",
-        about=size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
-        + (f"\n\nUnlike BERT, {differs}." if differs else ""),
-        training=f"- Text: {file_names(config.corpus)} ({size})\n"
-        f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
-        f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
-        command=run_command("pretrain", config),
-        scored="Scores on held-out documents",
-        scores=score_table(scores, names),
-    )
+    def _card(self, checkpoint: Checkpoint, scores: Mapping[str, float]) -> str:
+        """Return a Hugging Face model card in Markdown."""
+        config, tokenizer, corpus, progress = self.config, checkpoint.tokenizer, self.corpus, self.progress
+        machine = f"{self.hardware.threads} threads of {self.hardware.device} in {self.hardware.precision}"
+        case = "lower-cased" if tokenizer.lowercase else "cased"
+        origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+        if config.width_factor > 1:
+            origin += f", made {config.width_factor} times as wide"
+        if config.teacher:
+            origin += f", distilled from {source_name(config.teacher)}"
+        differs = _unlike_bert(config, checkpoint.config, self.objective)
+        size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
+        if config.streaming:
+            size = f"streamed; held out: {size}"
+        names = NAMES
+        if self.objective == "rtd":
+            names = NAMES | {name: f"{NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
+        if self.objective == "mlm+sop":
+            names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
+        return CARD.format(
+            pipeline="feature-extraction" if self.objective == "rtd" else "fill-mask",
+            title=f"A small BERT ({origin})",
+            about=size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
+            + (f"\n\nUnlike BERT, {differs}." if differs else ""),
+            training=f"- Text: {file_names(config.corpus)} ({size})\n"
+            f"- Objective: {self.objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
+            f"{progress.seconds:,.0f} s on {machine}",
+            command=run_command("pretrain", config),
+            scored="Scores on held-out documents",
+            scores=score_table(scores, names),
+        )
 
 
-def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
+def _unlike_bert(config: PretrainConfig, model: BertConfig, objective: str) -> str:
     """Return what the model was built or trained without, in words; "" for a BERT like any other."""
     differences = []
     if model.is_decoder:
@@ -300,4 +284,9 @@ def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
         differences.append("its layers share their parameters")
     if config.mask_shares[0] == 1.0:
         differences.append("every selected token was replaced by [MASK] (100/0/0)")
+    if objective == "rtd":
+        differences.append(
+            "it is a discriminator: it tells which tokens of a text were replaced, and fills no masks; the generator "
+            "that it was trained with is in a folder of its own"
+        )
     return "; ".join(differences)

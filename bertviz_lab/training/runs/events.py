@@ -14,7 +14,12 @@ from bertviz_lab import strict_json
 
 
 @dataclass(frozen=True)
-class Preparing:
+class Event:
+    """Something that happened in a run."""
+
+
+@dataclass(frozen=True)
+class Preparing(Event):
     """Work before the first step, such as reading, learning the vocabulary, tokenizing."""
 
     stage: str
@@ -24,7 +29,7 @@ class Preparing:
 
 
 @dataclass(frozen=True)
-class RunStarted:
+class RunStarted(Event):
     """Everything is ready; training starts, or resumes from `step`."""
 
     run: str
@@ -42,7 +47,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
-class StepDone:
+class StepDone(Event):
     """Training metrics: means over the steps since the last such event."""
 
     step: int
@@ -57,7 +62,7 @@ class StepDone:
 
 
 @dataclass(frozen=True)
-class EvalDone:
+class EvalDone(Event):
     """Scores on the held-out set."""
 
     step: int
@@ -67,7 +72,7 @@ class EvalDone:
 
 
 @dataclass(frozen=True)
-class ProbesDone:
+class ProbesDone(Event):
     """Minimal-pair probes: pairs of sentences of which the model should find the acceptable one more likely."""
 
     step: int
@@ -78,7 +83,7 @@ class ProbesDone:
 
 
 @dataclass(frozen=True)
-class CheckpointSaved:
+class CheckpointSaved(Event):
     """The run can be resumed from here, and the model can be opened."""
 
     step: int
@@ -86,7 +91,7 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True)
-class SnapshotSaved:
+class SnapshotSaved(Event):
     """The weights of this step were saved for later inspection."""
 
     step: int
@@ -94,7 +99,7 @@ class SnapshotSaved:
 
 
 @dataclass(frozen=True)
-class TrialStarted:
+class TrialStarted(Event):
     """A fine-tuning starts its next trial, for example another seed; steps are counted over all trials."""
 
     trial: int  # from 0
@@ -105,7 +110,7 @@ class TrialStarted:
 
 
 @dataclass(frozen=True)
-class TrialDone:
+class TrialDone(Event):
     """The result of a trial: the scores of its best model on the held-out examples."""
 
     trial: int
@@ -116,7 +121,7 @@ class TrialDone:
 
 
 @dataclass(frozen=True)
-class FinalTestDone:
+class FinalTestDone(Event):
     """The scores of a fine-tuning's chosen model on the test set, which no choice was made by."""
 
     step: int
@@ -124,7 +129,7 @@ class FinalTestDone:
 
 
 @dataclass(frozen=True)
-class RunFinished:
+class RunFinished(Event):
     """The last event of a session. `reason`: finished, stopped (can be resumed) or failed."""
 
     step: int
@@ -132,21 +137,6 @@ class RunFinished:
     reason: str
     path: str  # of the model, empty where there is none
     message: str
-
-
-Event = (
-    Preparing
-    | RunStarted
-    | TrialStarted
-    | StepDone
-    | EvalDone
-    | SnapshotSaved
-    | ProbesDone
-    | CheckpointSaved
-    | TrialDone
-    | FinalTestDone
-    | RunFinished
-)
 
 
 def to_json(event: Event) -> str:
@@ -159,35 +149,38 @@ def to_json(event: Event) -> str:
 
 def format_event(event: Event) -> str:
     """Return one line of text for an event; "" for events that are not shown."""
-    line = ""
-    if isinstance(event, Preparing):
-        share = f" {event.done / event.total:.0%}" if event.total else ""
-        line = f"{event.message}{share}"
-    elif isinstance(event, RunStarted):
-        baselines = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
-        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; baselines {baselines}"
-        line = "\n".join([line, *event.notes])
-    elif isinstance(event, StepDone):
-        scores = " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-        scores = scores if "mlm_loss" in event.metrics else f"loss {event.loss:.3f} {scores}"
-        line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
-    elif isinstance(event, EvalDone):
-        line = "validation " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-    elif isinstance(event, ProbesDone):
-        shares = event.right.values()
-        passed = sum(share >= 0.8 for share in shares)
-        mean = sum(shares) / max(1, len(shares))
-        line = f"minimal-pair probes: accuracy {mean:.1%}, {passed} of {len(shares)} phenomena at 80% or more"
-    elif isinstance(event, TrialStarted):
-        line = f"trial {event.trial + 1} of {event.trials}: {event.name}" if event.trials > 1 else ""
-    elif isinstance(event, TrialDone):
-        line = "best validation " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-    elif isinstance(event, FinalTestDone):
-        line = "test " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-    elif isinstance(event, RunFinished):
-        line = f"{event.reason} after {event.step:,} {'step' if event.step == 1 else 'steps'}"
-        line = f"{line}. {event.message}" if event.message else line
-    return line
+    match event:
+        case Preparing():
+            return event.message + (f" {event.done / event.total:.0%}" if event.total else "")
+        case RunStarted():
+            baselines = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
+            line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; baselines {baselines}"
+            return "\n".join([line, *event.notes])
+        case StepDone():
+            scores = "" if "mlm_loss" in event.metrics else f"loss {event.loss:.3f} "
+            speed = f"{event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
+            return f"step {event.step:6} {scores}{_scores(event.metrics)} {speed}"
+        case EvalDone():
+            return f"validation {_scores(event.metrics)}"
+        case ProbesDone():
+            shares = event.right.values()
+            passed = sum(share >= 0.8 for share in shares)
+            mean = sum(shares) / max(1, len(shares))
+            return f"minimal-pair probes: accuracy {mean:.1%}, {passed} of {len(shares)} phenomena at 80% or more"
+        case TrialStarted() if event.trials > 1:
+            return f"trial {event.trial + 1} of {event.trials}: {event.name}"
+        case TrialDone():
+            return f"best validation {_scores(event.metrics)}"
+        case FinalTestDone():
+            return f"test {_scores(event.metrics)}"
+        case RunFinished():
+            line = f"{event.reason} after {event.step:,} {'step' if event.step == 1 else 'steps'}"
+            return f"{line}. {event.message}" if event.message else line
+    return ""
+
+
+def _scores(metrics: Mapping[str, float]) -> str:
+    return " ".join(f"{name} {value:.3f}" for name, value in metrics.items())
 
 
 def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -195,13 +188,7 @@ def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
     if (folder / "examples").is_dir():
         report = folder / "report.json"
         body: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
-        return {
-            "task": body.get("task"),
-            **body.get("scores", {}),
-            "split": body.get("split", "validation"),
-            "test": body.get("test"),
-            "guess": body.get("guess"),
-            "families": body.get("families"),
-        }
-    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
-    return {name: value for name, value in scores.items() if "_" in name}
+        scores = {"task": body.get("task"), **body.get("scores", {}), "split": body.get("split", "validation")}
+        return scores | {name: body.get(name) for name in ("test", "guess", "families")}
+    last = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    return {name: value for name, value in last.items() if "_" in name}

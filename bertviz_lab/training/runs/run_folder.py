@@ -120,14 +120,6 @@ def write_config(folder: Path, config: RunConfig) -> None:
     write_json(folder / "config.json", config.to_dict())
 
 
-def with_chosen_precision(config: ConfigT, folder: Path) -> ConfigT:
-    """Return the settings of a run that resumes: precision "auto" is the one that was chosen before its first step."""
-    if config.precision == "auto":
-        with contextlib.suppress(InputError):
-            return replace(config, precision=read_config(folder).precision)
-    return config
-
-
 def require_no_other_files(folder: Path) -> None:
     """Raise `InputError` where a run in `folder` would overwrite files that do not belong to a run."""
     parts = [folder / name for name in ("corpus", "examples", "tokenizer") if (folder / name).is_dir()]

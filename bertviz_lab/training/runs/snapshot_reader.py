@@ -3,8 +3,6 @@
 The configuration and the tokenizer are shared by all snapshots and read once; then each step costs only its weights.
 """
 
-import contextlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from bertviz_lab.training.checkpoints.checkpoint import (
     read_trained_length,
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from bertviz_lab.training.checkpoints.sentence_transformers_files import read_json
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files, trained_length_at
 from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_config, read_log
 
@@ -101,9 +100,8 @@ def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Mod
 def _shipped_step(folder: Path) -> int | None:
     """Return the step of a shipped model, by its log; None for a run, or without a log."""
     rows = read_log(folder, name=SHIPPED_LOG)[0]
-    (score, *_) = next(
-        (METRICS.get(row["objective"], ("",)) for row in rows if row.get("event") == "RunStarted"), ("",)
-    )
+    objective = next((row["objective"] for row in rows if row.get("event") == "RunStarted"), "")
+    (score, *_) = METRICS.get(objective, ("",))
     trials = [row for row in rows if row.get("event") == "TrialDone"]
     if trials:  # the best trial ships
         return int(max(trials, key=lambda row: row.get(score, 0.0))["best_step"])
@@ -113,10 +111,9 @@ def _shipped_step(folder: Path) -> int | None:
 def _shape(folder: Path) -> dict[str, Any]:
     """Return the body of the `config.json` of the model that a run trains, wherever there is one."""
     for path in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
-        with contextlib.suppress(OSError, ValueError):
-            body = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(body, dict) and "architectures" in body:
-                return body
+        body = read_json(path)
+        if isinstance(body, dict) and "architectures" in body:
+            return body
     return {}
 
 

@@ -16,15 +16,9 @@ from bertviz_lab.training.finetuning.tasks.qa import QuestionAnswering
 from bertviz_lab.training.finetuning.tasks.regression import Regression
 from bertviz_lab.training.finetuning.tasks.tokens import Tokens
 
-_KINDS: tuple[type[FinetuningTask[Any]], ...] = (
-    Classification,
-    MultiLabel,
-    Regression,
-    Tokens,
-    QuestionAnswering,
-    Embeddings,
-)
-TASKS = {kind.name: kind for kind in _KINDS}
+TASKS: dict[Task, type[FinetuningTask[Any]]] = {
+    kind.name: kind for kind in (Classification, MultiLabel, Regression, Tokens, QuestionAnswering, Embeddings)
+}
 
 
 def task_for(name: Task, labels: Sequence[str] = (), **options: Any) -> FinetuningTask[Any]:

@@ -29,9 +29,8 @@ from bertviz_lab.training.loop.hardware import Hardware
 class Prediction:
     """A prediction for one example; which fields are set depends on the task."""
 
-    label: str = (
-        ""  # the class, or as text the number or the answer ("" for none), or of embeddings the cosine of a pair
-    )
+    #: The class, or as text the number or the answer ("" for none), or of embeddings the cosine of a pair.
+    label: str = ""
     probabilities: tuple[float, ...] = ()  # of every class, in the order of the model's labels
     labels: tuple[str, ...] = ()  # of words, one each; or those of a text with any number of labels
     certainty: tuple[float, ...] = ()  # the probability of each of `labels`

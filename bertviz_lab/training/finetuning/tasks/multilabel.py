@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import cast
 
 import numpy as np
@@ -56,12 +57,7 @@ class MultiLabel(TextTask):
     def _decide(self, predictions: Sequence[Prediction], thresholds: Sequence[float]) -> list[Prediction]:
         """Return the predictions with the labels whose probability reaches its threshold, one half where none is."""
         limits = np.broadcast_to(np.array(thresholds or (0.5,)), len(self.labels))
-        return [
-            replace(
-                p, labels=tuple(n for n, x, low in zip(self.labels, p.probabilities, limits, strict=True) if x >= low)
-            )
-            for p in predictions
-        ]
+        return [replace(p, labels=tuple(compress(self.labels, limits <= p.probabilities))) for p in predictions]
 
     def tune(
         self, examples: Texts, predictions: list[Prediction], how: str

@@ -77,19 +77,12 @@ class TargetScaler:
         try:
             yield
         finally:
-            load_head_state(head, state)
+            head.load_state_dict(state)
 
 
 def head_state(head: nn.Linear) -> dict[str, Tensor]:
     """Return copies of a head's parameters, by their names."""
     return {name: parameter.detach().cpu().clone() for name, parameter in head.named_parameters()}
-
-
-@torch.no_grad()
-def load_head_state(head: nn.Linear, state: dict[str, Tensor]) -> None:
-    """Put back what `head_state` copied."""
-    for name, parameter in head.named_parameters():
-        parameter.copy_(state[name])
 
 
 class Regression(TextTask):
