@@ -48,6 +48,13 @@ LABEL_NAMES = (
 METADATA_NAMES = frozenset(
     {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
 )
+#: Words of the names of columns that say when, by whom, how surely, for which part or how often, and of such values.
+_METADATA_WORD = re.compile(
+    "annotators?|city|confidence|counts?|country|created|date|datetime|datum|day|device|fecha|fold|hour|id|idioma|lang"
+    "|language|langue|likes|locale|month|platform|prob|probability|rater|replies|retweets|shares|split|sprache|time"
+    "|timestamp|updated|uhrzeit|url|user|username|usuario|views|weekday|worker|year"
+)
+_SPLITS = frozenset({"train", "training", "test", "testing", "dev", "val", "valid", "validation", "eval"})
 #: Names of labels that are often those of something else.
 WEAK_NAMES = ("answer", "tag", "y")
 _TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
@@ -226,6 +233,8 @@ def choose_columns(
     profiles = [Profile.of(column) for column in table.columns]
     taken = set(given.values())
     label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
+    if "label" not in given:
+        _doubt_metadata(table, profiles[label], label, report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
@@ -273,6 +282,17 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
     raise InputError(
         f"No column of {quoted(table.name)} looks like a label, one of a few short values; name it: {names}."
     )
+
+
+def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropReport) -> None:
+    """Doubt a label that by its name or its values says when, by whom or for which part a text is."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", table.column_names[label]).lower()
+    words, values = set(re.split(r"[\W_]+", name)), {cell.strip().lower() for cell in table.columns[label]} - {""}
+    is_speaker = bool(values) and all(value.endswith(":") for value in values)
+    says_when = profile.dates > 0.9 or values <= _SPLITS or any(map(_METADATA_WORD.fullmatch, words))
+    if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
+        taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
+        report.doubt(f"{taken}, and looks like metadata: name the label with --label.", "label")
 
 
 def _doubt_other_labels(

@@ -200,6 +200,8 @@ def test_decimals_with_a_comma_are_numbers(tmp_path):
         ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" may be it'),
         ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
+        ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
+        ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
     ],
 )
 def test_another_label_or_text_with_a_usual_name_is_doubted(header, row, doubt, tmp_path):
