@@ -261,11 +261,9 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     encoding = inputs.encoding
     positions = _tokens_of(encoding, word)
     if not positions:
+        name = word.strip() or "(none)"
         advice = " (what is left of it: the text is longer than the model reads)" if encoding.dropped_a else ""
-        raise InputError(
-            f"The word {word.strip() or '(none)'} is not in the sentence {text!r}{advice}: name a whole word as "
-            "it is there."
-        )
+        raise InputError(f"The word {name} is not in the sentence {text!r}{advice}: name a whole word as it is there.")
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
     return np.stack([state[0, positions].float().mean(0).numpy() for state in states])
 

@@ -211,10 +211,8 @@ def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None
     """Return the head mask as a tensor, (layers, heads). Raises `InputError` for another shape."""
     if head_mask is None:
         return None
-    config = checkpoint.config
+    layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     mask = torch.as_tensor(np.asarray(head_mask, dtype=np.float32))
-    if mask.shape != (config.num_hidden_layers, config.num_attention_heads):
-        raise InputError(
-            f"head_mask must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
-        )
+    if mask.shape != (layers, heads):
+        raise InputError(f"head_mask must have {layers} rows of {heads} numbers.")
     return mask.to(backbone(checkpoint).embeddings.word.weight.dtype)

@@ -279,10 +279,8 @@ def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | 
     if position is None and firsts:
         vectors_LD = final_vectors(checkpoint, None, inputs.arguments())[0]
         labels = head_logits(checkpoint.model, "word", vectors_LD[firsts]).argmax(-1).tolist()
-        labelled = (
-            first for first, label in zip(firsts, labels, strict=True) if checkpoint.config.labels[label] != "O"
-        )
-        return next(labelled, firsts[0])
+        named = zip(firsts, (checkpoint.config.labels[label] for label in labels), strict=True)
+        return next((first for first, label in named if label != "O"), firsts[0])
     word = () if position is None else encoding.word_at(position)
     if not word:
         raise InputError("There is no word at this place: choose a token of the text.")

@@ -146,11 +146,9 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
     score = f"a score of {pair.score:.2f}"
     if added:
         score = f"{pair.products.sum():.2f}; with {terms} the score is {pair.score:.2f}"
-    weight = (
-        "the key is masked, so the weight is 0"
-        if pair.is_masked
-        else f"the softmax over all tokens turns it into the weight {pair.weight:.4f}"
-    )
+    weight = f"the softmax over all tokens turns it into the weight {pair.weight:.4f}"
+    if pair.is_masked:
+        weight = "the key is masked, so the weight is 0"
     return columns_payload(
         np.array([*pair.products, *added.values()]),
         [*(str(place + 1) for place in range(size)), *added],

@@ -54,11 +54,9 @@ def attribution_payload(
             f"With this text {target.name}{contrast} is {_times(first.change)} as with every token masked: the "
             f"logarithm of that is {first.change:+.2f}."
         ]
-    notes += [
-        f"The {a.method} attributions sum to that with a residual of {abs(a.error):.3f}."
-        for a in attributions
-        if a.error is not None
-    ]
+    for a in attributions:
+        if a.error is not None:
+            notes.append(f"The {a.method} attributions sum to that with a residual of {abs(a.error):.3f}.")
     return scores_payload(
         first.encoding,
         rows,

@@ -50,12 +50,10 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
         positions_note,
         f"The last {_counted(padding, 'position')} {'holds' if padding == 1 else 'hold'} only padding." * bool(padding),
     ]
-    number_row = partial(ScoreRow, scale="none", digits=0)
+    numbers = partial(ScoreRow, scale="none", digits=0)
     rows = [
-        number_row(
-            "id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]
-        ),
-        number_row(
+        numbers("id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]),
+        numbers(
             "text" if segments_note else "segment",
             "Which text a token is of; not an input of this model"
             if segments_note
@@ -67,8 +65,8 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
             ],
             kinds=[f"seg-{_letter(c).lower()} strong" if c["mask"] else "number" for c in columns],
         ),
-        number_row("position", "Position in the input, counted from 0", range(len(columns))),
-        number_row(
+        numbers("position", "Position in the input, counted from 0", range(len(columns))),
+        numbers(
             "attention mask",
             "1: other tokens attend to it. 0: masked out (padding)",
             masks,

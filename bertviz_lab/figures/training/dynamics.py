@@ -226,12 +226,9 @@ def _points(rows: Sequence[Mapping[str, Any]], field: str, max_points: int) -> l
     bins: dict[int, list[Mapping[str, Any]]] = {}
     for row in values:
         bins.setdefault(int(max_points * math.log1p(row["step"]) / top), []).append(row)
-    return [
-        [
-            bin_rows[-1]["step"],
-            round(sum(row[field] for row in bin_rows) / len(bin_rows), 4),
-            round(float(bin_rows[-1].get("seconds") or 0.0), 1),
-            int(bin_rows[-1].get("tokens") or 0),
-        ]
-        for _, bin_rows in sorted(bins.items())
-    ]
+    points = []
+    for _, bin_rows in sorted(bins.items()):
+        mean, last = sum(row[field] for row in bin_rows) / len(bin_rows), bin_rows[-1]
+        seconds, tokens = round(float(last.get("seconds") or 0.0), 1), int(last.get("tokens") or 0)
+        points.append([last["step"], round(mean, 4), seconds, tokens])
+    return points

@@ -113,12 +113,8 @@ def snapshot_charts(
     titles = {"words": "Tracked words", "value": "Predicted value over training"}
     lines = [(name, PAINTS[place % len(PAINTS)]) for place, name in enumerate(names)]
     free = follows == "value"  # a regression predicts any number
-    ranks = {
-        "type": "log",
-        "range": [math.log10(max(10, vocab_size)), 0],
-        "tickvals": [1, 10, 100, 1_000, 10_000],
-        "tickformat": ",d",
-    }
+    ranks = {"type": "log", "range": [math.log10(max(10, vocab_size)), 0]}
+    ranks |= {"tickvals": [1, 10, 100, 1_000, 10_000], "tickformat": ",d"}
     heads = [("", ACCENT), *((f"layer {layer + 1}", PAINTS[layer % len(PAINTS)]) for layer in range(layers))]
     numbers, shares = (_NUMBER, ".3f", "short"), (_PERCENT, ".1%", "percent")
     title, loss = titles.get(follows, "Over training"), "MLM loss of this text"
