@@ -58,6 +58,7 @@ _SPLITS = frozenset({"train", "training", "test", "testing", "dev", "val", "vali
 #: Names of labels that are often those of something else.
 WEAK_NAMES = ("answer", "tag", "y")
 _TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
+_DAY = re.compile(r"\d\d?\.\d\d?\.\d\d(\d\d)?")
 _DATE = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
     r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
@@ -143,7 +144,9 @@ class Profile:
 def is_date(value: str) -> bool:
     """Return whether a cell is a date or a time: digits and signs, with names of months, days and zones."""
     value = value.strip()
-    looks = 6 <= len(value) <= 40 and re.search(r"\d", value) and re.search(r"[^\d.]", value[1:])
+    looks = (
+        6 <= len(value) <= 40 and re.search(r"\d", value) and re.search(r"[^\d.]|^\d?\.\d\d?\.\d\d(\d\d)?$", value[1:])
+    )
     return bool(looks) and _DATE.fullmatch(value) is not None
 
 
@@ -195,7 +198,8 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     ):
         return False
     profiles = [Profile.of(column) for column in columns]
-    if any(p.numbers == 1 and p.filled > 0.5 and title for p, title in zip(profiles, titles, strict=True)):
+    measured = [p.filled > 0.5 and 1 in (p.numbers, p.dates) for p in profiles]
+    if any(title and not is_date(title) for title in compress(titles, measured)):
         return True
     text = max(range(len(titles)), key=lambda c: profiles[c].length)
     title = titles[text]
@@ -235,6 +239,8 @@ def choose_columns(
     label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
     if "label" not in given:
         _doubt_metadata(table, profiles[label], label, report)
+    if table.names is None and options.header == "auto":
+        _doubt_header(table, label, report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
@@ -278,10 +284,26 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
         return free[0]
+    if lists := [c for c in free if c not in metadata and _lists_labels(table.columns[c])]:
+        return lists[-1]
     names = quoted_list(table.column_names, 20)
     raise InputError(
         f"No column of {quoted(table.name)} looks like a label, one of a few short values; name it: {names}."
     )
+
+
+def _lists_labels(cells: list[str]) -> bool:
+    """Return whether cells hold a few short labels between semicolons or bars."""
+    parts = Profile.of([part for cell in cells for part in re.split(r"[;|]", cell)])
+    return len(cells) < parts.rows and parts.is_label and not parts.numbers
+
+
+def _doubt_header(table: RawTable, label: int, report: DropReport) -> None:
+    """Doubt that the first row is an example, where it alone has its label, and all others have several examples."""
+    first, *others = [cell.strip() for cell in table.columns[label]] or [""]
+    if others and first and first not in others and number_of(first) is None and min(Counter(others).values()) > 1:
+        read = f"The first row of {quoted(table.name)} was read as the only example of {quoted(first)}"
+        report.doubt(f"{read}: give --header yes if it names the columns.", "header")
 
 
 def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropReport) -> None:

@@ -85,7 +85,7 @@ class Reading:
             raise InputError(" ".join(sentences))
 
     def _decided_by(self) -> str:
-        values = {"text_b": NO_TEXT} | self.columns
+        values = {"text_b": NO_TEXT, "header": "no"} | self.columns
         options = dict.fromkeys(doubt.options[0] for doubt in self.doubts)
         flags = [f"--{name.replace('_', '-')} {values.get(name, self.task)}" for name in options]
         return f"This reading is not sure: give {' '.join(flags)} to confirm it, or other values."
@@ -158,9 +158,7 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
     if data.task in ("classification", "multilabel"):
-        several = [
-            label for label in counts if "," in label and all(part.strip() in counts for part in label.split(","))
-        ]
+        several = [label for label in counts if _may_be_several(label, counts)]
         lists = [label for label in counts if _LIST.fullmatch(label)]
         for labels, what in ((several, "several labels in a cell"), (lists, "a list of labels")):
             if labels and data.task == "multilabel":
@@ -176,6 +174,13 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
+
+
+def _may_be_several(label: str, counts: Counter[str]) -> bool:
+    """Return whether parts of a label are labels by themselves, or all of them numbers."""
+    parts = [part.strip() for part in re.split(r"[|,;]", label)]
+    in_blanks = len(label.split()) > 1 and all(map(str.isdigit, label.split()))
+    return in_blanks or (len(parts) > 1 and (any(p in counts for p in parts) or all(map(str.isdigit, parts))))
 
 
 def _plain(label: str) -> str:

@@ -108,6 +108,19 @@ def test_numbers_with_a_comma_may_be_several_labels(tmp_path):
     assert read_task(path, "multilabel").examples[0].label == ("1", "2")
 
 
+@pytest.mark.parametrize("cell", ["price|quality", "price; quality", "3 14"])
+def test_labels_of_other_cells_in_one_cell_are_doubted(cell, tmp_path):
+    rows = "".join(f"the text {n}\t{(cell, 'quality', '3', 'other')[n % 4]}\n" for n in range(40))
+    assert "may be several labels" in Reading.of(read_task(written(tmp_path, "a.tsv", rows))).doubts[0].sentence
+
+
+def test_lists_of_topics_are_several_labels_even_if_few_stand_alone(tmp_path):
+    cells = ["price;quality", "service", "price;service;quality", "delivery;price"]
+    rows = "".join(f"{n},the text {n},{cells[n % 4]}{';other' * (n % 3 // 2)}\n" for n in range(20))
+    data = read_task(written(tmp_path, "a.csv", f"id,texto,temas\n{rows}"), "multilabel")
+    assert data.labels == ("delivery", "other", "price", "quality", "service")
+
+
 def test_a_title_above_the_header_and_a_row_of_totals_are_left_out(tmp_path):
     lines = [
         "Survey 2024,,",
@@ -118,6 +131,12 @@ def test_a_title_above_the_header_and_a_row_of_totals_are_left_out(tmp_path):
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
     assert rows_of(data) == PLAIN
     assert repaired(data) == [("title above the header was left out", 1), ("row of totals was left out", 1)]
+
+
+def test_a_first_row_without_the_dates_of_the_others_is_the_header(tmp_path):
+    rows = "".join(f"{n} A;0{n % 9 + 1}.03.2023;good {n}, yes;{'ab'[n % 2]}\n" for n in range(20))
+    data = read_task(written(tmp_path, "a.csv", f"Ticket;Eingang;Nachricht;Kategorie\n{rows}"))
+    assert (data.labels, data.files[0].text_a) == (("a", "b"), "Nachricht")
 
 
 def test_dates_constants_and_ids_are_not_the_text(tmp_path):
@@ -202,6 +221,7 @@ def test_decimals_with_a_comma_are_numbers(tmp_path):
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
+        ("What do you say?,The verdict", "the text {n},{b}", "only example of .The verdict.*--header no to confirm"),
     ],
 )
 def test_another_label_or_text_with_a_usual_name_is_doubted(header, row, doubt, tmp_path):
