@@ -10,7 +10,7 @@ from typing import IO
 import chardet
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.corpora.sources import READABLE, Source, binary_kind
+from bertviz_lab.data.corpora.sources import READABLE, Source, refuse_binary
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16
@@ -31,9 +31,7 @@ def recognize(source: Source) -> str:
         head = stream.read(_SAMPLE)
         if not head:
             raise InputError(f"{quoted(source.name)} is empty; choose a file with text in it.")
-        kind = binary_kind(head)
-        if kind:
-            raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
+        refuse_binary(source.name, head)
         encoding = next((name for mark, name in _BOMS if head.startswith(mark)), None) or _utf16_or_utf32(head)
         if encoding is None and (b"\x1b$B" in head or b"\x1b$@" in head):
             encoding = (

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
+from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, pluralized, quoted, quoted_list
 from bertviz_lab.data.documents import LONGEST_SENTENCE
 from bertviz_lab.tokenization import Tokenizer
 
@@ -217,8 +217,8 @@ def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
     if damaged:
         count = sum(file.replaced for file in damaged)
         yield (
-            f"{count:,} {'character' if count == 1 else 'characters'} could not be read in "
-            f"{_listed(damaged)}: the lab leaves them out; saving as UTF-8 may bring them back."
+            f"{pluralized(count, 'character', 'characters')} could not be read in {_listed(damaged)}: "
+            "the lab leaves them out; saving as UTF-8 may bring them back."
         )
     if notes.sentences_cut > 0.001 * sentences:
         several = notes.sentences_cut != 1
@@ -238,8 +238,7 @@ def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
 
 
 def _listed(files: list[FileNotes]) -> str:
-    first = ", ".join(quoted(file.name) for file in files[:3])
-    return f"{first} and {len(files) - 3:,} more" if len(files) > 3 else first
+    return quoted_list([file.name for file in files], 3)
 
 
 def _percent(share: float) -> str:

@@ -135,17 +135,17 @@ _CONTAINERS = (
 )
 
 
-def binary_kind(head: bytes) -> tuple[str, str] | None:
-    """The kind of a file with these first bytes, and advice; None where it may be text."""
+def refuse_binary(name: str, head: bytes) -> None:
+    """Raise `InputError` for a file whose first bytes are those of anything but text."""
     for what, (offset, magics, advice) in _SIGNATURES.items():
         # Eight arbitrary bytes and `{"` may be text; a little-endian length ends in zeros.
         zeros = {8: head[5:8], 4: head[:2]}.get(offset, b"")
         if head.startswith(magics, offset) and not zeros.strip(b"\0"):
-            return what, advice
+            raise InputError(f"{quoted(name)} is {what}, not text; {advice}.")
     start = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        return "a web page (HTML)", "open it in a browser and save its text as .txt"
-    return None
+        what = "is a web page (HTML), not text; open it in a browser and save its text as .txt."
+        raise InputError(f"{quoted(name)} {what}")
 
 
 #: Maximum total size of uploaded text, unpacked. Local files have no limit.

@@ -10,7 +10,7 @@ from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, pluralized, quoted
-from bertviz_lab.data.corpora.sources import Meter, Source, binary_kind
+from bertviz_lab.data.corpora.sources import Meter, Source, refuse_binary
 from bertviz_lab.data.formats.raw import DropReport, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -36,14 +36,9 @@ class TextFile:
 
     @contextmanager
     def lines(self, newline: str | None = "", *, metered: bool = True) -> Iterator[Iterator[str]]:
-        """Its lines with their ends, without null characters (which are noted where the reading is metered)."""
+        """Its lines with their ends, without null characters; what was lost is noted where the reading is metered."""
         with self.text(newline, metered=metered) as stream:
-            yield self._noted_lines(stream) if metered else whole_lines(stream, self.name)
-
-    def _noted_lines(self, stream: io.TextIOWrapper) -> Iterator[str]:
-        for line in whole_lines(stream, self.name, self.notes):
-            self.notes.replaced += "\ufffd" in line
-            yield line
+            yield whole_lines(stream, self.name, self.notes if metered else None)
 
     def sample(self) -> list[str]:
         """The first lines."""
@@ -79,9 +74,7 @@ def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
     if not options.encoding:
         return TextFile(source, recognize(source), meter)
     with source.open() as stream:
-        kind = binary_kind(stream.read(4096))
-    if kind:
-        raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
+        refuse_binary(source.name, stream.read(4096))
     # A byte-order mark is not part of the first cell, even where the encoding is given.
     is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bertviz_lab.data.corpora.formats.records import record_paragraphs, text_field_of
-from bertviz_lab.data.corpora.formats.text import Paragraphs, line_paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_lines, line_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -147,5 +147,4 @@ def dataset_paragraphs(
 
 def _lines(texts: Iterator[Any]) -> Iterator[str]:
     for text in texts:
-        parts = text if isinstance(text, list) else [text]
-        yield from [line for part in parts if isinstance(part, str) for line in part.splitlines()] or [""]
+        yield from [line for lines in cell_lines(text) for line in lines] or [""]

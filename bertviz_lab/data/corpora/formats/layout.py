@@ -18,7 +18,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from bertviz_lab.data.documents import split_sentences
@@ -139,32 +139,35 @@ def find_markup(sample: Iterable[str]) -> Markup:
     return Markup(" ".join(kind.description for kind in found), any(kind.has_documents for kind in found), strip)
 
 
-def _docs(lines: Iterable[str | None]) -> Lines:
-    for line in lines:
-        yield None if line is not None and _DOC.match(line) else line
+def _by_line(strip: Callable[[str], Iterable[str | None]]) -> Callable[[Iterable[str | None]], Lines]:
+    """Return what strips lines one by one; the ends of documents stay."""
+    return lambda lines: chain.from_iterable([None] if line is None else strip(line) for line in lines)
 
 
-def _ends(lines: Iterable[str | None]) -> Lines:
-    for line in lines:
-        if line is None or "<|end" not in line:
-            yield line
-            continue
-        for number, part in enumerate(_END.split(line)):
-            if number:
-                yield None
-            if part.strip():
-                yield part
+@_by_line
+def _docs(line: str) -> Iterable[str | None]:
+    return [None if _DOC.match(line) else line]
 
 
-def _wikitext(lines: Iterable[str | None]) -> Lines:
-    for line in lines:
-        if line is not None and (title := _TITLE.match(line)):
+@_by_line
+def _ends(line: str) -> Lines:
+    if "<|end" not in line:
+        yield line
+        return
+    for number, part in enumerate(_END.split(line)):
+        if number:
             yield None
-            yield from ("", title[1], "")
-        elif line is not None and (section := _SECTION.match(line)):
-            yield from ("", section[1], "")
-        else:
-            yield line and _UNKNOWN.sub("", _JOINED.sub(r"\1", line))
+        if part.strip():
+            yield part
+
+
+@_by_line
+def _wikitext(line: str) -> Iterable[str | None]:
+    if title := _TITLE.match(line):
+        return [None, "", title[1], ""]
+    if section := _SECTION.match(line):
+        return ["", section[1], ""]
+    return [_UNKNOWN.sub("", _JOINED.sub(r"\1", line))]
 
 
 def _books(lines: Iterable[str | None]) -> Lines:
@@ -179,12 +182,9 @@ def _books(lines: Iterable[str | None]) -> Lines:
             yield line
 
 
-def _html(lines: Iterable[str | None]) -> Lines:
-    for line in lines:
-        if line is None or ("<" not in line and "&" not in line):
-            yield line
-            continue
-        for part in _BREAK.split(_HIDDEN.sub(" ", line)):
-            text = html.unescape(_TAG.sub("", part))
-            if text.strip() or not line.strip():
-                yield text
+@_by_line
+def _html(line: str) -> Iterable[str | None]:
+    if "<" not in line and "&" not in line:
+        return [line]
+    texts = [html.unescape(_TAG.sub("", part)) for part in _BREAK.split(_HIDDEN.sub(" ", line))]
+    return [text for text in texts if text.strip() or not line.strip()]

@@ -199,18 +199,18 @@ def number_of(cell: str) -> float | None:
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Lines with their ends; null characters go to `notes`. Raises `InputError` beyond `LONGEST_LINE` characters."""
+    """Lines with their ends; what was lost goes to `notes`. Raises `InputError` beyond `LONGEST_LINE` characters."""
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
             raise InputError(
                 f"Line {number:,} of {quoted(name)} has over {LONGEST_LINE // 10**6} million characters; "
                 "give the text as .txt."
             )
-        if "\0" in line:
-            if notes:
-                notes.nulls += line.count("\0")
-            line = line.replace("\0", "")
-        if line[0] == "\ufeff":  # joined files have byte-order marks in the middle
+        if notes:
+            notes.nulls += line.count("\0")
+            notes.replaced += "\ufffd" in line
+        line = line.replace("\0", "")
+        if line[:1] == "\ufeff":  # joined files have byte-order marks in the middle
             if notes:
                 notes.marks += number > 1
             line = line.lstrip("\ufeff")
