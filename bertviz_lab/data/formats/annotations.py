@@ -1,10 +1,13 @@
 """Records of annotation tools and chats as plain objects: texts with a `label`, with `entities`, or with answers.
 
-Label Studio, Prodigy, Argilla, spaCy, OpenAI's and Google's chats, ShareGPT, intents with their patterns.
+Label Studio, Prodigy, Argilla, spaCy, OpenAI's and Google's chats, ShareGPT, intents with their patterns; and the
+intents of Rasa as YAML or Markdown, with examples in which entities are marked.
 """
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertviz_lab.data.formats.raw import DropReport, RawFile
@@ -17,6 +20,9 @@ _REJECTED = 'answer "reject" was read as "not" and the label', 'answers "reject"
 _PATTERNS = ("patterns", "examples", "utterances", "phrases", "text", "texts", "questions")
 _INTENTS = ("tag", "intent", "label", "name")
 _MOST_LEAVES = 100  # of an object in a record that becomes columns
+_HEADING = re.compile(r"\s*(?:- ?|## ?)(intent|synonym|regex|lookup|story|rule)\s*:\s*(.+)")
+_EXAMPLE = re.compile(r"\s*[-*+] (?:text: *)?(.+)")
+_ENTITY = re.compile(r"\[([^\]\n]+)\](?:\(([^)\n]+)\)|(\{[^}\n]*\}))")
 
 
 def plain_records(record: Any, number: int, file: RawFile, report: DropReport) -> Iterator[Any]:
@@ -139,3 +145,30 @@ def flat(record: dict[str, Any]) -> dict[str, Any]:
                 for inner, v in value.items()
             }
     return leaves
+
+
+def is_rasa(lines: Sequence[str]) -> bool:
+    """Return whether two lines or more name an intent, and examples follow."""
+    return sum(bool(match := _HEADING.match(line)) and match[1] == "intent" for line in lines) > 1
+
+
+def rasa_records(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """Yield the examples of all intents, with their entities as spans."""
+    intent = ""
+    for line in lines:
+        if heading := _HEADING.match(line):
+            intent = heading[2].strip().strip("'\"") if heading[1] == "intent" else ""
+        elif intent and (example := _EXAMPLE.match(line)) and not example[1].endswith(":"):
+            text, entities, rest = "", [], example[1].strip()
+            while match := _ENTITY.search(rest):
+                text += rest[: match.start()]
+                entities.append({"start": len(text), "end": len(text) + len(match[1]), "entity": _rasa_entity(match)})
+                text, rest = text + match[1], rest[match.end() :]
+            yield {"text": text + rest, "intent": intent, "entities": entities}
+
+
+def _rasa_entity(match: re.Match[str]) -> str:
+    try:
+        return match[2].split(":")[0] if match[2] else str(json.loads(match[3])["entity"])
+    except (ValueError, KeyError, TypeError):
+        return match[3]

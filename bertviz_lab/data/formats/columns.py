@@ -6,7 +6,7 @@ one of a few short values, and a column of row numbers or of one constant value 
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import NamedTuple
@@ -64,6 +64,7 @@ _DATE = re.compile(
     r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
     re.IGNORECASE,
 )
+_REPEATED = "row repeats the header and was left out", "rows repeat the header and were left out"
 _JOINED_COLUMN = "labels"  # that replaces columns of 0 and 1
 _BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
 _MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
@@ -155,14 +156,10 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
     if table.names is not None or not table.rows or not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
-    table.rows, numbers = table.rows[1:], table.numbers[1:]
-    repeated = [_repeats(row, names) for row in table.rows]
-    for number in compress(numbers, repeated):
-        report.repair(
-            "row repeats the header and was left out", "rows repeat the header and were left out", table, number
-        )
-    kept = [not repeats for repeats in repeated]
-    table.rows, table.numbers = list(compress(table.rows, kept)), list(compress(numbers, kept))
+    repeated = [place for place, row in enumerate(table.rows) if place and _repeats(row, names)]
+    for place in repeated:
+        report.repair(*_REPEATED, table, table.numbers[place])
+    table.leave_out({0, *repeated})
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
     table.names = names[: table.width]
@@ -246,39 +243,38 @@ def choose_columns(
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
         text_b = pair if text_b is None else text_b
     elif text_b is None:  # the second column of a pair whose first is given
-        after = {name: column for name, column in _by_name(table, set()).items() if column >= text_a}
+        after = {name: column for name, column in by_name(table).items() if column >= text_a}
         pair_by_names = pair_by_name(after, set(range(table.width)))
         if pair_by_names and pair_by_names[0] == text_a and pair_by_names[1] != label:
             text_b = pair_by_names[1]
     return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
 
 
-def _by_name(table: RawTable, taken: set[int]) -> dict[str, int]:
+def by_name(table: RawTable, taken: Collection[int] = ()) -> dict[str, int]:
     """The columns that are not taken, by their names in lower case; of several with one name the first."""
     names = reversed(list(enumerate(table.names or [])))
     return {name.lower(): column for column, name in names if column not in taken}
 
 
 def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport) -> int:
-    named = _by_name(table, taken)
-    for name in LABEL_NAMES:
-        if name in named and (name not in WEAK_NAMES or profiles[named[name]].is_label):
-            _doubt_other_labels(table, profiles, named, named[name], report)
-            return named[name]
+    named = by_name(table, taken)
+    known = [n for n in LABEL_NAMES if n in named and (n not in WEAK_NAMES or profiles[named[n]].is_label)]
     free = [c for c in range(table.width) if c not in taken]
     metadata = {column for name, column in named.items() if name in METADATA_NAMES}
     labels = [c for c in free if profiles[c].is_label and c not in metadata]
+    if known:
+        best = named[known[0]]
+        rivals = [named[n] for n in known[1:] if n not in WEAK_NAMES]
+        for rival in [c for c in rivals if _is_another(table, profiles, best, c)][:1]:
+            _doubt_label(table, best, f"{table.describe_column(rival)} may be it: name it", report)
+        return best
     if labels:
         # Of several, the one with the fewest values, complete ones first; at a tie, the last.
         best = min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
-        others = [
-            table.describe_column(c)
-            for c in labels
-            if c != best and (profiles[c].distinct <= 50 or profiles[c].decimals > 0.5)
-        ]
-        if others and table.width > 2:
-            taken_for = f"The {table.describe_column(best)} of {quoted(table.name)} was taken for the label"
-            report.doubt(f"{taken_for}, and {', '.join(others[:3])} may be it as well: name it with --label.", "label")
+        rivals = [c for c in labels if c != best and (profiles[c].distinct <= 50 or profiles[c].decimals > 0.5)]
+        if rivals and table.width > 2:
+            others = ", ".join(map(table.describe_column, rivals[:3]))
+            _doubt_label(table, best, f"{others} may be it as well: name it", report)
         return best
     if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
@@ -313,30 +309,28 @@ def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropR
     is_speaker = bool(values) and all(value.endswith(":") for value in values)
     says_when = profile.dates > 0.9 or values <= _SPLITS or any(map(_METADATA_WORD.fullmatch, words))
     if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
-        taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
-        report.doubt(f"{taken}, and looks like metadata: name the label with --label.", "label")
+        _doubt_label(table, label, "looks like metadata: name the label", report)
 
 
-def _doubt_other_labels(
-    table: RawTable, profiles: Sequence[Profile], named: Mapping[str, int], label: int, report: DropReport
-) -> None:
-    """Note another column that is named as a label and does not say the same in other words."""
-    cells = table.columns
-    for name in LABEL_NAMES:
-        other = named.get(name, label)
-        if other != label and name not in WEAK_NAMES and profiles[other].is_label and profiles[label].is_label:
-            pairs = len(set(zip(cells[label], cells[other], strict=True)))
-            if not pairs == profiles[label].distinct == profiles[other].distinct:
-                taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
-                report.doubt(f"{taken}, and {table.describe_column(other)} may be it: name it with --label.", "label")
-                return
+def _doubt_label(table: RawTable, label: int, doubt: str, report: DropReport) -> None:
+    """Doubt the column that was chosen for the label; `doubt` goes on with what to name."""
+    taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
+    report.doubt(f"{taken}, and {doubt} with --label.", "label")
+
+
+def _is_another(table: RawTable, profiles: Sequence[Profile], label: int, other: int) -> bool:
+    """Return whether a column is a label too, and does not say the same as the first in other words."""
+    if not (profiles[label].is_label and profiles[other].is_label):
+        return False
+    pairs = len({(row[label], row[other]) for _, row in table.complete_rows})
+    return not pairs == profiles[label].distinct == profiles[other].distinct
 
 
 def text_columns(
     table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport
 ) -> tuple[int, int | None]:
     """The column of the text, and that of the second text of a pair, among those that are not taken."""
-    named = _by_name(table, taken)
+    named = by_name(table, taken)
     pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
     free = [c for c in range(table.width) if c not in taken]
     texts_by_name = [
@@ -428,8 +422,7 @@ def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOpti
     exclusive = options.task != "multilabel" and all(
         sum(_is_one(row[c]) for c in of_table) == 1
         for table, of_table in zip(tables[:deciding], columns, strict=False)
-        for row in table.rows
-        if len(row) == table.width
+        for _, row in table.complete_rows
     )
     if options.task == "classification" and not exclusive:
         raise InputError(

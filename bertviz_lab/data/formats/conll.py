@@ -54,9 +54,8 @@ def looks_like_conll(lines: Sequence[str], plain: bool = True) -> bool:
     words, labels = [row[word_column] for row in rows], [row[label_column].strip() for row in rows]
     if any(" " in label for label in labels):
         return False
-    marks = bio_scheme([canonical_labels(labels)]) != PLAIN
     is_label_set = plain and len(set(labels)) <= max(3, len(labels) // 3) and delimiter not in tuple(",;")
-    return (is_label_set or marks) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+    return (is_label_set or _mark_spans(labels)) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
 def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
@@ -160,7 +159,7 @@ def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     """
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
     width = len(columns)
-    spans = [n for n in range(width) if bio_scheme([canonical_labels(columns[n])]) != PLAIN]
+    spans = [n for n in range(width) if _mark_spans(columns[n])]
     word = next((n for n in range(width) if n not in spans and not _is_reference(columns[n])), 0)
     spans = [n for n in spans if n > word] or spans
     if not spans:
@@ -180,7 +179,7 @@ def _header(rows: Sequence[Sequence[str]], word: int, label: int) -> list[str] |
     if len(first) <= max(word, label) or any(row[label:][:1] == [first[label]] for row in rows[1:]):
         return None
     names = {cell.lower() for cell in first}
-    marks = bio_scheme([canonical_labels(row[label] for row in rows[1:] if len(row) > label)]) != PLAIN
+    marks = _mark_spans(row[label] for row in rows[1:] if len(row) > label)
     is_name = marks and re.fullmatch(r"[^\W\d_][\w -]{2,}", first[label]) and not _span_parts(first[label])
     return first if is_name or (names & {*_WORDS} and first[label].lower() in _TAGS) else None
 
@@ -365,18 +364,18 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     Raises `InputError` for a word a row where nothing says where sentences end.
     """
     names = [name.lower() for name in table.column_names]
-    sample = [row for row in table.rows[:500] if len(row) == table.width]
-    marking = [n for n in range(table.width) if _mark_spans([row[n] for row in sample])]
-    if options.label or options.task == "tokens":
-        tag = table.column(options.label) if options.label else _first_of(_TAGS, names)
-    else:
-        tag = next((names.index(name) for name in _TAGS if name in names and names.index(name) in marking), None)
+    rows = table.complete_rows
+    sample = [row for _, row in rows[:500]]
+    marking = [n for n in range(table.width) if _cells_mark_spans([row[n] for row in sample])]
+    may_be = [name if options.task == "tokens" or n in marking else "" for n, name in enumerate(names)]
+    tag = table.column(options.label) if options.label else _first_of(_TAGS, may_be)
     tag = marking[-1] if tag is None and marking else tag
     if tag is None or not sample or (tag not in marking and options.task != "tokens"):
         return None
-    if table.names is None and not _mark_spans([sample[0][tag]]) and set(_split(sample[0][tag])) != {OUTSIDE}:
-        table.names, table.rows, table.numbers = table.rows[0], table.rows[1:], table.numbers[1:]
-        sample = sample[1:]
+    if table.names is None and not _cells_mark_spans([sample[0][tag]]) and set(_split(sample[0][tag])) != {OUTSIDE}:
+        table.names = table.rows[0]
+        table.leave_out([0])
+        rows, sample = rows[1:], sample[1:]
     counts = [len(_split(row[tag])) for row in sample]
     is_word = max(counts) == 1
     word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, [*names[:tag], "", *names[tag + 1 :]])
@@ -396,33 +395,34 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
             '"sentence_id", or blank lines between sentences.'
         )
     raw = RawSentences(table.info_with_columns(word, None, tag), table.unit)
-    words: list[str] = []
-    labels: list[str] = []
-    current, first = "", 0
-    for row_number, row in zip(table.numbers, table.rows, strict=True):
-        if len(row) != table.width:
-            continue
+    sentences: list[tuple[int, list[str], list[str]]] = []
+    current = ""
+    for row_number, row in rows:
         if not is_word or number is None:
-            raw.add(_split(row[word]), _split(row[tag]), row_number, report)
+            sentences.append((row_number, _split(row[word]), _split(row[tag])))
             continue
-        if row[number].strip() and row[number] != current:  # the sentence may be numbered in its first row only
-            if words:
-                raw.add(words, labels, first, report)
-            current, words, labels = row[number], [], []
-        first = first if words else row_number
-        words.append(row[word].strip())
-        labels.append(row[tag].strip())
-    if words:
+        begins = row[number].strip() and row[number] != current  # it may be numbered in its first row only
+        if begins or not sentences:
+            current = row[number] if begins else ""
+            sentences.append((row_number, [], []))
+        for part, column in zip(sentences[-1][1:], (word, tag), strict=True):
+            part.append(row[column].strip())
+    for first, words, labels in sentences:
         raw.add(words, labels, first, report)
     return raw if raw.sentences else None
 
 
-def _mark_spans(cells: Sequence[str]) -> bool:
+def _mark_spans(labels: Iterable[str]) -> bool:
+    """Return whether labels mark spans, however they are spelled."""
+    return bio_scheme([canonical_labels(labels)]) != PLAIN
+
+
+def _cells_mark_spans(cells: Sequence[str]) -> bool:
     """Return whether the parts of cells mark spans; a few may be misspelled."""
     some = [part for cell in cells[:20] for part in _split(cell)]
     if 2 * sum(part in ("O", "o", "0") or _span_parts(part) is not None for part in some) < len(some):
         return False
-    return bio_scheme([canonical_labels(part for cell in cells for part in _split(cell))]) != PLAIN
+    return _mark_spans(part for cell in cells for part in _split(cell))
 
 
 def _first_of(usual: Sequence[str], names: Sequence[str]) -> int | None:

@@ -1,8 +1,9 @@
 """How files are to be read, what a file holds before its columns are interpreted, and the report of dropped rows."""
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
@@ -120,10 +121,20 @@ class RawTable(RawFile):
         return tuple(names[c] if c < len(names) and names[c] else str(c + 1) for c in range(self.width))
 
     @property
+    def complete_rows(self) -> list[tuple[int, list[str]]]:
+        """The rows of `width` cells, with their numbers."""
+        return [pair for pair in zip(self.numbers, self.rows, strict=True) if len(pair[1]) == self.width]
+
+    @property
     def columns(self) -> list[list[str]]:
         """The cells of each column, over the rows of `width` cells."""
-        complete = [row for row in self.rows if len(row) == self.width]
+        complete = (row for _, row in self.complete_rows)
         return [list(column) for column in zip(*complete, strict=True)] or [[] for _ in range(self.width)]
+
+    def leave_out(self, places: Collection[int]) -> None:
+        """Take out the rows at these places, counted from 0."""
+        kept = [n not in places for n in range(len(self.rows))]
+        self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 
     def describe_column(self, column: int) -> str:
         """A column as messages name it."""

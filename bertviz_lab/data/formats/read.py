@@ -200,9 +200,8 @@ def _read_tables(
         splits[0][1].note(f"Labels such as {quoted(present[0])} were read as decimals.")
         for table, columns in chain.from_iterable(tables):
             for row in table.rows:
-                row[columns.label : columns.label + 1] = [
-                    cell.replace(",", ".") for cell in row[columns.label : columns.label + 1]
-                ]
+                if columns.label < len(row):
+                    row[columns.label] = row[columns.label].replace(",", ".")
         counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]

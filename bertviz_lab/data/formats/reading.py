@@ -145,10 +145,9 @@ def _shown(example: Example, labelled: bool) -> dict[str, Any]:
 def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
-    for label in counts if data.task != "qa" else ():
-        if number_of(label) is not None:
-            continue
-        alike[_plain(label)].append(label)
+    for label in counts:
+        if data.task != "qa" and number_of(label) is None:
+            alike[_plain(label)].append(label)
     for names in alike.values():
         if len(names) > 1:
             look_alike = f"The labels {quoted_list(sorted(names))} look alike"

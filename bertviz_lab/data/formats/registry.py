@@ -30,13 +30,12 @@ from bertviz_lab.data.corpora.sources import (
     suffix_of,
     total_size,
 )
-from bertviz_lab.data.formats import workbooks
-from bertviz_lab.data.formats.columnar import ARROW, ARROW_STREAM, PARQUET, read_columns
+from bertviz_lab.data.formats.annotations import is_rasa
+from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
-from bertviz_lab.data.formats.rasa import is_rasa, read_rasa
 from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
 from bertviz_lab.data.formats.records import read_dataset, read_json
-from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, has_long_delimiter, read_label_lines, read_table
+from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
 from bertviz_lab.data.formats.text_files import TextFile, open_text
 from bertviz_lab.errors import InputError
 
@@ -46,11 +45,8 @@ _ENDINGS = (
     ".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes",
 )  # fmt: skip
 _READABLE = "a .csv, .tsv, .txt, .xlsx, .jsonl, .json, .parquet, .arrow, .conll or .conllu file, or a .zip of these"
-_FORMATS = dict.fromkeys(_ENDINGS, "labelled") | dict.fromkeys(workbooks.ENDINGS, "workbook")
+_FORMATS = dict.fromkeys(_ENDINGS, "labelled") | dict.fromkeys(WORKBOOKS, "workbook")
 _TASK_FILES = Kinds(_FORMATS, _READABLE)
-_BINARY = dict.fromkeys((PARQUET, ARROW, ARROW_STREAM), read_columns) | dict.fromkeys(
-    workbooks.MAGICS, workbooks.read_workbook
-)
 _CONLL_ENDINGS = (".conll", ".conll03", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".ner", ".pos", ".annotated")
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = (".json", *_JSON_LINES)
@@ -83,17 +79,15 @@ def load_raw_data(
         if not entries:
             find_sources([], notes, options.max_bytes, _TASK_FILES)  # raises an error that says what to choose
         for entry in entries:
-            if isinstance(entry, str) and entry.startswith(DATASET_PREFIX):
-                dataset = DatasetName.parse(entry)
-                if dataset in inputs:
-                    notes.skipped.append(given_twice(entry))
-                else:
-                    inputs.append(dataset)
-                continue
-            chosen = _of_role(find_sources(entry, notes, options.max_bytes, _TASK_FILES), wanted, report)
-            new = each_once([*sources, *chosen], notes)[len(sources) :]
-            sources += new
-            inputs += new
+            if not (isinstance(entry, str) and entry.startswith(DATASET_PREFIX)):
+                chosen = _of_role(find_sources(entry, notes, options.max_bytes, _TASK_FILES), wanted, report)
+                new = each_once([*sources, *chosen], notes)[len(sources) :]
+                sources += new
+                inputs += new
+            elif (dataset := DatasetName.parse(entry)) in inputs:
+                notes.skipped.append(given_twice(entry))
+            else:
+                inputs.append(dataset)
         meter = Meter(total_size(sources, options.max_bytes), options.max_bytes)
         raw_files: list[RawData] = []
         for source in inputs:
@@ -150,7 +144,7 @@ def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport
     with reading_errors(source):
         with source.open() as stream:
             head = stream.read(8)
-        for magic, read in _BINARY.items():
+        for magic, read in BINARY_READERS.items():
             if head.startswith(magic):
                 return read(source, meter, options, report)
         file = open_text(source, meter, options)
@@ -196,6 +190,10 @@ def _claim_json_lines(ending: str, lines: list[str], options: ReadOptions) -> in
     first = _filled(lines)[0]
     begins = first.lstrip("\ufeff ").startswith("{") and '"' in first and first.rstrip().endswith("}")
     return 3 if ending in _JSON_LINES else 2 if begins and ending != ".json" else 0
+
+
+def _claim_rasa(ending: str, lines: list[str], options: ReadOptions) -> int:
+    return 4 * is_rasa(lines)
 
 
 def _claim_conllu(ending: str, lines: list[str], options: ReadOptions) -> int:
@@ -251,7 +249,7 @@ def _filled(lines: list[str]) -> list[str]:
 
 def _is_divided(lines: list[str]) -> bool:
     """Return whether tabs, or delimiters of several characters, divide the lines."""
-    return sum("\t" in line for line in lines) > 0.9 * len(lines) or has_long_delimiter(lines)
+    return sum("\t" in line for line in lines) > 0.9 * len(lines) or long_delimiter(lines) != ""
 
 
 def _is_marked(lines: list[str]) -> bool:
@@ -264,7 +262,7 @@ def _is_marked(lines: list[str]) -> bool:
 READERS = (
     Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
     Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),
-    Reader("training data of Rasa", lambda _, lines, options: 4 * is_rasa(lines), read_rasa, "the ending .yml"),
+    Reader("training data of Rasa", _claim_rasa, partial(read_json, format_name="rasa"), "the ending .yml"),
     Reader("CoNLL-U", _claim_conllu, partial(read_conll, format_name="conllu"), "the ending .conllu"),
     Reader("words with a label each", _claim_conll, partial(read_conll, format_name="conll"), "--task tokens"),
     Reader("words with a tag each", _claim_tagged, read_tagged_lines, "--task tokens"),

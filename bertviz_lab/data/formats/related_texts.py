@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo, RelatedTexts
-from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile
+from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile, by_name
 from bertviz_lab.data.formats.labels import number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.data.formats.tables import check_numbers
@@ -58,7 +58,7 @@ def read_related(
 
 
 def _choose_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
-    names = {name.lower(): column for column, name in reversed(list(enumerate(table.names or [])))}
+    names = by_name(table)
     profiles = [Profile.of(column) for column in table.columns]
     anchor, positive, score = (
         table.column(name) if name and name != NO_TEXT else None

@@ -82,7 +82,7 @@ def layout_of(file: TextFile, options: ReadOptions) -> Layout:
     said = 1 if separator else _lines_above(sample)
     if separator and not options.delimiter:
         options = replace(options, delimiter=separator[1])
-    long = "" if options.delimiter else next((d for d in LONG_DELIMITERS if _divides(sample, d)), "")
+    long = "" if options.delimiter else long_delimiter(sample)
     sample = [line.replace(long, "\t") for line in sample[said:]] if long else sample[said:]
     dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
     # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
@@ -101,17 +101,15 @@ def _lines_above(lines: Sequence[str]) -> int:
     return comments or (title + blank if 0 < title < 4 and blank and title + blank < len(lines) - 2 else 0)
 
 
-def has_long_delimiter(lines: Sequence[str]) -> bool:
-    """Return whether a delimiter of several characters divides the lines."""
-    return any(_divides(lines, delimiter) for delimiter in LONG_DELIMITERS)
-
-
-def _divides(lines: Sequence[str], delimiter: str) -> bool:
-    """Return whether nearly all lines hold a long delimiter, and equally often."""
-    counts = Counter(line.count(delimiter) for line in lines if line.strip())
-    (most, times), *_ = counts.most_common(1) or [(0, 0)]
-    tidy = delimiter != "\t\t" or not any("\t" in line.replace(delimiter, "") for line in lines)
-    return most > 0 and times > 0.9 * counts.total() > 1 and tidy
+def long_delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter of several characters that nearly all lines hold, and equally often; "" for none."""
+    for delimiter in LONG_DELIMITERS:
+        counts = Counter(line.count(delimiter) for line in lines if line.strip())
+        (most, times), *_ = counts.most_common(1) or [(0, 0)]
+        tidy = delimiter != "\t\t" or not any("\t" in line.replace(delimiter, "") for line in lines)
+        if most > 0 and times > 0.9 * counts.total() > 1 and tidy:
+            return delimiter
+    return ""
 
 
 def without_titles(table: RawTable, report: DropReport) -> RawTable:
@@ -130,16 +128,16 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
     if titles and all(cell.strip() for cell in table.rows[titles]):
         for number in table.numbers[:titles]:
             report.repair("title above the header was left out", "titles above the header were left out", table, number)
-        table.rows, table.numbers = table.rows[titles:], table.numbers[titles:]
+        table.leave_out(range(titles))
     if all(map(_RULE.fullmatch, map(str.strip, table.rows[1]))) and any(map(str.strip, table.rows[1])):
-        table.rows, table.numbers = [table.rows[0], *table.rows[2:]], [table.numbers[0], *table.numbers[2:]]
+        table.leave_out([1])
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
     totals = [row[0].strip().lower().rstrip(":") in _TOTALS for row in table.rows[-2:]]
     if is_apart or totals == [False, True]:
         what = "sentence below the table" if is_apart else "row of totals"
         report.repair(f"{what} was left out", "rows below the table were left out", table, place)
-        table.rows, table.numbers = table.rows[:-1], table.numbers[:-1]
+        table.leave_out([len(table.rows) - 1])
 
 
 def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
@@ -196,14 +194,14 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
 
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
     """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
-    return Counter(row[columns.label] for table, columns in tables for row in table.rows if len(row) == table.width)
+    return Counter(row[columns.label] for table, columns in tables for _, row in table.complete_rows)
 
 
 def split_lists(table: RawTable, column: int) -> int:
     """Put the labels of cells that are written as lists a line each, as those of records are; return how many cells."""
     lists = 0
-    for row in table.rows:
-        if len(row) == table.width and (labels := list_of_labels(row[column])) is not None:
+    for _, row in table.complete_rows:
+        if (labels := list_of_labels(row[column])) is not None:
             row[column] = "\n".join(labels)
             lists += 1
     return lists
@@ -287,8 +285,7 @@ def _repairs(
 
 def check_numbers(table: RawTable, column: int, needed: str = "regression needs") -> None:
     """Raise `InputError`, naming the first, where half the labels or more are not numbers; `needed` says for what."""
-    rows = zip(table.numbers, table.rows, strict=True)
-    labels = [(n, row[column]) for n, row in rows if len(row) == table.width and not is_missing(row[column])]
+    labels = [(number, row[column]) for number, row in table.complete_rows if not is_missing(row[column])]
     not_numbers = [(number, label) for number, label in labels if number_of(label) is None]
     if not_numbers and 2 * len(not_numbers) >= len(labels):
         number, label = not_numbers[0]
