@@ -33,6 +33,7 @@ from bertviz_lab.data.formats.labels import (
     is_regression,
     label_set,
     names_beside,
+    number_of,
     sorted_labels,
 )
 from bertviz_lab.data.formats.questions import literal, with_unique_ids
@@ -186,6 +187,9 @@ def _read_tables(
             columns = choose_columns(table, options, first_table, report)
             first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
+    if "label" not in options.given:
+        for (_, report), tables_of_split in zip(splits, tables, strict=True):
+            _doubt_unlike_files(tables_of_split, report)
     if listed := sum(split_lists(table, columns.label) for table, columns in chain.from_iterable(tables)):
         one = "label cell holds a list and was read as its labels"
         lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
@@ -227,6 +231,19 @@ def _read_tables(
     if isinstance(cells, NumberCells) or known:
         return results
     return _with_classes(results, first, first_columns.label, deciding)
+
+
+def _doubt_unlike_files(tables: list[tuple[RawTable, Columns]], report: DropReport) -> None:
+    """Doubt that files are one data set where one has other columns than the first, or classes but none of its."""
+    used = [[table.column_names[c] for c in columns if c is not None] for table, columns in tables]
+    labels = [{label.strip() for label in label_counts([each])} for each in tables]
+    for number, (table, _) in enumerate(tables):
+        are_names = len(labels[number]) > 1 and any(number_of(label) is None for label in labels[number])
+        has_other_columns = table.names is not None and used[number] != used[0]
+        if number and (has_other_columns or (are_names and labels[number].isdisjoint(labels[0]))):
+            unlike = f"{quoted(table.name)} has other {'columns' if has_other_columns else 'labels'} than"
+            first = quoted(tables[0][0].name)
+            report.doubt(f"{unlike} {first}: give files of one data set, or name the label with --label.", "label")
 
 
 def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:

@@ -542,6 +542,15 @@ def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(
     assert read_inputs(tmp_path / "c.zip", "classification").examples[0].text_a == "unseen text 0"
 
 
+@pytest.mark.parametrize(("other", "unlike"), [
+    (csv_of([(text, f"{label}!") for text, label in TEXTS]), "other labels"),
+    (csv_of(TEXTS, "satz,thema"), "other columns"),
+])  # fmt: skip
+def test_files_with_other_labels_or_columns_than_the_first_are_doubted(other, unlike, tmp_path):
+    paths = [written(tmp_path, "a.csv", csv_of(TEXTS)), written(tmp_path, "b.csv", other)]
+    assert f'"b.csv" has {unlike} than "a.csv"' in Reading.of(read_task(paths)).doubts[0].sentence
+
+
 # What was understood
 
 
