@@ -7,10 +7,11 @@ span covers in part gets its label whole. Characters of scripts without blanks a
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.formats.questions import in_characters, offset
 from bertviz_lab.data.formats.raw import PREVIEW_ROWS, DropReport, RawSentences, preview
@@ -30,6 +31,14 @@ _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
 _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
 _CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
+_MOVED = "span was moved to the text that it states", "spans were moved to the texts that they state"
+#: What offsets may count other than characters: an encoding, its bytes in a unit, and what the end is short of.
+_UNITS = {
+    "UTF-16 units": ("utf-16-le", 2, 0),
+    "bytes": ("utf-8", 1, 0),
+    "characters up to the last": ("utf-32-le", 4, 1),
+}
+_MOST_CUT = 0.2  # fraction of spans that cut words
 _OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
 
 
@@ -47,6 +56,39 @@ class Span(NamedTuple):
             return self
         start = in_characters(self.text, self.start, text)
         return self._replace(start=start, end=start + len(self.text)) if text.startswith(self.text, start) else self
+
+    def converted(self, text: str, unit: str) -> "Span":
+        """Return the span in characters, where its offsets are in a unit and it states no text."""
+        if not unit or self.text:
+            return self
+        encoding, width, short = _UNITS[unit]
+        encoded = text.encode(encoding, "surrogatepass")
+        start, end = (len(encoded[: n * width].decode(encoding, "ignore")) for n in (self.start, self.end + short))
+        return self._replace(start=start, end=end if self.end * width <= len(encoded) else len(text) + 1)
+
+    def cuts(self, text: str) -> bool:
+        """Return whether the span begins or ends inside a word, or lies outside the text."""
+        words = [match.span() for match in _WORD.finditer(text)]
+        inside = any(start < edge < end for start, end in words for edge in self[:2])
+        return inside or not 0 <= self.start < self.end <= len(text)
+
+
+def _unit(rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport) -> str:
+    """Return what the offsets of spans count, "" for characters, by how many spans cut words then."""
+    sample = [row for row in rows[:200] if isinstance(row.get(text), str)]
+    placed = [
+        (span.placed(row[text]), row[text]) for row in sample for item in row.get(spans) or () if (span := _span(item))
+    ]
+    cuts = {unit: sum(span.converted(value, unit).cuts(value) for span, value in placed) for unit in ("", *_UNITS)}
+    if not placed or cuts[""] <= _MOST_CUT * len(placed):
+        return ""
+    best = min(cuts, key=lambda unit: cuts[unit])
+    if cuts[best] <= _MOST_CUT * len(placed):
+        report.note(f"The offsets of spans in {quoted(raw.name)} were read as {best}, since they cut words otherwise.")
+        return best
+    cut = f"{cuts['']:,} of {len(placed):,} spans in {quoted(raw.name)} cut words or lie outside their texts"
+    report.doubt(f"{cut}: check their offsets, or give --task tokens to read them so.", "task")
+    return ""
 
 
 def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:
@@ -81,10 +123,11 @@ def grouped_spans(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def sentences_of_spans(
-    rows: Iterable[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport
+    rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport
 ) -> RawSentences:
     """Add the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
     shown: list[list[str]] = []
+    unit = _unit(rows, text, spans, raw, report)
     for number, row in enumerate(rows, 1):
         value = row.get(text)
         if not isinstance(value, str) or not value.strip():
@@ -93,7 +136,10 @@ def sentences_of_spans(
         if row.get("answer") in ("reject", "ignore"):
             report.drop("it was rejected or ignored in Prodigy", raw, number)
             continue
-        given = [span.placed(value) for item in row.get(spans) or () if (span := _span(item))]
+        stated = [span for item in row.get(spans) or () if (span := _span(item))]
+        given = [span.placed(value).converted(value, unit) for span in stated]
+        if moved := sum(bool(old.text) and old != new for old, new in zip(stated, given, strict=True)):
+            report.repair(*_MOVED, raw, number, moved)
         if any(not 0 <= span.start < span.end <= len(value) for span in given):
             report.drop("a span lies outside its text", raw, number)
             continue

@@ -332,6 +332,24 @@ def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("spans", "noted"),
+    [
+        ([[13, 17], [28, 32]], "bytes"),
+        ([[11, 15], [26, 30]], "UTF-16 units"),
+        ([[10, 13], [25, 28]], "characters up to the last"),
+        ([[9, 13], [24, 28]], "cut words"),
+    ],
+)
+def test_offsets_that_cut_words_are_in_another_unit_or_doubted(spans, noted, tmp_path):
+    record = json.dumps({"text": "caf\U0001f600 near Oslo is not in Rome now", "label": [[*s, "LOC"] for s in spans]})
+    data = read_task(written(tmp_path, "a.jsonl", f"{record}\n" * 9))
+    assert noted in data.notes[0]
+    assert bool(data.doubts) == (noted == "cut words")
+    named = [word for word, label in zip(data.examples[0].words, data.examples[0].labels, strict=True) if label != "O"]
+    assert data.doubts or named == ["Oslo", "Rome"]
+
+
 def test_sentences_in_csv_are_words_with_labels(tmp_path):
     rows = [
         f"{f'Sentence: {n}' if w == 'Ana' else ''},{w},{t}"
