@@ -189,7 +189,7 @@ def reader_of(
         return None
     if found := span_fields(sample, options.text_a):
         fields, reader = found, lambda records: sentences_of_spans(records, *found, raw, report)
-    elif found := _tagged_fields(sample, columns, options):
+    elif found := _tagged_fields(sample, columns, options, report):
         fields, reader = found, lambda records: _tagged_sentences(records, *found, names.get(found[1]), raw, report)
     elif grouped_spans(sample):
         return lambda records: sentences_of_spans(grouped_spans(records), *fields, raw, report)
@@ -253,20 +253,37 @@ def _items(row: Mapping[str, Any], column: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _tagged_fields(rows: list[dict[str, Any]], columns: list[str], options: ReadOptions) -> tuple[str, str] | None:
+def _tagged_fields(
+    rows: list[dict[str, Any]], columns: list[str], options: ReadOptions, report: DropReport
+) -> tuple[str, str] | None:
     """The fields with the words and with their labels, lists of the same length; None where there are none."""
     sample = rows[:_SAMPLE]
     lists = [c for c in columns if any(_items(row, c)[1:] for row in sample)]
     lists = [c for c in lists if not any(isinstance(v, (dict, list)) for row in sample for v in _items(row, c))]
     texts = [c for c in lists if all(isinstance(v, str) for row in sample for v in _items(row, c))]
-    words = [c for c in (options.text_a, *_WORD_NAMES) if c in texts] or texts[:1]
-    if not words:
-        return None
-    word = words[0]
-    aligned = [c for c in lists if c != word and all(len(_items(r, c)) == len(_items(r, word)) for r in sample)]
+    spaced = {c: sum(isinstance(row.get(c), str) and " " in row[c].strip() for row in sample) for c in columns}
+    sentences = [c for c in columns if 2 * spaced[c] > len(sample)]
+    words = [c for c in (options.text_a, *_WORD_NAMES) if c in texts]
+    words = words or [c for c in sentences if any(_are_aligned(sample, c, tags) for tags in texts)]
+    word = next(iter(words or texts), "")
+    aligned = [c for c in lists if c != word and _are_aligned(sample, word, c)]
     aligned = aligned or [c for c in lists if c != word and c in _TAG_NAMES]
     tags = [c for c in (options.label, *_TAG_NAMES) if c in aligned] or aligned[-1:]
-    return (word, tags[0]) if tags else None
+    if not word or not tags:
+        return None
+    if sentences and not words:
+        read = f"The lists of {quoted(word)} were read as words, and none is as long as the texts of"
+        report.doubt(f"{read} {quoted(sentences[0])}: name the words with --text-a.", "text_a")
+    return word, tags[0]
+
+
+def _are_aligned(rows: list[dict[str, Any]], words: str, tags: str) -> bool:
+    return all(len(_words(row, words)) == len(_items(row, tags)) for row in rows if _items(row, tags))
+
+
+def _words(row: Mapping[str, Any], column: str) -> list[Any]:
+    """The words in a field of a record: the items of a list, or those between the blanks of a sentence."""
+    return row[column].split() if isinstance(row.get(column), str) else _items(row, column)
 
 
 def _tagged_sentences(
@@ -277,10 +294,10 @@ def _tagged_sentences(
     raw: RawSentences,
     report: DropReport,
 ) -> RawSentences:
-    shown = preview([[" ".join(map(str, _items(row, c))) for c in (word, tag)] for row in rows[:_SAMPLE]])
+    shown = preview([[" ".join(map(str, _words(row, c))) for c in (word, tag)] for row in rows[:_SAMPLE]])
     raw.info = replace(raw.info, text_a=word, label=tag, rows=shown)
     for number, row in enumerate(rows, 1):
-        if words := _items(row, word):
+        if words := _words(row, word):
             raw.add(words, [cell_text(value, tag_names) for value in _items(row, tag)], number, report)
         else:
             report.drop(f"field {quoted(word)} is empty", raw, number)

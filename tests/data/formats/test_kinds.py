@@ -338,7 +338,7 @@ def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
         ([[13, 17], [28, 32]], "bytes"),
         ([[11, 15], [26, 30]], "UTF-16 units"),
         ([[10, 13], [25, 28]], "characters up to the last"),
-        ([[9, 13], [24, 28]], "cut words"),
+        ([[8, 12], [23, 27]], "cut words"),
     ],
 )
 def test_offsets_that_cut_words_are_in_another_unit_or_doubted(spans, noted, tmp_path):
@@ -393,6 +393,14 @@ def test_spans_and_lists_of_words_in_csv_are_labeled_words(header, row, tmp_path
     data = read_task(written(tmp_path, "a.csv", f"{header}\n" + f"{row}\n" * 9))
     assert (data.task, len(data.examples)) == ("tokens", 9)
     assert (data.examples[0].words, data.examples[0].labels) == (WORDS.words, WORDS.labels)
+
+
+@pytest.mark.parametrize(("more", "word"), [("", "Ana"), (" now", "X")])
+def test_tags_beside_a_sentence_are_not_its_words(more, word, tmp_path):
+    row = f'1,{" ".join(WORDS.words)}{more},"{["X"] * 7}","{list(WORDS.labels)}"\n'
+    data = read_task(written(tmp_path, "a.csv", f"Sentence #,Sentence,POS,Tag\n{row * 9}"))
+    assert (data.examples[0].words[0], data.examples[0].labels) == (word, WORDS.labels)
+    assert bool(data.doubts) == (word == "X")
 
 
 def test_words_without_ends_of_sentences_are_refused(tmp_path):
