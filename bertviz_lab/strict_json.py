@@ -15,7 +15,9 @@ def dumps(value: Any, **options: Any) -> str:
 
 
 def nan_for_null(value: Any) -> Any:
-    """Scores as they were before they were written: NaN for every null in the dictionaries and lists of `value`."""
+    """Return scores as they were before they were written: NaN for every null in the dictionaries and lists of
+    `value`.
+    """
     if isinstance(value, dict):
         return {key: nan_for_null(item) for key, item in value.items()}
     if isinstance(value, list):

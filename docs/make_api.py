@@ -70,6 +70,7 @@ def _parameters(value: Any) -> str:
 def _type(annotation: Any) -> str:
     """Names without the modules that they come from."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    text = re.sub(r"Literal\[[^]]*\]", lambda choices: choices[0].replace("'", '"'), text)  # these stay in quotes
     return re.sub(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])", "", text.replace("'", ""))
 
 

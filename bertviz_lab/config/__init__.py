@@ -25,5 +25,5 @@ RunConfig = PretrainConfig | FinetuneConfig
 
 
 def run_config(body: dict) -> RunConfig:
-    """The settings in a run's `config.json`. Raises `InputError` where a value is out of range."""
+    """Return the settings in a run's `config.json`. Raises `InputError` where a value is out of range."""
     return FinetuneConfig.from_dict(body) if body.get("kind") == "finetune" else PretrainConfig.from_dict(body)

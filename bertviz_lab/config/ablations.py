@@ -63,13 +63,16 @@ _ASIDE = "threads eval_every checkpoint_every keep_checkpoints snapshot_room tra
 
 
 def ablated(name: str, *, steps: int = STEPS, seed: int = 0, threads: int = 0) -> PretrainConfig:
-    """The settings of the full recipe, or of one of its ablations. Raises `InputError` for steps out of range."""
+    """Return the settings of the full recipe, or of one of its ablations.
+
+    Raises `InputError` for steps out of range.
+    """
     changes = {} if name == WHOLE else dict(ABLATIONS[name].changes)
     return PretrainConfig(**(_SETTINGS | {"steps": steps, "seed": seed, "threads": threads} | changes))
 
 
 def ablation_of(config: PretrainConfig) -> str | None:
-    """Which of them a run's settings are, `WHOLE` among them; None for a run of another kind."""
+    """Return which of them a run's settings are, `WHOLE` among them; None for a run of another kind."""
     if config.steps is None or config.corpus != _SETTINGS["corpus"]:
         return None
     essence = _essence(config)
@@ -80,6 +83,6 @@ def ablation_of(config: PretrainConfig) -> str | None:
 
 
 def _essence(config: PretrainConfig) -> PretrainConfig:
-    """The settings, with those that do not affect the training at their defaults."""
+    """Return the settings, with those that do not affect the training at their defaults."""
     fields: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(config) if field.name in _ASIDE}
     return dataclasses.replace(config, **fields)

@@ -52,7 +52,8 @@ class Family:
     to_file: Callable[[Body], Body] = dict
 
     def read(self, body: Body, settings: Mapping[str, Any]) -> Body:
-        """The settings in a `config.json`, which may choose this family's own; `settings` has what all are for BERT.
+        """Return the settings in a `config.json`, which may choose this family's own; `settings` has what all are for
+        BERT.
 
         Raises `InputError` for a variant of the family that the lab cannot read.
         """
@@ -71,26 +72,26 @@ class Family:
         return self.from_file(values) | dict(self.fixed)
 
     def from_scratch(self, shape: Body, settings: Mapping[str, Any]) -> Body:
-        """The settings of a model of this family with some shape, for a tokenizer whose padding has the id 0."""
+        """Return the settings of a model of this family with some shape, for a tokenizer whose padding has the id 0."""
         values = {"pad_token_id": 0, "bos_token_id": None, "eos_token_id": None} | dict(self.scratch) | shape
         body = {self.names.get(name, name): value for name, value in values.items()}
         return {name: value for name, value in self.read(body, settings).items() if name in settings}
 
     def write(self, values: Body) -> Body:
-        """The `config.json` of some settings."""
+        """Return the `config.json` of some settings."""
         written = [name for name in (*_COMMON, *self.own) if name not in self.fixed]
         kept = {name: values[name] for name in written if values[name] not in (None, (), "") or name not in _OPTIONAL}
         body = self.to_file(kept)
         return {self.names.get(name, name): value for name, value in body.items()}
 
     def class_name(self, kind: str) -> str:
-        """The name in transformers of one of the lab's classes: `BertForMaskedLM` is `RobertaForMaskedLM`."""
+        """Return the name in transformers of one of the lab's classes: `BertForMaskedLM` is `RobertaForMaskedLM`."""
         if kind == "BertForReplacedTokenDetection":
             kind = "BertForPreTraining"
         return self.class_prefix + kind.removeprefix("Bert")
 
     def kind_name(self, class_name: str) -> str | None:
-        """The lab's name of one of transformers' classes; None for a class that the family has not here."""
+        """Return the lab's name of one of transformers' classes; None for a class that the family has not here."""
         end = class_name.removeprefix(self.class_prefix)
         if end == "ForPreTraining" and self.pretraining == "rtd":
             end = "ForReplacedTokenDetection"

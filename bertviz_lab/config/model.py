@@ -206,7 +206,7 @@ class BertConfig:
         return self.norm_position == "pre"
 
     def is_local(self, layer: int) -> bool:
-        """Whether a layer attends only within a window of `local_attention` tokens."""
+        """Return whether a layer attends only within a window of `local_attention` tokens."""
         return bool(self.layer_types) and self.layer_types[layer] == "sliding_attention"
 
     @property
@@ -259,7 +259,7 @@ class BertConfig:
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The body of a Hugging Face `config.json`, without `architectures`, which the checkpoint adds."""
+        """Return the body of a Hugging Face `config.json`, without `architectures`, which the checkpoint adds."""
         body = self.family.write(dataclasses.asdict(self))
         labels = self.labels
         body["id2label"] = {str(index): label for index, label in enumerate(labels)}

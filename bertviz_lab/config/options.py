@@ -67,7 +67,9 @@ def flag_of(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A setting as a file holds it: a number of numpy as Python's, a list or an array as a tuple, a path as text."""
+    """Return a setting as a file holds it: a number of numpy as Python's, a list or an array as a tuple, a path as
+    text.
+    """
     value = value.tolist() if hasattr(value, "tolist") else value
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     return tuple(plain(item) for item in value) if isinstance(value, (list, tuple)) else value
@@ -167,7 +169,7 @@ def in_page_words(config: type["DataclassInstance"], message: str) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number, which True and False are not."""
+    """Return whether a value is a finite number, which True and False are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -175,7 +177,10 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def parse_duration(text: str) -> float:
-    """Seconds in "90s", "10m", "1.5h", "2d" or a bare number of seconds. Raises `InputError` for anything else."""
+    """Return seconds in "90s", "10m", "1.5h", "2d" or a bare number of seconds.
+
+    Raises `InputError` for anything else.
+    """
     stripped = str(text).strip().lower()
     unit = stripped[-1:]
     number = stripped[:-1] if unit in _UNITS else stripped
@@ -257,7 +262,7 @@ class TrainingConfig:
             raise InputError(f"--gradient-accumulation-steps {steps} is more than the batch size, {self.batch_size}.")
 
     def resumed_with(self, **given: Any) -> Self:
-        """The settings of a resumed run. Raises `InputError` naming a setting that may not change."""
+        """Return the settings of a resumed run. Raises `InputError` naming a setting that may not change."""
         if given.get("precision") == "auto":  # the one that was chosen at the start
             del given["precision"]
         for name, value in given.items():
@@ -273,6 +278,8 @@ class TrainingConfig:
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """The settings in a run's `config.json`; what another version of the lab wrote beside them is passed over."""
+        """Return the settings in a run's `config.json`; what another version of the lab wrote beside them is passed
+        over.
+        """
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in body.items() if name in names})

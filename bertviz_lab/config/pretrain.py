@@ -294,7 +294,7 @@ class PretrainConfig(TrainingConfig):
 
     @classmethod
     def of_recipe(cls, recipe: str = "lab", **given: Any) -> Self:
-        """The settings of a recipe, with those given put in their place. Raises `InputError`."""
+        """Return the settings of a recipe, with those given put in their place. Raises `InputError`."""
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
 
     @classmethod
@@ -308,7 +308,7 @@ class PretrainConfig(TrainingConfig):
         return None if self.steps is not None else parse_duration(self.time_budget)
 
     def model_config(self, vocab_size: int) -> BertConfig:
-        """The model this run trains, for the vocabulary its tokenizer turned out to have."""
+        """Return the model this run trains, for the vocabulary its tokenizer turned out to have."""
         layers, _, heads = PRESETS[self.preset]
         return BertConfig.preset(
             self.preset,
@@ -333,7 +333,7 @@ class PretrainConfig(TrainingConfig):
         return not (self.init_from or self.teacher or self.replaces_tokens)
 
     def generator_config(self, model: BertConfig) -> BertConfig:
-        """The generator of replaced-token detection: a narrower `model` on the same embeddings (section 3.2)."""
+        """Return the generator of replaced-token detection: a narrower `model` on the same embeddings (section 3.2)."""
         heads = max(1, round(self.generator_size * model.num_attention_heads))
         hidden = heads * (model.hidden_size // model.num_attention_heads)
         embedding = model.embedding_size or model.hidden_size

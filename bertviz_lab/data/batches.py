@@ -38,7 +38,7 @@ class Batch:
         return {f.name: value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
 
     def micro_batch(self, index: int, parts: int) -> Self:
-        """Every `parts`-th row from `index` on, as wide as the whole: a process's share, or what fits in memory.
+        """Return every `parts`-th row from `index` on, as wide as the whole: a process's share, or what fits in memory.
 
         It may be empty. Losses summed over the labels of all micro-batches, over the counts of the whole step, are
         those of the whole.
@@ -48,7 +48,7 @@ class Batch:
         return replace(self, **rows, real_tokens=rows["input_ids"].numel() if mask is None else int(mask.sum()))
 
     def to(self, device: torch.device) -> Self:
-        """The same batch on a device."""
+        """Return the same batch on a device."""
         tensors = self._tensors()
         if device.type == "cuda":  # pinned memory is copied while the device computes
             tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
@@ -64,10 +64,10 @@ class BatchSource(Protocol[RowsT, BatchT_co]):
     """Data whose batches each depend on a seed, their epoch and their number alone."""
 
     def epoch(self, number: int) -> Iterator[RowsT]:
-        """The rows of each batch of one epoch, in order."""
+        """Return the rows of each batch of one epoch, in order."""
 
     def batch_at(self, rows: RowsT, epoch: int, number: int) -> BatchT_co:
-        """The batch of these rows at its place."""
+        """Return the batch of these rows at its place."""
 
 
 class BatchStream(Iterator[BatchT]):
@@ -93,7 +93,7 @@ class BatchStream(Iterator[BatchT]):
 def batches_by_length(
     lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """Indices of shuffled rows, cut into batches of similar length, the batches shuffled again."""
+    """Yield indices of shuffled rows, cut into batches of similar length, the batches shuffled again."""
     pool = batch_size * _POOL_BATCHES
     for start in range(0, len(lengths), pool):
         rows = start + np.argsort(lengths[start : start + pool], kind="stable")
@@ -103,7 +103,7 @@ def batches_by_length(
 
 
 def padded_width(lengths: NDArray[np.int64]) -> int:
-    """The longest length, rounded up to what matrix kernels like."""
+    """Return the longest length, rounded up to what matrix kernels like."""
     return -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
 
 

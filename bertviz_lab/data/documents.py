@@ -73,12 +73,12 @@ def clean_text(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Words separated by white space; in scripts without spaces (Chinese, Japanese) every character is one."""
+    """Return words separated by white space; in scripts without spaces (Chinese, Japanese) every character is one."""
     return len(text.split()) if text.isascii() else sum(1 for _ in _WORD.finditer(text))
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """The clean sentences of a paragraph, of `LONGEST_SENTENCE` words at most; line breaks count as spaces."""
+    """Return the clean sentences of a paragraph, of `LONGEST_SENTENCE` words at most; line breaks count as spaces."""
     return split_and_count(paragraph)[0]
 
 
@@ -111,7 +111,7 @@ def _is_german(text: str) -> bool:
 
 
 def _segments(text: str, german: bool) -> list[str]:
-    """The sentences of a text with the spaces after them: joined, they are the text."""
+    """Return the sentences of a text with the spaces after them: joined, they are the text."""
     if not german:
         return sentencex.segment("en", text)
     joined: list[list[str]] = []
@@ -140,7 +140,7 @@ def _inner_sentences(sentence: str, german: bool) -> list[str]:
 
 
 def _cut(sentence: str) -> list[str]:
-    """Parts of at most `LONGEST_SENTENCE` words, cut at the last clause end in the second half of a part."""
+    """Return parts of at most `LONGEST_SENTENCE` words, cut at the last clause end in the second half of a part."""
     if len(sentence) <= LONGEST_SENTENCE:
         return [sentence]
     if sentence.isascii() and sentence.count(" ") < LONGEST_SENTENCE and len(sentence) < 10 * LONGEST_SENTENCE:

@@ -84,7 +84,7 @@ Example = LabelledText | LabelledWords | Question | RelatedTexts
 
 
 def texts_of_example(example: Example) -> tuple[str, str | None]:
-    """An example as the text, or the pair, that a model reads; words with blanks between them."""
+    """Return an example as the text, or the pair, that a model reads; words with blanks between them."""
     if isinstance(example, LabelledText):
         return example.text_a, example.text_b
     if isinstance(example, LabelledWords):
@@ -95,7 +95,9 @@ def texts_of_example(example: Example) -> tuple[str, str | None]:
 
 
 def labels_of_example(example: Example) -> tuple[str, ...]:
-    """The classes in an example: of its text, of each word, or whether its question has an answer; none for numbers."""
+    """Return the classes in an example: of its text, of each word, or whether its question has an answer; none for
+    numbers.
+    """
     if isinstance(example, LabelledText) and isinstance(example.label, tuple):
         return example.label
     if isinstance(example, RelatedTexts):
@@ -192,7 +194,7 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(path: Path, most: int | None = None) -> tuple[Example, ...]:
-    """The examples that `write_examples` wrote, or the first `most` of them."""
+    """Return the examples that `write_examples` wrote, or the first `most` of them."""
     examples: list[Example] = []
     with path.open(encoding="utf-8") as file:
         for line in islice(file, most):

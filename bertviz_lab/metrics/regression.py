@@ -59,7 +59,8 @@ def retrieval_scores(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
 def cosine_ranks(
     queries: NDArray[np.floating], candidates: NDArray[np.floating], right: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """The ranks of the right candidates of each query by cosine, from 1; of equals, and where it is NaN, the worst.
+    """Return the ranks of the right candidates of each query by cosine, from 1; of equals, and where it is NaN, the
+    worst.
 
     `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's.
     """

@@ -53,11 +53,11 @@ class Encoding:
         return tuple(range(len(self.ids)))
 
     def mask_positions(self, mask_id: int) -> tuple[int, ...]:
-        """The positions of the mask token, whose id is `mask_id`."""
+        """Return the positions of the mask token, whose id is `mask_id`."""
         return tuple(position for position, token_id in enumerate(self.ids) if token_id == mask_id)
 
     def unmasked_positions(self, mask_id: int) -> list[int]:
-        """The positions of the texts' own tokens but the mask token."""
+        """Return the positions of the texts' own tokens but the mask token."""
         columns = zip(self.ids, self.special_tokens_mask, strict=True)
         return [at for at, (token_id, special) in enumerate(columns) if not special and token_id != mask_id]
 
@@ -68,7 +68,7 @@ class Encoding:
         return tuple(tuple(positions) for (_, word_id), positions in words if word_id is not None)
 
     def word_at(self, position: int) -> tuple[int, ...]:
-        """The positions of the word that a position is part of; none for an added token."""
+        """Return the positions of the word that a position is part of; none for an added token."""
         return next((positions for positions in self.words if position in positions), ())
 
     def span(self, positions: Sequence[int]) -> tuple[int, int]:
@@ -77,7 +77,9 @@ class Encoding:
 
 
 def token_span(text: str, token: str, start: int, end: int) -> tuple[int, int]:
-    """The library's span of a token without the space before its word, empty where the token is nothing but space."""
+    """Return the library's span of a token without the space before its word, empty where the token is nothing but
+    space.
+    """
     if not text[start:end].strip(WHITE_SPACE):
         return end, end
     if token == "▁":  # the library may give this space the first character of its word
@@ -91,7 +93,7 @@ def split_at_punctuation(
     word_ids: Sequence[int | None],
     offsets: Sequence[tuple[int, int]],
 ) -> list[int | None]:
-    """The words of each text with every punctuation mark a word of its own, as in BERT.
+    """Return the words of each text with every punctuation mark a word of its own, as in BERT.
 
     Unigram tokenizers split a text at white space alone, which makes "mat," one word. `segments` has for each position
     the index of its text, or None for an added token. A token is never divided.
@@ -112,7 +114,7 @@ def split_at_punctuation(
 
 
 def _is_boundary(left: str, right: str) -> bool:
-    """Whether one of two adjacent characters, "" where there is none, is punctuation as in BERT."""
+    """Return whether one of two adjacent characters, "" where there is none, is punctuation as in BERT."""
     return bool(left and right) and any(
         unicodedata.category(character)[0] == "P" or (character.isascii() and not character.isalnum())
         for character in (left, right)
@@ -120,7 +122,7 @@ def _is_boundary(left: str, right: str) -> bool:
 
 
 def truncated_lengths(length_a: int, length_b: int, room: int) -> tuple[int, int]:
-    """The numbers of tokens of A and B after truncation to `room` in all, which must not be negative.
+    """Return the numbers of tokens of A and B after truncation to `room` in all, which must not be negative.
 
     BERT drops one token at a time from the end of the longer text, from B if both are equally long
     (google-research/bert, run_classifier.py, `_truncate_seq_pair`). This is the result of that loop in closed form.
@@ -138,7 +140,8 @@ def truncated_lengths(length_a: int, length_b: int, room: int) -> tuple[int, int
 
 
 def kept_positions(segments: Sequence[int | None], room: int) -> tuple[list[int], list[int], list[int]]:
-    """The positions that are kept when the texts may have `room` tokens, and those of A and of B that are dropped.
+    """Return the positions that are kept when the texts may have `room` tokens, and those of A and of B that are
+    dropped.
 
     `segments` has for each position 0 for A, 1 for B, or None for an added token, which is always kept.
     """

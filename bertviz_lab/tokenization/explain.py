@@ -85,7 +85,7 @@ class WordSplit:
 
 
 def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
-    """Every word of `text` with the steps that split it; all pieces are `encode(text)` without added tokens.
+    """Return every word of `text` with the steps that split it; all pieces are `encode(text)` without added tokens.
 
     Raises `InputError` where a word is too long to show its merges, or the BPE is not byte-level.
     """
@@ -209,7 +209,7 @@ def _words(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, int, int, boo
 
 
 def _plain_words(tokenizer: Tokenizer, text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
-    """The words of `text[start:end]` after the library's normalizer and pre-tokenizer."""
+    """Yield the words of `text[start:end]` after the library's normalizer and pre-tokenizer."""
     if start == end:
         return
     backend = tokenizer.backend
@@ -236,7 +236,7 @@ _CAPITALS = re.compile(r"\bMASK\b")
 
 
 def token_text(tokenizer: Tokenizer, token_id: int) -> str:
-    """A token as it stands in a text: "café" for BPE's "ĠcafÃ©", "ing" for WordPiece's "##ing".
+    """Return a token as it stands in a text: "café" for BPE's "ĠcafÃ©", "ing" for WordPiece's "##ing".
 
     Empty for a token of white space and an id beyond the vocabulary; U+FFFD where a token has part of a character.
     """
@@ -245,7 +245,7 @@ def token_text(tokenizer: Tokenizer, token_id: int) -> str:
 
 
 def token_name(tokenizer: Tokenizer, token_id: int) -> str:
-    """What to call a token: its text, or its spelling in the vocabulary where the text says less.
+    """Return what to call a token: its text, or its spelling in the vocabulary where the text says less.
 
     That is so of WordPiece, whose "##ing" is not the word "ing", of white space, and of parts of a character.
     """
@@ -255,7 +255,7 @@ def token_name(tokenizer: Tokenizer, token_id: int) -> str:
 
 
 def ids_named(tokenizer: Tokenizer, name: str) -> tuple[int, ...]:
-    """The ids of the tokens with a `token_name`: the one after a space first, then the one without."""
+    """Return the ids of the tokens with a `token_name`: the one after a space first, then the one without."""
     spellings = [name] if tokenizer.algorithm == "wordpiece" else [f"▁{name}", name]
     if tokenizer.algorithm == "bpe":
         spellings = [_bytes(f" {name}"), f"▁{name}", _bytes(name), name]
@@ -264,7 +264,7 @@ def ids_named(tokenizer: Tokenizer, name: str) -> tuple[int, ...]:
 
 
 def _bytes(text: str) -> str:
-    """A text in the characters that byte-level BPE has for its bytes."""
+    """Return a text in the characters that byte-level BPE has for its bytes."""
     return "".join(piece for piece, _ in _BYTES.pre_tokenize_str(text))
 
 

@@ -93,7 +93,7 @@ def check_charsmap(charsmap: bytes, path: Path) -> None:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects in a stage, however deep."""
+    """Yield all objects in a stage, however deep."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -105,7 +105,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _grows(part: dict[str, Any]) -> bool:
-    """Whether a replacement is longer than the shortest text that it can replace."""
+    """Return whether a replacement is longer than the shortest text that it can replace."""
     pattern, content = part.get("pattern"), part.get("prepend" if part.get("type") == "Prepend" else "content")
     replaced = pattern.get("String") if isinstance(pattern, dict) else None
     shortest = len(replaced) if isinstance(replaced, str) and replaced else 1
@@ -171,7 +171,7 @@ def _read_model(data: bytes) -> tuple[list[tuple[str, float, int]], int, bytes]:
 
 
 def _fields(data: Any) -> Iterator[tuple[int, Any]]:
-    """The fields of a message: (number, whole number, float or bytes). Raises `ValueError` for another format."""
+    """Yield the fields of a message: (number, whole number, float or bytes). Raises `ValueError` for another format."""
     if not isinstance(data, bytes):
         raise ValueError("not a message")
     at = 0
@@ -196,7 +196,7 @@ def _fields(data: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A whole number of seven bits a byte, and where it ends."""
+    """Return a whole number of seven bits a byte, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         byte = data[at]

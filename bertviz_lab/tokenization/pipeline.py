@@ -54,7 +54,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at its ends, or the whole span if it is only white space.
+    """Return the span without white space at its ends, or the whole span if it is only white space.
 
     A byte-level token includes the space before its word.
     """
@@ -67,7 +67,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 def wordpiece_stages(
     *, lowercase: bool, strip_accents: bool | None = None, chinese_chars: bool = True
 ) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
-    """The first two stages of BERT: clean the text, then split at white space and punctuation.
+    """Return the first two stages of BERT: clean the text, then split at white space and punctuation.
 
     `strip_accents=None` strips accents exactly when text is lowercased, as in Google's code; `chinese_chars`
     makes every Chinese character a word.
@@ -79,7 +79,7 @@ def wordpiece_stages(
 
 
 def bpe_stages(*, lowercase: bool) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
-    """The first two stages of GPT-2: the text unchanged or lowercased, then words with the space before them."""
+    """Return the first two stages of GPT-2: the text unchanged or lowercased, then words with the space before them."""
     normalizer = normalizers.Sequence([normalizers.Lowercase()] if lowercase else [])
     return normalizer, pre_tokenizers.ByteLevel(add_prefix_space=False)
 
@@ -128,7 +128,9 @@ def bpe_backend(
 
 
 def template(vocab: Mapping[str, int], special: SpecialTokens) -> processors.TemplateProcessing:
-    """The last stage: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, segment 0 through the first `[SEP]`, then 1."""
+    """Return the last stage: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, segment 0 through the first `[SEP]`, then
+    1.
+    """
     cls, sep = special.cls, special.sep
     return processors.TemplateProcessing(
         single=f"{cls}:0 $A:0 {sep}:0",

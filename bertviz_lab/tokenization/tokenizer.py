@@ -106,7 +106,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Tokenizer":
-        """The tokenizer saved in a folder by the lab or by Hugging Face: tokenizer.json, else vocab.txt.
+        """Return the tokenizer saved in a folder by the lab or by Hugging Face: tokenizer.json, else vocab.txt.
 
         With vocab.txt, `do_lower_case` of tokenizer_config.json decides about lowercasing; without it, a vocabulary
         without capitals is taken to be lowercased. Raises `InputError` naming what is missing or damaged.
@@ -231,7 +231,7 @@ class Tokenizer:
         )
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts without added tokens, on all cores: for corpora.
+        """Return the ids of many texts without added tokens, on all cores: for corpora.
 
         Special tokens are not recognized in the text: a corpus cannot inject `[MASK]` or `[SEP]`.
         """
@@ -244,13 +244,13 @@ class Tokenizer:
         return result
 
     def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:
-        """The text of the ids; case and unknown characters cannot be restored."""
+        """Return the text of the ids; case and unknown characters cannot be restored."""
         return self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)
 
     # The vocabulary
 
     def token(self, token_id: SupportsIndex) -> str:
-        """The token of an id; `[id N]` beyond the vocabulary, where some models have padding rows.
+        """Return the token of an id; `[id N]` beyond the vocabulary, where some models have padding rows.
 
         Raises IndexError for a negative id.
         """
@@ -259,7 +259,7 @@ class Tokenizer:
         return self.tokens[token_id] if int(token_id) < len(self.tokens) else f"[id {int(token_id)}]"
 
     def id(self, token: str) -> int | None:
-        """A token's id, or None where the vocabulary has no such token."""
+        """Return a token's id, or None where the vocabulary has no such token."""
         return self.backend.token_to_id(token)
 
     @property

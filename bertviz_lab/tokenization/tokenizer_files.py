@@ -26,7 +26,7 @@ _ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>
 
 
 def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
-    """The tokenizer in `folder`: from tokenizer.json, else from what older folders of its family have instead.
+    """Return the tokenizer in `folder`: from tokenizer.json, else from what older folders of its family have instead.
 
     That is vocab.txt (BERT, ELECTRA), vocab.json and merges.txt (RoBERTa) or spm.model (DeBERTa). Raises `InputError`
     where the folder or its files are missing, or they are not a tokenizer for BERT.
@@ -149,7 +149,7 @@ def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backen
 
 
 def read_vocab(path: Path) -> dict[str, int]:
-    """The vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0.
+    """Return the vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0.
 
     A blank line counts: it becomes a token that no text has. Raises `InputError` where the file is missing, empty, not
     UTF-8, or names a token twice.
@@ -176,7 +176,7 @@ def read_vocab(path: Path) -> dict[str, int]:
 
 
 def settled(backend: Backend, special: SpecialTokens) -> Backend:
-    """A copy of `backend` without truncation, padding and merge dropout, and with the special tokens registered.
+    """Return a copy of `backend` without truncation, padding and merge dropout, and with the special tokens registered.
 
     A published tokenizer.json may have the settings of its authors' training.
     """
@@ -197,7 +197,7 @@ def settled(backend: Backend, special: SpecialTokens) -> Backend:
 
 
 def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
-    """The tokenizer in a tokenizer.json, checked for compatibility."""
+    """Return the tokenizer in a tokenizer.json, checked for compatibility."""
     state = _read_object(path)
     model = state.get("model")
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
@@ -221,7 +221,7 @@ def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend,
 
 
 def special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) -> SpecialTokens:
-    """The spellings of the special tokens: as declared in the files, else BERT's, else RoBERTa's."""
+    """Return the spellings of the special tokens: as declared in the files, else BERT's, else RoBERTa's."""
     spellings, missing = {}, []
     for role in _ROLES:
         declared_token = declared.get(f"{role}_token")
@@ -240,13 +240,13 @@ def special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) 
 
 
 def _looks_lowercased(vocab: dict[str, int]) -> bool:
-    """Whether fewer than 1% of the tokens have a capital letter."""
+    """Return whether fewer than 1% of the tokens have a capital letter."""
     words = [token for token in vocab if not token.startswith(("[", "<"))]
     return sum(token != token.lower() for token in words) < 0.01 * len(words)
 
 
 def _read_text(path: Path) -> str:
-    """The text of a file, without a byte-order mark."""
+    """Return the text of a file, without a byte-order mark."""
     try:
         return _read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -265,7 +265,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _read_object(path: Path, *, required: bool = True) -> dict[str, Any]:
-    """The JSON object in a file; empty if the file is missing and not required."""
+    """Return the JSON object in a file; empty if the file is missing and not required."""
     if not required and not path.is_file():
         return {}
     try:

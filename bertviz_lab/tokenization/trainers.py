@@ -49,7 +49,7 @@ _CHINESE = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
 def train_wordpiece(
     texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
-    """A WordPiece tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
+    """Return a WordPiece tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
     special = SpecialTokens()
     if vocab_size <= len(special.all):
         raise InputError(
@@ -91,7 +91,7 @@ def train_wordpiece(
 def train_bpe(
     texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
-    """A byte-level BPE tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
+    """Return a byte-level BPE tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
     special = SpecialTokens()
     byte_characters = pre_tokenizers.ByteLevel.alphabet()
     min_size = len(special.all) + len(byte_characters)
@@ -118,7 +118,7 @@ def train_bpe(
 
 
 def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: OnProgress) -> Iterator[str]:
-    """The texts in chunks for the trainer; `characters` is updated with the counts of their characters."""
+    """Yield the texts in chunks for the trainer; `characters` is updated with the counts of their characters."""
     read = 0
     for text in texts:
         text = replace_surrogates(text)
@@ -139,7 +139,7 @@ def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: OnProgr
 
 
 def _beginning(chunks: Iterator[str]) -> tuple[list[str], bool]:
-    """The first million characters, and whether these are all."""
+    """Return the first million characters, and whether these are all."""
     head, held = [], 0
     for chunk in chunks:
         head.append(chunk)
@@ -150,7 +150,8 @@ def _beginning(chunks: Iterator[str]) -> tuple[list[str], bool]:
 
 
 def _continuations(characters: Collection[str] | None) -> list[str]:
-    """Every letter, mark, number and symbol among `characters`, or of Unicode, as the continuation of a word: "##a" ...
+    """Return every letter, mark, number and symbol among `characters`, or of Unicode, as the continuation of a word:
+    "##a" ...
 
     Without the characters that BERT treats as words of their own (punctuation, Chinese) or removes.
     """
@@ -165,7 +166,7 @@ def _continuations(characters: Collection[str] | None) -> list[str]:
 
 
 def _alphabet(backend: Backend, characters: Counter[str], *, room: int) -> list[str]:
-    """The single-character tokens to keep, in the order of the characters.
+    """Return the single-character tokens to keep, in the order of the characters.
 
     A character that makes up at least a millionth of the text is kept both as the start of a word and as a
     continuation ("##"), so that every word of such characters can be encoded. If there are more than `room`, the most

@@ -26,7 +26,10 @@ _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognize(source: Source) -> str:
-    """The encoding of `source`, to decode it with `errors="replace"`. Raises `InputError` for what is not text."""
+    """Return the encoding of `source`, to decode it with `errors="replace"`.
+
+    Raises `InputError` for what is not text.
+    """
     with source.open() as stream:
         head = stream.read(_SAMPLE)
         if not head:
@@ -79,7 +82,9 @@ def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
 
 
 def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
-    """Where the stream stops being UTF-8: a sample from there on, and the number of multi-byte bytes before it."""
+    """Return where the stream stops being UTF-8: a sample from there on, and the number of multi-byte bytes before
+    it.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     multibyte, chunk = 0, head
     while True:
@@ -99,7 +104,7 @@ def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | N
 
 
 def _detect(sample: bytes, multibyte: int) -> str | None:
-    """The encoding of a sample that is not valid UTF-8; `multibyte` as `_first_invalid_utf8` counts it."""
+    """Return the encoding of a sample that is not valid UTF-8; `multibyte` as `_first_invalid_utf8` counts it."""
     text = sample.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = sum(c > "\x7f" for c in text) - damage
@@ -110,6 +115,6 @@ def _detect(sample: bytes, multibyte: int) -> str | None:
 
 
 def _is_noise(text: str) -> bool:
-    """Whether there are more control or undecodable characters than in any text."""
+    """Return whether there are more control or undecodable characters than in any text."""
     odd = sum(c < " " and c not in "\t\n\r\x0b\x0c\x1b" for c in text) + text.count("\x7f") + text.count("\ufffd")
     return odd > 0.1 * len(text)

@@ -206,7 +206,9 @@ class _Sample:
         self._documents += 1
 
     def split(self) -> tuple[list[str], list[str]]:
-        """Sentences to train on, and held-out ones: every tenth document, or every tenth sentence of few documents."""
+        """Return sentences to train on, and held-out ones: every tenth document, or every tenth sentence of few
+        documents.
+        """
         units: list[tuple[str, ...]] = self._sentences
         if len(units) < _HELD_OUT_EVERY:
             units = [(sentence,) for sentences in units for sentence in sentences]
@@ -216,6 +218,6 @@ class _Sample:
 
 
 def _frequency(ids: Sequence[Sequence[int]], vocab_size: int) -> np.ndarray:
-    """How often each token occurs: (vocab_size,)."""
+    """Return how often each token occurs: (vocab_size,)."""
     flat = np.fromiter(chain.from_iterable(ids), np.int64, sum(map(len, ids)))
     return np.bincount(flat, minlength=vocab_size)

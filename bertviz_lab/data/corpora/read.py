@@ -51,7 +51,7 @@ def read_documents(
     on_progress: Callable[[int, int], None] | None = None,
     notes: ReadingNotes | None = None,
 ) -> Iterator[Document]:
-    """The documents of some files, as a stream.
+    """Return the documents of some files, as a stream.
 
     Args:
         paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
@@ -90,7 +90,7 @@ def read_documents(
 def sort_entries(
     entries: Sequence[str | Path], notes: ReadingNotes
 ) -> tuple[list[str], list[DatasetName], list[str | Path]]:
-    """The samples, the data sets and the other entries of a corpus; one that is given again is noted."""
+    """Return the samples, the data sets and the other entries of a corpus; one that is given again is noted."""
     names: dict[str, None] = {}
     files: list[str | Path] = []
     for entry in entries:
@@ -160,7 +160,7 @@ class _Reading:
             self.notes.skipped.append(str(error))
 
     def _documents(self, paragraphs: Paragraphs, notes: FileNotes) -> Iterator[Document]:
-        """The documents of a source, named after it and numbered from the second on; long ones in parts."""
+        """Yield the documents of a source, named after it and numbered from the second on; long ones in parts."""
         self.notes.files.append(notes)
         sentences: list[str] = []
         number, continues = 0, False

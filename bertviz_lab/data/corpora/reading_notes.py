@@ -36,19 +36,19 @@ class ReadingNotes:
     sentences_cut: int = 0  # sentences that were too long and were split
 
     def descriptions(self) -> Iterator[str]:
-        """A sentence or two on how each of the first files was read."""
+        """Yield a sentence or two on how each of the first files was read."""
         for file in self.files[:_MOST_DESCRIBED]:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.markup} {file.layout}".replace("  ", " ")
         if len(self.files) > _MOST_DESCRIBED:
             yield f"{len(self.files) - _MOST_DESCRIBED:,} more files were read."
 
     def markup(self) -> Iterator[str]:
-        """A sentence on the markup of each of the first files that have some."""
+        """Yield a sentence on the markup of each of the first files that have some."""
         marked = [file for file in self.files if file.markup]
         yield from (f"{quoted(file.name)}: {file.markup}" for file in marked[:_MOST_LEFT_OUT])
 
     def left_out(self) -> Iterator[str]:
-        """A sentence on each of the first files that were left out."""
+        """Yield a sentence on each of the first files that were left out."""
         for reason in self.skipped[:_MOST_LEFT_OUT]:
             yield f"A file was left out: {reason}"
         if len(self.skipped) > _MOST_LEFT_OUT:
@@ -71,7 +71,7 @@ def quoted(name: str) -> str:
 
 
 def quoted_list(names: Sequence[str], limit: int = 10) -> str:
-    """Names in quotation marks, separated by commas, `limit` of them at most."""
+    """Return names in quotation marks, separated by commas, `limit` of them at most."""
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(map(quoted, names[:limit])) + more
 

@@ -80,7 +80,7 @@ class MeteredStream(io.RawIOBase):
 
 
 def megabytes(count: float) -> str:
-    """A size for messages, in units of 1,000,000 bytes."""
+    """Return a size for messages, in units of 1,000,000 bytes."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
@@ -222,12 +222,12 @@ class Source:
     member: zipfile.ZipInfo | None = field(default=None, repr=False)
 
     def open(self, meter: Meter | None = None) -> io.BufferedReader:
-        """A buffered stream of the bytes, unpacked and counted by `meter`."""
+        """Return a buffered stream of the bytes, unpacked and counted by `meter`."""
         raw = self.archive.open(self.member) if self.archive and self.member else self.path.open("rb")
         return io.BufferedReader(MeteredStream(raw, meter, self.name, self.size), buffer_size=1 << 18)
 
     def random_access(self, meter: Meter) -> Path | io.BytesIO:
-        """The path of the file; for a packed one its bytes, unpacked."""
+        """Return the path of the file; for a packed one its bytes, unpacked."""
         if self.archive is None:
             with self.path.open("rb") as file:
                 if not _unpacker(file.peek(10)):
@@ -259,7 +259,7 @@ def reading_errors(source: Source) -> Iterator[None]:
 def find_sources(
     paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES, kinds: Kinds = TEXTS
 ) -> list[Source]:
-    """The readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
+    """Return the readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
 
     A file that is given more than once, by its name and in a folder, is read once and noted.
     In a pattern ("books/*.txt", "texts/**") * is any characters, ? is one, and ** is folders at any depth.
@@ -288,7 +288,7 @@ def total_size(sources: Sequence[Source], max_bytes: float) -> int:
 
 
 def each_once(sources: Iterable[Source], notes: ReadingNotes) -> list[Source]:
-    """The sources without those that came before, which are noted: no text may be on both sides of a split."""
+    """Return the sources without those that came before, which are noted: no text may be on both sides of a split."""
     known: dict[tuple[str, int | None], Source] = {}
     repeated = []
     for source in sources:
@@ -301,7 +301,7 @@ def each_once(sources: Iterable[Source], notes: ReadingNotes) -> list[Source]:
 
 
 def given_twice(name: str) -> str:
-    """The sentence on a text that is named again."""
+    """Return the sentence on a text that is named again."""
     return f"{quoted(name)} is given more than once and counts once."
 
 
@@ -338,7 +338,7 @@ class _Search:
         return self._file(path, path.name, status.st_size, named=True)
 
     def _folder(self, folder: Path) -> list[Source]:
-        """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
+        """Return files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
         paths = []
         for parent, folders, names in os.walk(folder, onerror=self._note_folder):
             folders[:] = sorted(f for f in folders if not f.startswith("."))
@@ -354,7 +354,10 @@ class _Search:
         )
 
     def _readable(self, files: Iterable[tuple[Path, str]], message: str) -> list[Source]:
-        """The sources of files with their names; a file that cannot be read is noted. `message` begins the error."""
+        """Return the sources of files with their names; a file that cannot be read is noted.
+
+        `message` begins the error.
+        """
         sources: list[Source] = []
         for path, name in files:
             try:

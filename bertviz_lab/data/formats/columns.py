@@ -214,7 +214,7 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
 def choose_columns(
     table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None, report: DropReport
 ) -> Columns:
-    """The columns of a table after `split_header`, or those of `like`, an earlier table that is built alike."""
+    """Return the columns of a table after `split_header`, or those of `like`, an earlier table that is built alike."""
     if like and not any((options.text_a, options.text_b, options.label)):
         other, columns = like
         if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
@@ -251,7 +251,7 @@ def choose_columns(
 
 
 def by_name(table: RawTable, taken: Collection[int] = ()) -> dict[str, int]:
-    """The columns that are not taken, by their names in lower case; of several with one name the first."""
+    """Return the columns that are not taken, by their names in lower case; of several with one name the first."""
     names = reversed(list(enumerate(table.names or [])))
     return {name.lower(): column for column, name in names if column not in taken}
 
@@ -329,7 +329,7 @@ def _is_another(table: RawTable, profiles: Sequence[Profile], label: int, other:
 def text_columns(
     table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport
 ) -> tuple[int, int | None]:
-    """The column of the text, and that of the second text of a pair, among those that are not taken."""
+    """Return the column of the text, and that of the second text of a pair, among those that are not taken."""
     named = by_name(table, taken)
     pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
     free = [c for c in range(table.width) if c not in taken]
@@ -367,7 +367,7 @@ def text_columns(
 
 
 def _is_second(profile: Profile, longest: Profile) -> bool:
-    """A second text next to the longest: several words, rarely the same, and not much shorter."""
+    """Return whether a second text next to the longest: several words, rarely the same, and not much shorter."""
     return (
         profile.words >= 3
         and profile.spaced > 0.8

@@ -59,7 +59,8 @@ def looks_like_conll(lines: Sequence[str], plain: bool = True) -> bool:
 
 
 def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
-    """Sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is given.
+    """Return sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is
+    given.
 
     Sentences with a line of another width, or with a word without a label, are dropped. Raises `InputError` where there
     is only one column, a given one is missing, or too many sentences are malformed.
@@ -89,7 +90,9 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     missing = {"", "_"} if is_conllu else {""}
 
     def is_comment(line: str) -> bool:
-        """A line that begins with # is a comment, unless it is a word "#" whose label other words have too."""
+        """Return whether a line that begins with # is a comment, unless it is a word "#" whose label other words have
+        too.
+        """
         cells = _cells(line, delimiter)
         return len(cells) != len(columns) or cells[label] not in labels
 
@@ -264,7 +267,7 @@ def _token_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """A tab, a comma or semicolon in lines without blanks, or "" for white space of any kind."""
+    """Return a tab, a comma or semicolon in lines without blanks, or "" for white space of any kind."""
     filled = [line.rstrip() for line in lines if line.strip()]
     if sum("\t" in line for line in filled) > 0.9 * len(filled):
         return "\t"
@@ -273,7 +276,7 @@ def _find_delimiter(lines: Sequence[str]) -> str:
 
 
 def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
-    """The lines between blank lines, with their numbers and without comments."""
+    """Yield the lines between blank lines, with their numbers and without comments."""
     block: list[tuple[int, str]] = []
     with file.lines("\n") as lines:
         for number, line in enumerate(lines, 1):
@@ -317,7 +320,7 @@ def _marks_span(label: str) -> bool:
 
 
 def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
-    """Spans begin with I-, and B- occurs only directly after a word of its type."""
+    """Return whether spans begin with I-, and B- occurs only directly after a word of its type."""
     begins_inside = False
     for labels in sentences:
         previous = OUTSIDE
@@ -332,7 +335,7 @@ def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
 
 
 def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
-    """The labels of a sentence as BIO, and how many continued no span: they begin one now."""
+    """Return the labels of a sentence as BIO, and how many continued no span: they begin one now."""
     if scheme == PLAIN:
         return tuple(labels), 0
     bio_labels, repaired = [], 0

@@ -39,7 +39,9 @@ def is_missing(label: str) -> bool:
 
 
 def list_of_labels(cell: str) -> list[str] | None:
-    """The labels of a cell that is a list of quoted labels or numbers, such as ['bad', 'late']; None for others."""
+    """Return the labels of a cell that is a list of quoted labels or numbers, such as ['bad', 'late']; None for
+    others.
+    """
     if ("[" not in cell and "(" not in cell) or not _WRITTEN_LIST.fullmatch(cell):
         return None
     return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
@@ -63,7 +65,9 @@ def is_regression(counts: Mapping[str, int], column: str) -> bool:
 
 
 def class_names(labels: Iterable[str]) -> dict[str, str]:
-    """The class that each label names: without white space around it, and 1.0 is 1 where all labels are integers."""
+    """Return the class that each label names: without white space around it, and 1.0 is 1 where all labels are
+    integers.
+    """
     stripped = {label: label.strip() for label in labels}
     names = [name for name in stripped.values() if not is_missing(name)]
     if names and all(_INTEGER.fullmatch(name) for name in names) and any("." in name for name in names):
@@ -72,7 +76,9 @@ def class_names(labels: Iterable[str]) -> dict[str, str]:
 
 
 def known_names(labels: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """The `known` class that each label names, by its name or the same number; others are classes by themselves."""
+    """Return the `known` class that each label names, by its name or the same number; others are classes by
+    themselves.
+    """
     numbers = {number: name for name in known if (number := number_of(name)) is not None}
     names = {}
     for label in labels:
@@ -83,7 +89,7 @@ def known_names(labels: Iterable[str], known: Collection[str]) -> dict[str, str]
 
 
 def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[str, ...]:
-    """Class names in order: as `declared` where all are, by size where all are numbers, else by alphabet."""
+    """Return class names in order: as `declared` where all are, by size where all are numbers, else by alphabet."""
     names = set(labels)
     if names <= set(declared):
         return tuple(name for name in dict.fromkeys(declared) if name in names)
@@ -107,7 +113,8 @@ def check_classes(counts: Counter[str], column: str, columns: str) -> None:
 
 
 def label_separator(counts: Mapping[str, int]) -> str:
-    """What stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single labels.
+    """Return what stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single
+    labels.
 
     A blank separates labels only where the parts of a cell are labels by themselves elsewhere, or numbers: "very good"
     is one label.
@@ -136,7 +143,10 @@ def are_label_sets(counts: Mapping[str, int]) -> bool:
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
-    """The labels in a cell, each once; none in an empty one. Brackets and quotation marks of a list are left out."""
+    """Return the labels in a cell, each once; none in an empty one.
+
+    Brackets and quotation marks of a list are left out.
+    """
     if is_missing(cell):
         return ()
     inner = _unwrapped(cell)
@@ -152,7 +162,7 @@ def _unwrapped(cell: str) -> str:
 
 
 def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
-    """The label names in `labels.txt` next to the first of these files; none where there is no such file."""
+    """Return the label names in `labels.txt` next to the first of these files; none where there is no such file."""
     for path in map(Path, paths):
         file = path.parent / NAMES_FILE
         try:
@@ -256,7 +266,10 @@ class NumberCells(ClassCells):
 
 
 def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
-    """What is odd about held-out examples for that training data, as sentences. Raises `InputError` for a misfit."""
+    """Return what is odd about held-out examples for that training data, as sentences.
+
+    Raises `InputError` for a misfit.
+    """
     if train.task != held_out.task:
         raise InputError(
             f"The examples to train on are for {train.task}, those held out for {held_out.task}; give two of one task."
@@ -278,7 +291,9 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
 
 
 def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:
-    """What is odd about these examples for a model with those labels, as sentences; `InputError` where it knows few."""
+    """Return what is odd about these examples for a model with those labels, as sentences; `InputError` where it knows
+    few.
+    """
     return _about_unknown(
         task,
         examples,
@@ -290,14 +305,16 @@ def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) 
 
 
 def label_set(examples: Sequence[Example]) -> set[str]:
-    """The classes that occur in examples."""
+    """Return the classes that occur in examples."""
     return set(chain.from_iterable(map(labels_of_example, examples)))
 
 
 def _about_unknown(
     task: Task, examples: Sequence[Example], known: Sequence[str], most: str, some: str
 ) -> tuple[str, ...]:
-    """The sentence `some` on labels that are not known; raises `InputError` with the sentence `most` for many."""
+    """Return the sentence `some` on labels that are not known; raises `InputError` with the sentence `most` for
+    many.
+    """
     if task not in ("classification", "multilabel", "tokens"):
         return ()
     counts = Counter(chain.from_iterable(map(labels_of_example, examples)))

@@ -87,7 +87,7 @@ def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
-    """All questions of the records, in order. Raises `InputError` where there are none, or too many."""
+    """Return all questions of the records, in order. Raises `InputError` where there are none, or too many."""
     raw = RawQuestions(info, "question")
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
         question = _question(entry, passage, title, number, raw, report)
@@ -108,7 +108,7 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
 
 
 def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Question]:
-    """The questions of all files, in order; one with the id of another gets a new one, which is counted."""
+    """Return the questions of all files, in order; one with the id of another gets a new one, which is counted."""
     questions: list[Question] = []
     ids: set[str] = set()
     copies: Counter[str] = Counter()
@@ -126,7 +126,7 @@ def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Q
 
 
 def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
-    """Each question as the file has it, with its passage and its title."""
+    """Yield each question as the file has it, with its passage and its title."""
     for record in records:
         if not isinstance(record, dict):
             continue
@@ -144,7 +144,7 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
 def _question(
     entry: Mapping[str, Any], passage: Any, title: str, number: int, raw: RawQuestions, report: DropReport
 ) -> Question | str:
-    """The question, or the reason why it is dropped."""
+    """Return the question, or the reason why it is dropped."""
     text = _field(entry, _QUESTIONS)
     if not isinstance(passage, str) or not passage.strip():
         return "its passage is empty"
@@ -214,7 +214,9 @@ def in_characters(text: str, start: int, passage: str) -> int:
 
 
 def _find_answer(text: str, start: int, passage: str) -> Answer | None:
-    """The answer without the white space around it, at the occurrence nearest to `start`; None where none is near."""
+    """Return the answer without the white space around it, at the occurrence nearest to `start`; None where none is
+    near.
+    """
     answer = text.strip()
     if not answer:
         return None

@@ -137,12 +137,12 @@ class RawTable(RawFile):
         self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 
     def describe_column(self, column: int) -> str:
-        """A column as messages name it."""
+        """Return a column as messages name it."""
         name = self.names[column] if self.names and column < len(self.names) else ""
         return f"column {quoted(name)}" if name else f"column {column + 1}"
 
     def info_with_columns(self, text_a: int, text_b: int | None, label: int | None) -> FileInfo:
-        """How the table was read, with the columns that are used."""
+        """Return how the table was read, with the columns that are used."""
         names = self.column_names
         return replace(
             self.info,
@@ -182,7 +182,7 @@ RawData = RawTable | RawSentences | RawQuestions
 
 
 def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """The first rows, for a `FileInfo`; cells of a thousand characters at most."""
+    """Return the first rows, for a `FileInfo`; cells of a thousand characters at most."""
     return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:PREVIEW_ROWS])
 
 

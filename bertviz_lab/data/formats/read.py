@@ -60,7 +60,7 @@ _CONTINUED = (
 
 
 def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
-    """The examples of some files, read as one data set.
+    """Return the examples of some files, read as one data set.
 
     Args:
         paths: files of any of these formats, folders, zips and patterns of them: .csv and .tsv tables, lines that
@@ -81,7 +81,9 @@ def read_each(paths: Sequence[str | Path], task: str, **options: Any) -> list[Ta
 
 
 def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
-    """Examples to score a model with these labels on, by class names or numbers; arguments as for `read_task`."""
+    """Return examples to score a model with these labels on, by class names or numbers; arguments as for
+    `read_task`.
+    """
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
@@ -112,7 +114,9 @@ _Sentences = tuple[list[RawSentences], DropReport]
 def _read(
     split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
 ) -> list[TaskData]:
-    """The splits, read as the first `deciding` of them require; nothing is trained on them if labels are `known`."""
+    """Return the splits, read as the first `deciding` of them require; nothing is trained on them if labels are
+    `known`.
+    """
     splits: list[tuple[list[RawData], DropReport]] = []
     for paths in split_paths:
         report = DropReport()

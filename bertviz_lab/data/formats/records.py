@@ -38,7 +38,7 @@ _SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
 def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawData:
-    """A file of JSON, JSON lines or Rasa. Raises `InputError` where it is none, or as `raw_data_of_records`."""
+    """Return a file of JSON, JSON lines or Rasa. Raises `InputError` where it is none, or as `raw_data_of_records`."""
     info = FileInfo(file.name, format_name, file.encoding)
     with file.text(None) as stream:
         if format_name == "rasa":
@@ -52,7 +52,7 @@ def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_n
 
 
 def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[Any]:
-    """The items of a list at the top, one by one; of an object at the top, those of its longest list."""
+    """Yield the items of a list at the top, one by one; of an object at the top, those of its longest list."""
     with file.text(None, metered=False) as head:
         start = head.read(1 << 12).lstrip("\ufeff \t\r\n")
     if not start.startswith("{"):
@@ -123,7 +123,7 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport) -> RawData:
-    """A data set by name. Raises `InputError` for what cannot be found or read."""
+    """Return a data set by name. Raises `InputError` for what cannot be found or read."""
     rows, names = dataset.rows_and_classes()
     return raw_data_of_records(rows, names, RawFile(FileInfo(dataset.name, "dataset")), options, report)
 
@@ -131,7 +131,7 @@ def read_dataset(dataset: DatasetName, options: ReadOptions, report: DropReport)
 def raw_data_of_records(
     records: Iterator[Any], names: ClassNames, file: RawFile, options: ReadOptions, report: DropReport
 ) -> RawData:
-    """What records hold: questions, sentences of words, or rows of cells.
+    """Return what records hold: questions, sentences of words, or rows of cells.
 
     Args:
         records: objects, or lists of cells; read once, to the end.
@@ -231,7 +231,7 @@ def _clean_texts(record: dict[str, Any] | list[Any]) -> int:
 
 
 def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
-    """A value of a record as text: "" for none, the class's name for its number, 1 for 1.0."""
+    """Return a value of a record as text: "" for none, the class's name for its number, 1 for 1.0."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
@@ -248,7 +248,7 @@ def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
 
 
 def _items(row: Mapping[str, Any], column: str) -> list[Any]:
-    """The list in a field of a record; empty where the field holds something else."""
+    """Return the list in a field of a record; empty where the field holds something else."""
     value = row.get(column)
     return value if isinstance(value, list) else []
 
@@ -256,7 +256,7 @@ def _items(row: Mapping[str, Any], column: str) -> list[Any]:
 def _tagged_fields(
     rows: list[dict[str, Any]], columns: list[str], options: ReadOptions, report: DropReport
 ) -> tuple[str, str] | None:
-    """The fields with the words and with their labels, lists of the same length; None where there are none."""
+    """Return the fields with the words and with their labels, lists of the same length; None where there are none."""
     sample = rows[:_SAMPLE]
     lists = [c for c in columns if any(_items(row, c)[1:] for row in sample)]
     lists = [c for c in lists if not any(isinstance(v, (dict, list)) for row in sample for v in _items(row, c))]
@@ -282,7 +282,7 @@ def _are_aligned(rows: list[dict[str, Any]], words: str, tags: str) -> bool:
 
 
 def _words(row: Mapping[str, Any], column: str) -> list[Any]:
-    """The words in a field of a record: the items of a list, or those between the blanks of a sentence."""
+    """Return the words in a field of a record: the items of a list, or those between the blanks of a sentence."""
     return row[column].split() if isinstance(row.get(column), str) else _items(row, column)
 
 

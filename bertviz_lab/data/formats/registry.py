@@ -66,7 +66,7 @@ _MAX_LINE_LABELS = 200  # different words that label-text lines may begin with
 def load_raw_data(
     paths: Sequence[str | Path] | str | Path, options: ReadOptions, report: DropReport, wanted: str = "train"
 ) -> list[RawData]:
-    """What the files, folders, zips, patterns and data sets hold, in the order given, each once.
+    """Return what the files, folders, zips, patterns and data sets hold, in the order given, each once.
 
     Raises `InputError` as `find_sources`, and where a file that is named cannot be read. Files that came with a folder
     or zip are skipped and noted instead, unless nothing is left.

@@ -25,7 +25,7 @@ class RelatedColumns(NamedTuple):
 def read_related(
     splits: Sequence[tuple[Sequence[RawTable], DropReport]], options: ReadOptions
 ) -> list[tuple[list[RelatedTexts], tuple[FileInfo, ...], DropReport]]:
-    """The examples of each split, of tables after `split_header`; scores are scaled as those of the first.
+    """Return the examples of each split, of tables after `split_header`; scores are scaled as those of the first.
 
     Raises `InputError` for a table without two columns of texts, scores that are no numbers, or scores in some files.
     """
@@ -93,7 +93,7 @@ def _choose_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
 
 
 def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int | None:
-    """The one column of numbers that do not count the rows; of several one with the name of a label."""
+    """Return the one column of numbers that do not count the rows; of several one with the name of a label."""
     names = [name.lower() for name in table.column_names]
     numbers = [
         column
@@ -105,7 +105,7 @@ def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
 
 
 def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) -> list[RelatedTexts]:
-    """The examples of a table or why there is none of a row; lines of a negative cell are negatives each."""
+    """Return the examples of a table or why there is none of a row; lines of a negative cell are negatives each."""
     if columns.score is not None:
         check_numbers(table, columns.score, "the scores of pairs are")
     examples = []
@@ -134,7 +134,7 @@ def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport)
 def _with_equal_negatives(
     examples: Sequence[RelatedTexts], files: Sequence[RawTable], report: DropReport
 ) -> list[RelatedTexts]:
-    """The examples, which are of these files, with as many negatives as the one with the fewest has."""
+    """Return the examples, which are of these files, with as many negatives as the one with the fewest has."""
     counts = [len(example.negatives) for example in examples]
     fewest = min(counts, default=0)
     if surplus := sum(counts) - fewest * len(counts):

@@ -28,7 +28,10 @@ FASTTEXT_PREFIX = "__label__"
 
 
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """The rows of a table. Raises `InputError` for one that cannot be parsed, or has more rows than may be read."""
+    """Return the rows of a table.
+
+    Raises `InputError` for one that cannot be parsed, or has more rows than may be read.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     layout = layout_of(file, options)
     rows: list[list[str]] = []
@@ -173,7 +176,9 @@ def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
 
 
 def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels too."""
+    """Return lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels
+    too.
+    """
     rows: list[list[str]] = []
     numbers: list[int] = []
     with file.lines("\n") as lines:
@@ -193,7 +198,7 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
 
 
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:
-    """How often each value occurs in the label columns, as it is written, over the rows of the usual width."""
+    """Return how often each value occurs in the label columns, as it is written, over the rows of the usual width."""
     return Counter(row[columns.label] for table, columns in tables for _, row in table.complete_rows)
 
 
@@ -208,7 +213,7 @@ def split_lists(table: RawTable, column: int) -> int:
 
 
 def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report: DropReport) -> list[LabelledText]:
-    """The examples of a table with its header split; every row gives one or is counted with its reason."""
+    """Return the examples of a table with its header split; every row gives one or is counted with its reason."""
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
@@ -251,7 +256,7 @@ def even_rows(
     fits: Callable[[list[str]], bool],
     report: DropReport,
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows with their numbers; one of another width is repaired if its labels fit then, else dropped."""
+    """Yield the rows with their numbers; one of another width is repaired if its labels fit then, else dropped."""
     name = quoted(table.name)
     for number, row in zip(table.numbers, table.rows, strict=True):
         if len(row) == table.width:
@@ -270,7 +275,9 @@ def even_rows(
 def _repairs(
     row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
 ) -> Iterator[tuple[list[str], str]]:
-    """What a row of another width may be meant to be, the likeliest first, each with what is wrong with the row."""
+    """Yield what a row of another width may be meant to be, the likeliest first, each with what is wrong with the
+    row.
+    """
     surplus = len(row) - table.width
     if surplus < 0:
         if last_needed < len(row):

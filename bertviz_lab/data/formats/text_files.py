@@ -41,12 +41,12 @@ class TextFile:
             yield whole_lines(stream, self.name, self.notes if metered else None)
 
     def sample(self) -> list[str]:
-        """The first lines."""
+        """Return the first lines."""
         with self.lines(metered=False) as lines:
             return sample_lines(lines)
 
     def sample_with_quotes(self) -> list[str]:
-        """The first lines and, where none has a quotation mark, some from the first one that has."""
+        """Return the first lines and, where none has a quotation mark, some from the first one that has."""
         with self.lines(metered=False) as lines:
             sample = sample_lines(lines)
             for mark in ('"', '\\"'):  # a quotation mark, and one that is escaped
@@ -70,7 +70,7 @@ class TextFile:
 
 
 def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
-    """The file as text. Raises `InputError` for one that is not text."""
+    """Return the file as text. Raises `InputError` for one that is not text."""
     if not options.encoding:
         return TextFile(source, recognize(source), meter)
     with source.open() as stream:

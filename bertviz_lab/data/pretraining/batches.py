@@ -61,7 +61,7 @@ class PretrainingData:
         return np.random.default_rng((self.seed, version, stream))
 
     def epoch(self, number: int) -> Iterator[Examples]:
-        """The examples of each batch of one pass, (batch, 5), in order."""
+        """Yield the examples of each batch of one pass, (batch, 5), in order."""
         rng = self.random(number, 0)
         how = (self.seq_len, self.short_seq_probability, self.pairs, self.balanced, self.single_share)
         for table in plan_epoch(self.documents, rng, *how):
@@ -70,7 +70,7 @@ class PretrainingData:
                 yield table[rows]
 
     def pair_labels(self, most: int) -> NDArray[np.int64]:
-        """Labels of the pairs of the first pass: of its first batches, until there are `most`."""
+        """Return labels of the pairs of the first pass: of its first batches, until there are `most`."""
         labels: list[int] = []
         for rows in self.epoch(0):
             labels += rows[:, LABEL].tolist()
@@ -79,7 +79,7 @@ class PretrainingData:
         return np.array(labels, dtype=np.int64)
 
     def batch_at(self, rows: Examples, epoch: int, number: int) -> PretrainingBatch:
-        """The batch of these examples at its place: masked, or for next-token prediction."""
+        """Return the batch of these examples at its place: masked, or for next-token prediction."""
         if self.causal and number % MASKED_EVERY != 0:
             return self.causal_batch(rows)
         return self.batch(rows, self.random(epoch, 1 + number))
@@ -152,7 +152,7 @@ def masking_rule(
     mask_share: float = 0.8,
     random_share: float = 0.1,
 ) -> MaskingRule:
-    """The paper's rule for a tokenizer's vocabulary."""
+    """Return the paper's rule for a tokenizer's vocabulary."""
     return MaskingRule(
         mask_id=tokenizer.mask_id,
         vocab_size=tokenizer.vocab_size,

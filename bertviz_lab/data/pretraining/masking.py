@@ -45,7 +45,9 @@ class MaskingRule:
         return max(0.0, 1.0 - self.mask_share - self.random_share)
 
     def predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many tokens are chosen of texts of these lengths (texts,): the share, rounded, and at least one."""
+        """Return how many tokens are chosen of texts of these lengths (texts,): the share, rounded, and at least
+        one.
+        """
         return np.maximum(1, np.rint(self.probability * lengths)).astype(np.int64)
 
     @cached_property
@@ -123,7 +125,7 @@ def _choose_words(
     rule: MaskingRule,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Words in random order, each taken whole if it still fits, and in spans those after it as well.
+    """Return words in random order, each taken whole if it still fits, and in spans those after it as well.
 
     All rows take their next word at the same time. Returns (batch, tokens): whether a token is chosen, and where
     its span starts. A span ends early where there is no room for the next word, and where a special token, the
@@ -164,7 +166,7 @@ class _Words:
 
 
 def _find_words(ids: NDArray[np.int64], candidates: NDArray[np.bool_], rule: MaskingRule) -> _Words:
-    """Runs of tokens of which all but the first continue a word; a special token ends a word."""
+    """Return runs of tokens of which all but the first continue a word; a special token ends a word."""
     assert rule.continuation is not None, "whole words are known by the tokens that continue one"
     after_token = np.pad(candidates, ((0, 0), (1, 0)))[:, :-1]
     begins = candidates & ~(rule.continuation[ids] & after_token)

@@ -169,7 +169,7 @@ def _target_length(rng: np.random.Generator, longest: int, short_probability: fl
 
 
 def _random_run(documents: CorpusView, index: int, rng: np.random.Generator, target: int) -> tuple[int, int]:
-    """Sentences of another document from a random one on, until `target` tokens or that document's end."""
+    """Return sentences of another document from a random one on, until `target` tokens or that document's end."""
     other = int(rng.integers(len(documents) - 1))
     other += other >= index
     bounds = documents.sentence_bounds(other)

@@ -15,7 +15,7 @@ _MIN_SENTENCES = 2  # of a part of a document: fewer make no sentence pair
 
 
 def split_corpus(corpus: TokenizedCorpus, *, min_documents: int = 1) -> tuple[CorpusView, CorpusView]:
-    """The documents to train on and the held-out ones, at least `min_documents` in each; nothing is random.
+    """Return the documents to train on and the held-out ones, at least `min_documents` in each; nothing is random.
 
     Whole documents, spread over the corpus, are held out where that comes to about a tenth of the tokens. Where a few
     documents are most of the corpus, the ends of the longest ones are held out instead, cut between sentences. A
@@ -36,7 +36,7 @@ def split_corpus(corpus: TokenizedCorpus, *, min_documents: int = 1) -> tuple[Co
 
 
 def _whole_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) -> NDArray[np.int64] | None:
-    """Indices of documents with about `target_tokens` tokens together; None where no choice comes near."""
+    """Return indices of documents with about `target_tokens` tokens together; None where no choice comes near."""
     sizes = corpus.document_sizes()
     # Multiples of the golden ratio, modulo 1, are spread evenly however many of them are taken (Weyl's sequence).
     spread = np.argsort((np.arange(len(sizes)) + 0.5) * _GOLDEN_RATIO % 1.0, kind="stable")
@@ -55,7 +55,8 @@ def _whole_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) 
 
 
 def _ends_of_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) -> list[tuple[int, int, int]]:
-    """Parts at the ends of the longest documents, as (document, first sentence, end); none where all are too short.
+    """Return parts at the ends of the longest documents, as (document, first sentence, end); none where all are too
+    short.
 
     Each of the `least` longest gives a part in proportion to its length. Where one document is nearly all of the
     corpus, it gives that many parts, one after another, so that there is still another to draw a random sentence from.
@@ -74,7 +75,9 @@ def _ends_of_documents(corpus: TokenizedCorpus, target_tokens: float, least: int
 
 
 def _last_parts(corpus: TokenizedCorpus, document: int, tokens: float, count: int) -> Iterator[tuple[int, int, int]]:
-    """The last `count` parts of a document with about so many `tokens` together; none where the rest is too short."""
+    """Yield the last `count` parts of a document with about so many `tokens` together; none where the rest is too
+    short.
+    """
     bounds = corpus.sentence_bounds(document)
     first = int(corpus.document_ends[document]) - (len(bounds) - 1)  # its first sentence in the corpus
     end = len(bounds) - 1

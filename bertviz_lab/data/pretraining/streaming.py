@@ -38,12 +38,12 @@ class StreamedText:
     held_out: int
 
     def held_out_documents(self) -> Iterator[tuple[str, ...]]:
-        """The sentences of each held-out document."""
+        """Yield the sentences of each held-out document."""
         for row in islice(ResumableRows(self.dataset), self.held_out):
             yield self.sentences(row)
 
     def first_sentences(self, characters: int) -> Iterator[str]:
-        """Sentences of about so many characters, from the first training document on."""
+        """Yield sentences of about so many characters, from the first training document on."""
         for row in ResumableRows(self.dataset, self.held_out):
             for sentence in self.sentences(row):
                 yield sentence
@@ -52,7 +52,7 @@ class StreamedText:
                 return
 
     def sentences(self, row: dict[str, Any]) -> tuple[str, ...]:
-        """The sentences of a row's text."""
+        """Return the sentences of a row's text."""
         paragraphs = filter(None, cell_paragraphs(row.get(self.field)))
         split = (sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
         return tuple(line for sentence in split if (line := " ".join(sentence.split())))
@@ -92,11 +92,11 @@ class ChunkReader:
         self._rows = self._open(place)
 
     def place(self, chunk: int) -> dict[str, Any] | None:
-        """Where a chunk begins in the data set, as JSON can hold it; one that was read lately, or the first."""
+        """Return where a chunk begins in the data set, as JSON can hold it; one that was read lately, or the first."""
         return self._places[chunk]
 
     def read(self, chunk: int) -> CorpusView:
-        """The documents of a chunk: the next one, or one that was read lately."""
+        """Return the documents of a chunk: the next one, or one that was read lately."""
         if chunk != self._next:
             self._rows = self._open(self._places[chunk])
         self._places[chunk] = self._rows.place
@@ -110,7 +110,9 @@ class ChunkReader:
         return ResumableRows(self._text.dataset, self._text.held_out, place)
 
     def _documents(self) -> Sequence[tuple[str, ...]]:
-        """Documents of about so many characters; a pass over the data set ends a chunk that has enough of them."""
+        """Return documents of about so many characters; a pass over the data set ends a chunk that has enough of
+        them.
+        """
         documents: list[tuple[str, ...]] = []
         characters = beginnings = 0
         while characters < self._characters or len(documents) < _LEAST_DOCUMENTS:
@@ -137,12 +139,12 @@ class StreamedData:
     reader: ChunkReader
 
     def epoch(self, number: int) -> Iterator[tuple[PretrainingData, Examples]]:
-        """The examples of each batch of a chunk, (batch, 5), with the data they are from."""
+        """Yield the examples of each batch of a chunk, (batch, 5), with the data they are from."""
         data = replace(self.like, documents=self.reader.read(number))
         for rows in data.epoch(number):
             yield data, rows
 
     def batch_at(self, rows: tuple[PretrainingData, Examples], epoch: int, number: int) -> PretrainingBatch:
-        """The batch of these examples at its place."""
+        """Return the batch of these examples at its place."""
         data, examples = rows
         return data.batch_at(examples, epoch, number)

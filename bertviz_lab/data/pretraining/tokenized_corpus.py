@@ -35,7 +35,7 @@ def write_sentence_cache(documents: Iterable[Document], path: Path) -> int:
 
 
 def read_sentence_cache(path: Path) -> Iterator[Document]:
-    """The documents again, in order, named by their number; long ones in parts."""
+    """Yield the documents again, in order, named by their number; long ones in parts."""
     sentences: list[str] = []
     number, continues = 1, False
     with path.open(encoding="utf-8") as file:
@@ -51,7 +51,7 @@ def read_sentence_cache(path: Path) -> Iterator[Document]:
 
 
 def sample_sentences(path: Path, characters: int) -> Iterator[str]:
-    """Sentences to learn a vocabulary from: all of them, or evenly spaced ones if the text is longer."""
+    """Yield sentences to learn a vocabulary from: all of them, or evenly spaced ones if the text is longer."""
     every = max(1, -(-path.stat().st_size // characters))
     with path.open(encoding="utf-8") as file:
         yield from islice((line.rstrip("\n") for line in file if line != "\n"), 0, None, every)
@@ -81,7 +81,7 @@ class CachedTokenizer:
         self._known = _Known()
 
     def ids(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """All ids one after another, (tokens,), and how many belong to each sentence, (sentences,)."""
+        """Return all ids one after another, (tokens,), and how many belong to each sentence, (sentences,)."""
         kinds = np.fromiter(map(self._kind, sentences), dtype=np.int8, count=len(sentences))
         parts: dict[int, NDArray[np.int64]] = {}
         sizes = np.zeros(len(sentences), dtype=np.int64)
@@ -103,7 +103,7 @@ class CachedTokenizer:
         return _SPACED if len(sentence) <= _MOST_BETWEEN_BLANKS * (1 + sentence.count(" ")) else _ALONE
 
     def _split(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The ids as the tokenizer gives them."""
+        """Return the ids as the tokenizer gives them."""
         ids = self._tokenizer.ids(sentences)
         sizes = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum())), sizes
@@ -144,7 +144,9 @@ class _Known:
 
 
 def _word_pattern(tokenizer: Tokenizer) -> str | None:
-    """What finds the words of plain ASCII as the tokenizer's own stages do; None for stages that are not known here."""
+    """Return what finds the words of plain ASCII as the tokenizer's own stages do; None for stages that are not known
+    here.
+    """
     state = json.loads(tokenizer.backend.to_str())
     normalizer, splitter = state["normalizer"] or {}, state["pre_tokenizer"] or {}
     if not all(token["special"] for token in state["added_tokens"]):
@@ -262,7 +264,7 @@ class TokenizedCorpus:
 
     @classmethod
     def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
-        """A small corpus in memory, from lists of token ids."""
+        """Return a small corpus in memory, from lists of token ids."""
         nested = [list(document) for document in documents]
         sentences = list(chain.from_iterable(nested))
         ids = np.fromiter(chain.from_iterable(sentences), np.uint32)
@@ -271,14 +273,14 @@ class TokenizedCorpus:
 
     @classmethod
     def of_texts(cls, documents: Sequence[Sequence[str]], lookup: CachedTokenizer) -> Self:
-        """A corpus in memory, from the sentences of documents; those without a token are left out."""
+        """Return a corpus in memory, from the sentences of documents; those without a token are left out."""
         ids, sizes = lookup.ids([sentence for document in documents for sentence in document])
         kept = np.concatenate(([0], np.cumsum(sizes > 0)))
         ends = kept[np.cumsum([len(document) for document in documents], dtype=np.int64)]
         return cls(ids, np.cumsum(sizes[sizes > 0]), np.unique(ends[ends > 0]), np.bincount(ids))
 
     def document_sizes(self) -> NDArray[np.int64]:
-        """Tokens in each document: (documents,)."""
+        """Return tokens in each document: (documents,)."""
         return np.diff(self.sentence_ends[self.document_ends - 1], prepend=0)
 
     def sentence_bounds(self, document: int) -> NDArray[np.int64]:
@@ -286,12 +288,12 @@ class TokenizedCorpus:
         return self.select(np.array([document])).sentence_bounds(0)
 
     def select(self, documents: NDArray[np.integer]) -> "CorpusView":
-        """The documents with these indices, in this order."""
+        """Return the documents with these indices, in this order."""
         starts = np.concatenate([[0], self.document_ends[:-1]])
         return CorpusView(self, np.stack([starts[documents], self.document_ends[documents]], axis=1))
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
-        """How often each token id occurs: (vocab_size,)."""
+        """Return how often each token id occurs: (vocab_size,)."""
         return np.pad(self.frequencies, (0, vocab_size - len(self.frequencies)))
 
 

@@ -45,7 +45,7 @@ KINDS = {
 
 
 def words(text: str) -> list[str]:
-    """Words and punctuation marks, as BERT's pre-tokenizer separates them in these texts."""
+    """Return words and punctuation marks, as BERT's pre-tokenizer separates them in these texts."""
     return _WORD.findall(text)
 
 
@@ -64,7 +64,7 @@ def minimal_pairs(seed: int = 0, count: int = 20) -> tuple[MinimalPair, ...]:
 
 
 def _changed(kind: str, context: str, good: str, position: int, word: str) -> MinimalPair:
-    """The pair whose bad sentence has another word in one position."""
+    """Return the pair whose bad sentence has another word in one position."""
     spans = [match.span() for match in _WORD.finditer(good)]
     start, end = spans[position]
     return MinimalPair(kind, context, good, good[:start] + word + good[end:], position)
@@ -80,7 +80,7 @@ _OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.item
 
 
 def _by_verb(story: Story, verb: str) -> Iterator[tuple[int, str]]:
-    """The sentences of the beats with this `Beat.verb`, with their places."""
+    """Yield the sentences of the beats with this `Beat.verb`, with their places."""
     beats = {beat.name for beat in story.plot.beats if beat.verb == verb}
     for index, (beat, sentence) in enumerate(zip(story.beats, story.sentences, strict=True)):
         if beat in beats:
@@ -105,7 +105,7 @@ def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalP
 
 
 def _disagrees(story: Story, beat: str) -> bool:
-    """Whether the noun beside the verb has another number than the subject."""
+    """Return whether the noun beside the verb has another number than the subject."""
     world = story.world
     if beat == "scene":
         return world.scene_plural != world.landmark_plural

@@ -41,13 +41,15 @@ class Probes:
 
 
 def tiny_town_pairs() -> tuple[MinimalPair, ...]:
-    """Pairs of held-out stories. In the stories many more verbs are singular than plural: here as many are."""
+    """Return pairs of held-out stories. In the stories many more verbs are singular than plural: here as many are."""
     drawn = minimal_pairs(0, 80)  # enough whose words are the other way round in another
     return tuple(pair for kind in KINDS for pair in _couples(p for p in drawn if p.kind == kind)[:12])
 
 
 def _couples(pairs: Iterable[MinimalPair]) -> list[MinimalPair]:
-    """Each pair with another of the same two words the other way round; all pairs where single words do not differ."""
+    """Return each pair with another of the same two words the other way round; all pairs where single words do not
+    differ.
+    """
     couples: dict[frozenset[str], list[list[MinimalPair]]] = defaultdict(list)
     waiting: dict[tuple[str, ...], list[MinimalPair]] = defaultdict(list)
     for pair in pairs:
@@ -63,7 +65,7 @@ def _couples(pairs: Iterable[MinimalPair]) -> list[MinimalPair]:
 
 
 def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
-    """The good word and the bad one, in small letters; none where not one word differs from one other."""
+    """Return the good word and the bad one, in small letters; none where not one word differs from one other."""
     if pair.position is None:
         return ()
     word_pairs = zip(words(pair.good), words(pair.bad), strict=True)
@@ -72,7 +74,7 @@ def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
 
 
 def english_pairs() -> tuple[MinimalPair, ...]:
-    """The pairs of english.tsv, in its order."""
+    """Return the pairs of english.tsv, in its order."""
     text = resources.files(__package__).joinpath("english.tsv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines(), delimiter="\t")
     return tuple(_pair(row["kind"], row["good"], row["bad"]) for row in rows)
@@ -118,7 +120,7 @@ _FILES = Kinds(dict.fromkeys((".jsonl", ".ndjson"), "jsonl"), "a .jsonl file of 
 def read_minimal_pairs(
     paths: Sequence[str | Path] | str | Path, max_bytes: float = math.inf
 ) -> tuple[MinimalPair, ...]:
-    """The pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record."""
+    """Return the pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record."""
     notes = ReadingNotes()
     sources = find_sources(paths, notes, max_bytes, _FILES)
     try:
@@ -159,7 +161,8 @@ _TINY_TOWN = "sample:tiny-town"
 
 
 def probes_for(corpus: Sequence[str], tokenizer: Tokenizer) -> Probes | None:
-    """The set that suits a run on a corpus, with the pairs that its vocabulary can be asked; None where none does.
+    """Return the set that suits a run on a corpus, with the pairs that its vocabulary can be asked; None where none
+    does.
 
     `corpus` are the entries of `PretrainConfig.corpus`. A run on Tiny Town alone is asked about Tiny Town, any other
     about English as far as its vocabulary is English.
@@ -168,7 +171,7 @@ def probes_for(corpus: Sequence[str], tokenizer: Tokenizer) -> Probes | None:
 
 
 def probes_that_fit(name: str, tokenizer: Tokenizer) -> Probes | None:
-    """The pairs of a set whose differing words are whole words of a vocabulary; None where fewer than half are.
+    """Return the pairs of a set whose differing words are whole words of a vocabulary; None where fewer than half are.
 
     A word in two pieces against one in three would be a comparison of lengths. Kinds of which too little is left
     are left out too.
@@ -184,7 +187,7 @@ def probes_that_fit(name: str, tokenizer: Tokenizer) -> Probes | None:
 
 
 def _fits(pair: MinimalPair, tokenizer: Tokenizer) -> bool:
-    """Whether good and bad differ in as many tokens as words, all of them known."""
+    """Return whether good and bad differ in as many tokens as words, all of them known."""
     if pair.position is None:
         return True
     good, bad = tokenizer.ids([pair.good, pair.bad])

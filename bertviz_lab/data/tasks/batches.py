@@ -56,7 +56,7 @@ class Features:
     texts: int = 1  # rows of each example, where that is one number: 1, or those of texts that belong together
 
     def __len__(self) -> int:
-        """What a batch consists of: rows, or examples of several texts."""
+        """Return what a batch consists of: rows, or examples of several texts."""
         return len(self.ids) // self.texts
 
 
@@ -69,7 +69,7 @@ def encode_examples(
     *,
     training: bool = False,
 ) -> Features:
-    """Rows for examples of a task. A label that is not among `labels` becomes -100, which losses ignore."""
+    """Return rows for examples of a task. A label that is not among `labels` becomes -100, which losses ignore."""
     if task == "tokens":
         return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
     if task == "qa":
@@ -106,7 +106,7 @@ def _texts(
 
 
 def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length: int) -> Features:
-    """A row for each text; targets are scores, or 0 for each example where there are none."""
+    """Return a row for each text; targets are scores, or 0 for each example where there are none."""
     texts = [text for example in examples for text in example.texts]
     distinct = list(dict.fromkeys(texts))
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
@@ -124,7 +124,9 @@ def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length:
 
 
 def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArray[np.float32]:
-    """Which labels each example has, (examples, labels) of 0 and 1; labels that are not in the list are left out."""
+    """Return which labels each example has, (examples, labels) of 0 and 1; labels that are not in the list are left
+    out.
+    """
     index = {label: number for number, label in enumerate(labels)}
     targets = np.zeros((len(examples), len(labels)), dtype=np.float32)
     for row, example in zip(targets, examples, strict=True):
@@ -216,7 +218,8 @@ def write_out(
 def batches_without_repeats(
     texts: Sequence[Sequence[bytes]], order: NDArray[np.int64], batch_size: int
 ) -> list[NDArray[np.int64]]:
-    """Examples in batches, as few as there can be, in which a text occurs in one example at most where that can be.
+    """Return examples in batches, as few as there can be, in which a text occurs in one example at most where that can
+    be.
 
     The other examples of a batch are what an example is set apart from, so none of them should be like it.
     `texts` are those of each example, `order` the one in which they are taken.
@@ -250,7 +253,7 @@ class TaskBatches:
         return -(-len(self.features) // self.batch_size)
 
     def epoch(self, number: int) -> Iterator[NDArray[np.int64]]:
-        """The rows of each batch of one epoch, in order."""
+        """Yield the rows of each batch of one epoch, in order."""
         rng = np.random.default_rng((self.seed, number))
         order = rng.permutation(len(self.features))
         if (step := self.features.texts) > 1:
@@ -263,11 +266,11 @@ class TaskBatches:
             yield order[rows]
 
     def batch_at(self, rows: NDArray[np.int64], epoch: int, number: int) -> TaskBatch:
-        """The batch of these rows, the same wherever it comes."""
+        """Return the batch of these rows, the same wherever it comes."""
         return write_out(self.features, rows, self.pad_id, self.weights)
 
     def in_order(self) -> Iterator[TaskBatch]:
-        """All rows once, the longest first, for scoring; of examples with several texts by the first."""
+        """Yield all rows once, the longest first, for scoring; of examples with several texts by the first."""
         order = np.argsort([-len(ids) for ids in self.features.ids[:: self.features.texts]], kind="stable")
         for start in range(0, len(order), self.batch_size):
             yield write_out(self.features, order[start : start + self.batch_size], self.pad_id, self.weights)

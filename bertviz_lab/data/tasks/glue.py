@@ -66,7 +66,7 @@ _FILES = Kinds(dict.fromkeys(_ENDINGS, "labelled"), "files with pairs of sentenc
 
 
 def find_glue(folder: Path) -> tuple[list[GlueFiles], list[str]]:
-    """The tasks whose files lie in a folder, in GLUE's order, and a sentence for each that lacks some.
+    """Return the tasks whose files lie in a folder, in GLUE's order, and a sentence for each that lacks some.
 
     Raises `InputError` where there is no task.
     """
@@ -120,7 +120,9 @@ def _task_name(folder: Path) -> str:
 
 
 def _named(folder: Path, words: frozenset[str]) -> tuple[Path, ...]:
-    """Files whose names have these words between other characters; one that has no others comes before all others."""
+    """Return files whose names have these words between other characters; one that has no others comes before all
+    others.
+    """
     files = []
     for path in sorted(folder.iterdir()):
         parts = set(re.split(r"[^a-z]+", path.stem.lower().replace("validation", "dev"))) - {""}

@@ -72,7 +72,7 @@ def make_windows(
     max_question_length: int = 64,
     training: bool = False,
 ) -> list[Window]:
-    """The windows of each question in turn, at least one; the target is the first of its answers.
+    """Return the windows of each question in turn, at least one; the target is the first of its answers.
 
     Windows are as long as `max_length` allows until one reaches the end of the passage. In training a question is left
     out if no window contains its whole answer: it would be learned as unanswerable.
@@ -136,7 +136,7 @@ def make_windows(
 
 
 def tokenize_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], Spans]]:
-    """The ids of each text and each token's (start, end) in characters, without special tokens; on all cores.
+    """Return the ids of each text and each token's (start, end) in characters, without special tokens; on all cores.
 
     Names of special tokens in a text are ordinary characters, as in `Tokenizer.ids`; offsets are as in
     `Tokenizer.encode`.
@@ -165,7 +165,9 @@ class WindowRange(NamedTuple):
 
 
 def window_ranges(count: int, capacity: int, stride: int) -> list[WindowRange]:
-    """Windows over `count` tokens, `capacity` at a time, that share `stride` tokens: half of the capacity at most."""
+    """Return windows over `count` tokens, `capacity` at a time, that share `stride` tokens: half of the capacity at
+    most.
+    """
     if not 0 <= stride <= capacity // 2:
         raise ValueError(f"a stride of {stride} tokens in windows of {capacity}")
     if not count:
@@ -186,7 +188,7 @@ def window_ranges(count: int, capacity: int, stride: int) -> list[WindowRange]:
 
 
 def _answer_tokens(question: Question, spans: Spans) -> tuple[int, int] | None:
-    """The first and the last token of the passage that overlap the first answer; None without any."""
+    """Return the first and the last token of the passage that overlap the first answer; None without any."""
     if not question.answers:
         return None
     answer = question.answers[0]
@@ -220,7 +222,9 @@ class AnswerPrediction:
     no_answer_probability: float  # in the softmax over all candidate spans and no answer
 
     def text(self, threshold: float = 0.0) -> str:
-        """The best answer, or "" where `no_answer` is above the threshold; an infinite threshold always answers."""
+        """Return the best answer, or "" where `no_answer` is above the threshold; an infinite threshold always
+        answers.
+        """
         return "" if not self.best or self.no_answer > threshold else self.best[0].text
 
 
@@ -233,7 +237,7 @@ def extract_answers(
     n_best: int = 20,
     max_answer_length: int = 30,
 ) -> list[AnswerPrediction]:
-    """The best answers to each question that has windows, in their order.
+    """Return the best answers to each question that has windows, in their order.
 
     Candidates are all spans of at most `max_answer_length` tokens that begin where their window shows most context; of
     spans with the same text the best counts. This follows google-research/bert, run_squad.py, which considers only the

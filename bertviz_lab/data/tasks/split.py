@@ -43,7 +43,7 @@ def text_keys(examples: Iterable[Example]) -> list[Key]:
 def split_examples(
     data: TaskData, share: float = 0.1, seed: int = 0
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """The training and the held-out examples, each in the order of the data.
+    """Return the training and the held-out examples, each in the order of the data.
 
     Classification is stratified by label, with several labels by the rarest, regression by quantile. Questions are
     split by article where there are enough of them, else by passage: a passage is never on both sides. Groups that
@@ -82,7 +82,7 @@ def _hold_out_texts(data: TaskData, share: float, seed: int) -> set[int]:
 
 
 def _strata(data: TaskData, groups: list[_Group]) -> Iterable[list[_Group]]:
-    """Groups from each of which the same share is held out, in the order of their checksums."""
+    """Return groups from each of which the same share is held out, in the order of their checksums."""
     if data.task in ("tokens", "embeddings"):
         return [groups]
     if data.task in ("classification", "multilabel"):
@@ -121,7 +121,7 @@ def _hold_out_passages(data: TaskData, share: float, seed: int) -> set[int]:
 
 
 def _groups(keys: Iterable[Key], seed: int) -> list[_Group]:
-    """The positions of examples with the same key, in the order of the keys' checksums."""
+    """Return the positions of examples with the same key, in the order of the keys' checksums."""
     groups: dict[Key, _Group] = {}
     for position, key in enumerate(keys):
         groups.setdefault(key, []).append(position)

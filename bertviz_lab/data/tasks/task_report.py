@@ -77,7 +77,7 @@ class TaskReport:
 
 
 def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> TaskReport:
-    """The report on the training examples of a fine-tuning, and the held-out ones, of which there may be none.
+    """Return the report on the training examples of a fine-tuning, and the held-out ones, of which there may be none.
 
     `max_length` is the max sequence length, special tokens included.
     """
@@ -111,7 +111,7 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
 
 
 def _answer(example: Example) -> str:
-    """The label of an example as text, to tell duplicates from contradictions."""
+    """Return the label of an example as text, to tell duplicates from contradictions."""
     if isinstance(example, LabelledWords):
         return " ".join(example.labels)
     if isinstance(example, Question):

@@ -143,7 +143,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
 
 
 def _input_for(task: Task, example: Example) -> Example | None:
-    """An example as an input of the task, without its label; None where it lacks what the task needs."""
+    """Return an example as an input of the task, without its label; None where it lacks what the task needs."""
     if task == "qa":
         if isinstance(example, LabelledText) and example.text_b:
             return Question(str(example.row), example.text_a, example.text_b, (), example.row)

@@ -55,7 +55,9 @@ def _arguments(config: RunConfig) -> Iterator[str]:
 
 
 def source_name(source: str) -> str:
-    """What a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is of."""
+    """Return what a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is
+    of.
+    """
     return plain_text(model_name(source))
 
 

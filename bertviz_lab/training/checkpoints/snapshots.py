@@ -76,7 +76,7 @@ def _in_16_bits(tensor: Tensor) -> Tensor:
 
 
 def trained_length_at(folder: Path, step: int) -> int | None:
-    """Tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
+    """Return tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
     earlier = {at: length for at, length in _read_lengths(folder).items() if at <= step}
     return earlier[max(earlier)] if earlier else None
 

@@ -90,7 +90,10 @@ def predict_with(
 
 
 def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
-    """Tokens of a row at most, by default as many as the model was trained on. Raises `InputError` for too few."""
+    """Return tokens of a row at most, by default as many as the model was trained on.
+
+    Raises `InputError` for too few.
+    """
     length = max_length or checkpoint.max_length
     if length < SHORTEST_SEQUENCE:
         raise InputError(f"A length of {length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
@@ -155,7 +158,7 @@ def evaluate_task(
 
 
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
-    """Classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
+    """Return classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
     named = {str(index): label for index, label in enumerate(labels)}
     used = set(chain.from_iterable(map(labels_of_example, examples)))
     if not used or used & set(labels) or not used <= named.keys():
@@ -170,7 +173,10 @@ def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Examp
 def prediction_table(
     checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
 ) -> Iterator[list[Any]]:
-    """Predictions as rows of a table, the first of which names the columns. Raises `InputError` for embeddings."""
+    """Return predictions as rows of a table, the first of which names the columns.
+
+    Raises `InputError` for embeddings.
+    """
     prediction_task(checkpoint)
     return task_with(checkpoint).table(examples, predictions)
 

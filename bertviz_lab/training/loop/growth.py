@@ -23,7 +23,9 @@ from bertviz_lab.training.loop.sharding import shard_like, whole
 
 
 def layers_at(share: float, layers: int, done: float) -> int:
-    """How many of the layers are trained when a fraction `done` of a run is over; some are until `share` of it is."""
+    """Return how many of the layers are trained when a fraction `done` of a run is over; some are until `share` of it
+    is.
+    """
     if done >= share:
         return layers
     return max(1, layers // (4 if done < share / 2 else 2))
@@ -137,7 +139,10 @@ _SPREAD = 0.25  # of the copies' weights, in terms of the weights; 0.05 and 1 ar
 
 
 def wider_config(config: BertConfig, factor: int) -> BertConfig:
-    """The shape `factor` times as wide: heads keep their size. Raises `InputError` for a family other than BERT."""
+    """Return the shape `factor` times as wide: heads keep their size.
+
+    Raises `InputError` for a family other than BERT.
+    """
     if factor > 1 and config.model_type != "bert":
         raise InputError(f"Only a BERT can be made wider, and this model is {config.family.title}.")
     return config.replace(
@@ -149,7 +154,10 @@ def wider_config(config: BertConfig, factor: int) -> BertConfig:
 
 @torch.no_grad()
 def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
-    """A model of `wider_config` with the same predictions, in training mode. Raises `InputError` as that does."""
+    """Return a model of `wider_config` with the same predictions, in training mode.
+
+    Raises `InputError` as that does.
+    """
     assert isinstance(narrow.config, BertConfig)
     generator = torch.Generator().manual_seed(seed)
     wide = type(narrow)(wider_config(narrow.config, factor))
@@ -170,7 +178,9 @@ def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
 
 
 def _divided(weight_ON: Tensor, factor: int, generator: torch.Generator) -> Tensor:
-    """Weights of `factor` copies of each input, (outputs, factor x inputs), whose sum is the weight of the input."""
+    """Return weights of `factor` copies of each input, (outputs, factor x inputs), whose sum is the weight of the
+    input.
+    """
     weight_FON = weight_ON.expand(factor, -1, -1) / factor
     noise_FON = torch.randn(weight_FON.shape, generator=generator) * _SPREAD * weight_FON.std()
     return torch.cat([*(weight_FON + noise_FON - noise_FON.mean(0))], 1)

@@ -221,7 +221,9 @@ def _forward_backward(
 
 
 def _schedule_position(config: LoopConfig, progress: Progress) -> float:
-    """How far the coming step is into the learning-rate schedule, between 0 and 1 so that no step has rate zero."""
+    """Return how far the coming step is into the learning-rate schedule, between 0 and 1 so that no step has rate
+    zero.
+    """
     if config.steps is not None:
         return (progress.step + 1) / (config.steps + 1)
     assert config.seconds is not None
@@ -249,7 +251,7 @@ class MetricWindow:
             self.values.setdefault(name, []).append(value.detach().float())
 
     def reduced(self, hardware: Hardware) -> dict[str, Tensor]:
-        """Each metric summed over all processes, in one exchange: name -> (steps that measured it,)."""
+        """Return each metric summed over all processes, in one exchange: name -> (steps that measured it,)."""
         counts = [len(values) for values in self.values.values()]
         total = torch.stack(list(chain.from_iterable(self.values.values())))
         total = hardware.accelerator.reduce(total, "sum") if hardware.processes > 1 else total
@@ -283,7 +285,9 @@ def raise_on_divergence(
 
 
 def _report_due(window: MetricWindow, progress: Progress) -> bool:
-    """The first three steps each, then twice a second, then more rarely: some hundred points however long the run."""
+    """Return whether the first three steps each, then twice a second, then more rarely: some hundred points however
+    long the run.
+    """
     return progress.step < 3 or progress.seconds - window.started >= max(0.5, progress.seconds / 400)
 
 

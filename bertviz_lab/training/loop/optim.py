@@ -148,7 +148,9 @@ def default_learning_rate(config: BertConfig, finetuning: bool = False) -> float
 
 
 def lr_schedule(progress: float, warmup: float) -> float:
-    """The fraction of the peak learning rate at `progress` (0 to 1): linear warm-up, then linear decay to zero."""
+    """Return the fraction of the peak learning rate at `progress` (0 to 1): linear warm-up, then linear decay to
+    zero.
+    """
     if progress < warmup:
         return progress / warmup
     return max(0.0, (1.0 - progress) / (1.0 - warmup))
@@ -197,7 +199,7 @@ class Muon(torch.optim.Muon):
 
 
 def _by_shape(tensors: list[Tensor]) -> list[list[int]]:
-    """The places of the tensors of each shape."""
+    """Return the places of the tensors of each shape."""
     places: dict[torch.Size, list[int]] = {}
     for place, tensor in enumerate(tensors):
         places.setdefault(tensor.shape, []).append(place)

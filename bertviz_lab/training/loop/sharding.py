@@ -16,7 +16,9 @@ from bertviz_lab.model.encoder import EncoderLayer
 
 
 def is_sharded(accelerator: Accelerator) -> bool:
-    """Whether the launcher asks for FSDP, by `accelerate launch --use_fsdp`; Accelerate knows it on GPUs only."""
+    """Return whether the launcher asks for FSDP, by `accelerate launch --use_fsdp`; Accelerate knows it on GPUs
+    only.
+    """
     return accelerator.num_processes > 1 and os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
 
 

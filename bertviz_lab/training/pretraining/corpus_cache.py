@@ -51,7 +51,9 @@ def cache_folder() -> Path | None:
 
 
 def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:
-    """The tokenizer that a run names, or has from the model that it continues or learns from; None: it trains one."""
+    """Return the tokenizer that a run names, or has from the model that it continues or learns from; None: it trains
+    one.
+    """
     model = config.init_from or config.teacher
     folder = checkpoint_folder(model) if model else config.tokenizer
     return Tokenizer.load(folder) if folder else None

@@ -141,7 +141,9 @@ class Phase:
 
 
 def causal_share(config: PretrainConfig) -> float:
-    """The fraction of a run that is causal-LM warm-up: none of a model that is trained further, or about masks."""
+    """Return the fraction of a run that is causal-LM warm-up: none of a model that is trained further, or about
+    masks.
+    """
     return config.causal_share if config.starts_from_scratch else 0.0
 
 
@@ -189,7 +191,9 @@ def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float
 
 
 def work_done(config: PretrainConfig, model: BertConfig, done: float) -> float:
-    """The fraction of a run's work that is done with this fraction of its steps; those of later phases cost more."""
+    """Return the fraction of a run's work that is done with this fraction of its steps; those of later phases cost
+    more.
+    """
     left, spent, total = done, 0.0, 0.0
     for share, work in work_by_phase(config, model):
         spent += min(left, share) * work

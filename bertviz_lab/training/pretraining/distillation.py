@@ -53,7 +53,9 @@ class Distillation:
         return self._relations(model, batch) if self.method == "relations" else self._soft_targets(model, batch)
 
     def _soft_targets(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
-        """The teacher's distribution at the masked positions and, where the widths are equal, its hidden states."""
+        """Return the teacher's distribution at the masked positions and, where the widths are equal, its hidden
+        states.
+        """
         own, theirs = self._run(model, batch, masked_positions=batch.masked_positions)
         logits, asked = token_logits(own), batch.labels != IGNORE_INDEX
         divergence = soft_target_loss(logits[asked], token_logits(theirs)[asked], self.temperature)

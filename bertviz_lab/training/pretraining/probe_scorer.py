@@ -130,7 +130,7 @@ def probe_accuracy(scores: Iterable[PairScore]) -> dict[str, float]:
 
 
 def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
-    """Rows in batches of one length, so that nothing is padded."""
+    """Return rows in batches of one length, so that nothing is padded."""
     by_length = groupby(sorted(rows, key=lambda row: len(row.ids)), key=lambda row: len(row.ids))
     sizes = ((max(1, _TOKENS_AT_ONCE // length), list(same)) for length, same in by_length)
     return [same[start : start + size] for size, same in sizes for start in range(0, len(same), size)]

@@ -48,7 +48,7 @@ def add_endpoints(session: AppState) -> None:
         return _checked(text_a, "text_a"), _checked(text_b, "text_b") or None
 
     def models() -> dict[str, Any]:
-        """The models that can be asked; runs of visitors are listed on one's own machine only."""
+        """Return the models that can be asked; runs of visitors are listed on one's own machine only."""
         found = [
             {"name": name, "title": name, "kind": "shipped", "status": "finished"} for name in session.models.shipped()
         ]
@@ -58,7 +58,7 @@ def add_endpoints(session: AppState) -> None:
         return {"default": session.models.default(), "models": found}
 
     def tokenize(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
-        """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
+        """Return a text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
         from bertviz_lab.interpret.inputs import encode_inputs
 
         encoding = encode_inputs(opened(model), *pair(text_a, text_b)).encoding
@@ -71,12 +71,12 @@ def add_endpoints(session: AppState) -> None:
         return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
 
     def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
-        """The probabilities that B follows A and that it comes from elsewhere."""
+        """Return the probabilities that B follows A and that it comes from elsewhere."""
         found = interpret.next_sentence(opened(model), _checked(text_a, "text_a"), _checked(text_b, "text_b"))
         return {"is_next": found.is_next, "is_random": found.is_random}
 
     def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
-        """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
+        """Return the weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
         trace = interpret.trace_text(opened(model), *pair(text_a, text_b))
         weights = trace.attentions
         if weights.size > MOST_WEIGHTS:
@@ -88,7 +88,7 @@ def add_endpoints(session: AppState) -> None:
         }
 
     def classify(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
-        """The labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first.
+        """Return the labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first.
 
         `predicted` names those that apply: several, or none, where the model is multi-label.
         """
@@ -96,7 +96,7 @@ def add_endpoints(session: AppState) -> None:
         return {"labels": [asdict(label) for label in prediction.labels], "predicted": list(prediction.predicted)}
 
     def embed(texts: list[str], model: str = "") -> dict[str, Any]:
-        """A vector for each text: its sentence embedding, pooled as the model says, by default the mean."""
+        """Return a vector for each text: its sentence embedding, pooled as the model says, by default the mean."""
         if not isinstance(texts, list) or not 1 <= len(texts) <= MOST_TEXTS:
             raise InputError(f"texts must be a list of 1 to {MOST_TEXTS:,} texts.")
         checkpoint = opened(model)
@@ -106,7 +106,7 @@ def add_endpoints(session: AppState) -> None:
     def attribute(
         text_a: str, text_b: str = "", model: str = "", method: str = "integrated gradients"
     ) -> dict[str, Any]:
-        """What each token contributes to the prediction that suits the text, in nats of log-probability.
+        """Return what each token contributes to the prediction that suits the text, in nats of log-probability.
 
         `method` is integrated gradients, gradient x input or occlusion. The scores of integrated gradients add up to
         `change`, the score of the text minus that of its baseline, up to `error`.

@@ -43,7 +43,7 @@ class DatasetName:
         return cls(rest, config or None, split or None)
 
     def files(self) -> list[Path]:
-        """The files of a local data set, in order; none for one of the hub."""
+        """Return the files of a local data set, in order; none for one of the hub."""
         path = Path(self.name)
         if path.is_file():
             return [path]
@@ -51,7 +51,10 @@ class DatasetName:
         return [file for file in inside if file.is_file() and not file.name.startswith(".")]
 
     def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
-        """The rows as a stream, and class names of each field of class ids, or lists of them. Raises `InputError`."""
+        """Return the rows as a stream, and class names of each field of class ids, or lists of them.
+
+        Raises `InputError`.
+        """
         opened = self.open()
         features = getattr(opened, "features", None) or {}
         kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
@@ -59,14 +62,14 @@ class DatasetName:
         return self.streamed(opened), names
 
     def streamed(self, opened: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The rows of an opened data set. Raises `InputError` if they cannot be read."""
+        """Yield the rows of an opened data set. Raises `InputError` if they cannot be read."""
         try:
             yield from opened
         except Exception as error:  # the library and the network raise errors of any type
             raise self._error("could not be read to its end", error) from error
 
     def open(self) -> Any:
-        """The split as a `datasets.IterableDataset`. Raises `InputError` if it cannot be found or opened."""
+        """Return the split as a `datasets.IterableDataset`. Raises `InputError` if it cannot be found or opened."""
         import datasets  # imported here: it takes seconds, and few runs need it
 
         path = Path(self.name)
@@ -114,7 +117,7 @@ class ResumableRows(Iterator[dict[str, Any]]):
 
 
 def rows_are_lines(sample: list[dict[str, Any]], field: str) -> bool:
-    """Whether rows are lines of text, as in wikitext, and not documents: one in ten is empty."""
+    """Return whether rows are lines of text, as in wikitext, and not documents: one in ten is empty."""
     return sum(not str(row.get(field) or "").strip() for row in sample) >= 0.1 * max(1, len(sample))
 
 
@@ -125,7 +128,7 @@ def dataset_paragraphs(
     notes: FileNotes,
     on_row: Callable[[int], None] = lambda characters: None,
 ) -> Paragraphs:
-    """The texts of rows, each document ended by None; `on_row` is called with each row's characters."""
+    """Return the texts of rows, each document ended by None; `on_row` is called with each row's characters."""
     sample = list(islice(rows, 1_000))
     field = text_field_of(sample, text_field, notes.name) or ""
 

@@ -41,7 +41,7 @@ class Layout:
 
 
 def guess_layout(lines: Sequence[str], documents: str) -> Layout:
-    """The layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`."""
+    """Return the layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`."""
     wrapped = is_wrapped(lines)
     runs = [(blank, list(run)) for blank, run in groupby(lines, key=lambda line: not line.strip())]
     blocks = [run for blank, run in runs if not blank]
@@ -60,7 +60,7 @@ def guess_layout(lines: Sequence[str], documents: str) -> Layout:
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether lines end where the next word would not have fitted.
+    """Return whether lines end where the next word would not have fitted.
 
     For every line with another directly below: would the first word of the next line have fitted into the width of
     the longest lines? In wrapped text it hardly ever would; otherwise often.

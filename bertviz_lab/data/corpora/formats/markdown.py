@@ -35,7 +35,7 @@ _INLINE = (
 
 
 def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
-    """Paragraphs of a file; None ends a document, which in mode "auto" begins with a heading of level 1 or 2."""
+    """Return paragraphs of a file; None ends a document, which in mode "auto" begins with a heading of level 1 or 2."""
     for text in _marked_paragraphs(stream, documents, notes):
         yield text and plain(text)
 
@@ -78,7 +78,7 @@ def _marked_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Para
 
 
 def plain(text: str) -> str:
-    """A paragraph of Markdown without inline markup."""
+    """Return a paragraph of Markdown without inline markup."""
     for mark, pattern, replacement in _INLINE:
         if mark in text:
             text = pattern.sub(replacement, text)

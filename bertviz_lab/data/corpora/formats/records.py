@@ -19,7 +19,10 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of records (objects, strings, lists of strings), each ended by None. Raises as `text_field_of`."""
+    """Return the texts of records (objects, strings, lists of strings), each ended by None.
+
+    Raises as `text_field_of`.
+    """
     sample = list(islice(records, _SAMPLE_RECORDS))
     field = text_field_of(sample, text_field, notes.name)
     which = f", its text is field {quoted(field)}" if field is not None else ""
@@ -39,7 +42,9 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
-    """The text field of such records; None where they are strings. Raises `InputError` where no field holds text."""
+    """Return the text field of such records; None where they are strings. Raises `InputError` where no field holds
+    text.
+    """
     objects = [record for record in sample if isinstance(record, dict)]
     if not objects:
         return None
@@ -56,7 +61,7 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
 
 
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
-    """One value per line, skipping blank lines. Raises `InputError` with the line number for invalid JSON."""
+    """Yield one value per line, skipping blank lines. Raises `InputError` with the line number for invalid JSON."""
     for number, line in enumerate(whole_lines(stream, name), 1):
         line = line.strip(_BLANKS)
         if not line:
@@ -69,7 +74,10 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
 
 
 def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """The items of a list or of an object's longest list, or values in turn. Raises `InputError` with the line."""
+    """Yield the items of a list or of an object's longest list, or values in turn.
+
+    Raises `InputError` with the line.
+    """
     text = _Window(stream, name)
     in_list = text.after(_BLANKS) == "["
     if in_list:
@@ -107,7 +115,7 @@ class _Window:
                 return self._text[self.position : self.position + 1]
 
     def value(self) -> Any:
-        """The value at the cursor; the cursor moves behind it."""
+        """Return the value at the cursor; the cursor moves behind it."""
         size = _BLOCK
         while True:
             try:

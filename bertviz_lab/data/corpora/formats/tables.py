@@ -43,7 +43,7 @@ class Dialect:
     quote: str = '"'  # the quotation mark
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """The cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
+        """Return the cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
         if not self.quoting:
             plain = (line.rstrip("\r\n") for line in lines)
             if not self.escaped:
@@ -65,7 +65,7 @@ class Dialect:
 
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of a table, each ended by None. Raises `InputError` where there is no such column or table."""
+    """Return the texts of a table, each ended by None. Raises `InputError` where there is no such column or table."""
     # A row may be a whole book. The limit of `csv` is global to the process: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines = whole_lines(stream, notes.name)
@@ -100,7 +100,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
 
 
 def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
-    """The delimiter and quoting with the most even rows; in a tie, the first."""
+    """Return the delimiter and quoting with the most even rows; in a tie, the first."""
     best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
     text = "".join(lines)
     for delimiter in delimiters:
@@ -190,7 +190,7 @@ def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tu
 
 
 def number_of(cell: str) -> float | None:
-    """The finite number that a cell spells; None where it spells none."""
+    """Return the finite number that a cell spells; None where it spells none."""
     try:
         value = float(cell)
     except ValueError:
@@ -199,7 +199,10 @@ def number_of(cell: str) -> float | None:
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Lines with their ends; what was lost goes to `notes`. Raises `InputError` beyond `LONGEST_LINE` characters."""
+    """Yield lines with their ends; what was lost goes to `notes`.
+
+    Raises `InputError` beyond `LONGEST_LINE` characters.
+    """
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
             raise InputError(

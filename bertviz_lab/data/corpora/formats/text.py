@@ -23,7 +23,9 @@ def known_name(names: Sequence[str]) -> int | None:
 
 
 def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
-    """The text field: one of `TEXT_NAMES`, else that with most characters in these records; None without strings."""
+    """Return the text field: one of `TEXT_NAMES`, else that with most characters in these records; None without
+    strings.
+    """
     sizes: Counter[str] = Counter()
     for record in records:
         for name, value in record.items():
@@ -46,7 +48,7 @@ _SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")
 
 
 def pieces(stream: TextIO) -> Iterator[str]:
-    """The lines of a stream without their ends; those of more than `LONGEST_PART` characters in parts."""
+    """Yield the lines of a stream without their ends; those of more than `LONGEST_PART` characters in parts."""
     rest = ""
     while line := stream.readline(LONGEST_PART - len(rest)):
         line, rest = rest + line, ""
@@ -63,7 +65,7 @@ def pieces(stream: TextIO) -> Iterator[str]:
 
 
 def sample_lines(lines: Iterator[str], max_lines: int = 500, max_characters: int = 1 << 20) -> list[str]:
-    """The first lines, from which the format is inferred."""
+    """Return the first lines, from which the format is inferred."""
     sample, characters = [], 0
     for line in islice(lines, max_lines):
         sample.append(line)
@@ -74,7 +76,9 @@ def sample_lines(lines: Iterator[str], max_lines: int = 500, max_characters: int
 
 
 def cut_point(text: str) -> int:
-    """Where to split a text that is too long: after the last sentence or word of its second half, or at the end."""
+    """Return where to split a text that is too long: after the last sentence or word of its second half, or at the
+    end.
+    """
     half = len(text) // 2
     ends = [match.end() for match in _SENTENCE_END.finditer(text, half)]
     if ends:
@@ -91,7 +95,7 @@ def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragra
 
 
 def line_paragraphs(sample: Sequence[str], lines: Iterable[str], documents: str, notes: FileNotes) -> Paragraphs:
-    """Lines of text that begin with `sample`, without their markup."""
+    """Return lines of text that begin with `sample`, without their markup."""
     markup = find_markup(sample)
     layout = guess_layout([line for line in markup.strip(sample) if line is not None], documents)
     kept = markup.strip(lines)
@@ -105,7 +109,7 @@ def line_paragraphs(sample: Sequence[str], lines: Iterable[str], documents: str,
 
 
 def lay_out(lines: Iterable[str | None], layout: Layout) -> Paragraphs:
-    """Lines as paragraphs and document ends, according to `layout`; None ends a document."""
+    """Return lines as paragraphs and document ends, according to `layout`; None ends a document."""
     paragraph = Paragraph()
     blank = 0
     for line in lines:
@@ -130,19 +134,19 @@ def lay_out(lines: Iterable[str | None], layout: Layout) -> Paragraphs:
 
 
 def cell_lines(value: Any) -> list[list[str]]:
-    """The lines of a text, or of each in a list of texts, in a table or a record; none of anything else."""
+    """Return the lines of a text, or of each in a list of texts, in a table or a record; none of anything else."""
     return [part.splitlines() for part in (value if isinstance(value, list) else [value]) if isinstance(part, str)]
 
 
 def cell_paragraphs(value: Any, markup: Markup | None = None) -> Paragraphs:
-    """The paragraphs of such a text, without its markup."""
+    """Return the paragraphs of such a text, without its markup."""
     for lines in cell_lines(value):
         plain = [*markup.strip(lines)] if markup else lines
         yield from lay_out(plain, Layout(is_wrapped([line or "" for line in plain]), gap=0))
 
 
 def cell_markup(values: Iterable[Any], notes: FileNotes) -> Markup:
-    """The markup of cells that begin with these, which is noted."""
+    """Return the markup of cells that begin with these, which is noted."""
     markup = find_markup([line for value in values for lines in cell_lines(value) for line in lines])
     notes.markup = markup.description
     return markup

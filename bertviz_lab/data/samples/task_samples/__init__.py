@@ -45,7 +45,7 @@ TASK_SAMPLES = {
 
 
 def sample_path(name: str) -> Path:
-    """The file of the sample "name", or of its examples "name:held-out". Raises `InputError` for others."""
+    """Return the file of the sample "name", or of its examples "name:held-out". Raises `InputError` for others."""
     name, _, part = name.partition(":")
     if name not in TASK_SAMPLES:
         raise InputError(f'There is no labeled sample "{name}"; choose one of {", ".join(TASK_SAMPLES)}.')

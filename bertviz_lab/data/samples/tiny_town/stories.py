@@ -96,14 +96,14 @@ def tell(rng: random.Random, plot: Plot, world: World) -> Story:
 
 
 def fill(template: str, plot: Plot, world: World) -> str:
-    """A template with its slots filled from this world, and forms and articles chosen."""
+    """Return a template with its slots filled from this world, and forms and articles chosen."""
     plural = (world.clothes if plot.wearable else world.thing).plural
     text = _CHOICE.sub(r"\2" if plural else r"\1", template).format_map(slots(plot, world))
     return _ARTICLE.sub(r"\1n ", text)
 
 
 def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
-    """Stories with their truth, without end, in the stream of this seed.
+    """Yield stories with their truth, without end, in the stream of this seed.
 
     The split is by plot and its two people, so that no seed of the training stories tells a held-out story, and
     held-out stories are about people who never appear together in that plot in training.

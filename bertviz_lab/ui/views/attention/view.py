@@ -19,7 +19,8 @@ Shown = Literal[
 def attention(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Shown = "weights"
 ) -> dict[str, Any]:
-    """What the grid shows, weights or a term of the scores; the computation is kept for what the grid asks later.
+    """Return what the grid shows, weights or a term of the scores; the computation is kept for what the grid asks
+    later.
 
     Where the scores of a model have no such term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
     """
@@ -61,7 +62,8 @@ def difference(
     other: ModelName,
     other_text: Text,
 ) -> dict[str, Any]:
-    """The attention of this model minus that of another; or with a causal mask, or of another text A, minus this one.
+    """Return the attention of this model minus that of another; or with a causal mask, or of another text A, minus this
+    one.
 
     Tokens of another model are matched by characters; `linked` says whether each stands where it does in the input.
     Raises `InputError` where the models differ in layers or heads, or another text has not as many tokens.
