@@ -30,10 +30,11 @@ from bertviz_lab.data.corpora.sources import (
     suffix_of,
     total_size,
 )
+from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.annotations import is_rasa
 from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
-from bertviz_lab.data.formats.raw import DropReport, RawData, ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
 from bertviz_lab.data.formats.text_files import TextFile, open_text
@@ -53,7 +54,16 @@ _JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
 _ROLES = {
-    "submission": {"submission", "submissions", "submit", "solution", "unlabeled", "unlabelled", "unsupervised"},
+    "submission": {
+        "submission",
+        "submissions",
+        "submit",
+        "solution",
+        "unlabeled",
+        "unlabelled",
+        "unsup",
+        "unsupervised",
+    },
     "about": {"readme", "license", "licence", "labels", "classes", "categories", "description"},
     "train": {"train", "training"},
     "test": {"test", "testing", "tests"},
@@ -90,6 +100,9 @@ def load_raw_data(
                 inputs.append(dataset)
         meter = Meter(total_size(sources, options.max_bytes), options.max_bytes)
         raw_files: list[RawData] = []
+        if texts := _texts_in_class_folders(sources, options):
+            raw_files.append(_read_class_folders(texts, meter, options, report))
+            inputs = [source for source in inputs if isinstance(source, DatasetName) or source.named]
         for source in inputs:
             try:
                 if isinstance(source, DatasetName):
@@ -114,9 +127,10 @@ def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Sou
     roles = [_role(source) for source in sources]
     others = {"submission", "about"} if wanted not in roles else {*roles} - {wanted}
     chosen = [source for source, role in zip(sources, roles, strict=True) if role not in others] or sources
-    left_out = [source for source in sources if source not in chosen]
+    left_out = [s for s, role in zip(sources, roles, strict=True) if role in others and len(chosen) < len(sources)]
     if left_out:
-        close_archives([s for s in left_out if s.archive not in [c.archive for c in chosen]])
+        open_archives = {id(source.archive) for source in chosen}
+        close_archives([source for source in left_out if id(source.archive) not in open_archives])
         report.note(
             f"Of the files only {quoted_list([source.name for source in chosen], 3)} "
             f"{'is' if len(chosen) == 1 else 'are'} read by name, not "
@@ -133,11 +147,53 @@ def _role(source: Source) -> str:
     if _ABOUT.fullmatch(path.name):
         return "about"
     for part in reversed(path.parts):
-        words = set(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", part).lower()))
         for role, names in _ROLES.items():
-            if words & names and (part == path.name or role not in ("submission", "about")):
+            if _words_of(part) & names and (part == path.name or role not in ("submission", "about")):
                 return role
     return ""
+
+
+def _words_of(name: str) -> set[str]:
+    return set(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def _class_of(source: Source) -> str:
+    """Return the name of a text's folder; "" where that says what its files are for."""
+    folder = PurePath(source.name).parent.name
+    return "" if any(_words_of(folder) & names for role, names in _ROLES.items() if role != "about") else folder
+
+
+def _texts_in_class_folders(sources: list[Source], options: ReadOptions) -> list[Source]:
+    """Return the files that are a text each, in a folder for each class such as `pos/1.txt`; none in other layouts."""
+    found = [source for source in sources if not source.named]
+    texts = [source for source in found if suffix_of(source.name) == ".txt" and _class_of(source)]
+    classes = set(map(_class_of, texts))
+    if len(classes) < 2 or len(texts) < max(2 * len(classes), 0.9 * len(found)):
+        return []
+    sample = texts[:: -(-len(texts) // 10)]
+    return texts if 2 * sum(_has_layout(source, options) for source in sample) < len(sample) else []
+
+
+def _has_layout(source: Source, options: ReadOptions) -> bool:
+    """Return whether a text looks like a file of examples."""
+    try:
+        lines = open_text(source, Meter(0, options.max_bytes), options).sample()
+        return recognize(source.name, lines, options).claim(suffix_of(source.name), lines, options) > 1
+    except InputError:
+        return False
+
+
+def _read_class_folders(sources: list[Source], meter: Meter, options: ReadOptions, report: DropReport) -> RawData:
+    """Read a text from each file, with its folder's name as its label."""
+    options.check_count(len(sources), (name := PurePath(sources[0].name).parent.parent.name or "the folder"))
+    rows = []
+    for source in sources:
+        with reading_errors(source), (file := open_text(source, meter, options)).text(None) as stream:
+            rows.append([stream.read().strip(), _class_of(source)])
+    classes = quoted_list(sorted({label for _, label in rows}))
+    report.note(f"Each file was read as a text whose label is its folder's name: {classes}.")
+    info = FileInfo(name, "class folders", file.encoding)
+    return RawTable(info, "file", rows, range(1, len(rows) + 1), 2, names=["text", "label"])
 
 
 def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:

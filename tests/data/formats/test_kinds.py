@@ -568,6 +568,16 @@ def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(
     assert read_inputs(tmp_path / "c.zip", "classification").examples[0].text_a == "unseen text 0"
 
 
+def test_a_folder_for_each_class_has_a_text_in_each_file(tmp_path):
+    for n, (text, label) in enumerate(TEXTS):
+        for split in ("train", "test"):
+            (tmp_path / split / label).mkdir(parents=True, exist_ok=True)
+            written(tmp_path / split / label, f"{n}_7.txt", f"{text}, {split}.\n\nMore, and more.\n")
+    data = read_task(tmp_path)
+    assert sorted(rows_of(data)) == sorted((f"{text}, train.\n\nMore, and more.", None, lb) for text, lb in TEXTS)
+    assert Reading.of(data).sure
+
+
 @pytest.mark.parametrize(("other", "unlike"), [
     (csv_of([(text, f"{label}!") for text, label in TEXTS]), "other labels"),
     (csv_of(TEXTS, "satz,thema"), "other columns"),
