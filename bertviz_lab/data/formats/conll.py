@@ -79,6 +79,10 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     raw = RawSentences(FileInfo(file.name, format_name, file.encoding, delimiter or " ", columns=columns), "line")
     word, label = raw.column(options.text_a or columns[likely[0]]), raw.column(options.label or columns[likely[1]])
     raw.info = replace(raw.info, text_a=columns[word], label=columns[label], rows=preview(sample_rows))
+    rival = None if is_conllu else _rival_column([row for row in sample_rows if len(row) == width], word, label)
+    if rival is not None:
+        taken = f"Column {columns[label]} of {quoted(file.name)} was taken for the label"
+        report.doubt(f"{taken}, and column {columns[rival]} marks such spans too: name it with --label.", "label")
     labels = {row[label] for row in sample_rows if len(row) == len(columns)}
     header = _header(sample_rows, word, label)
     if header:
@@ -174,6 +178,15 @@ def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     if len(spans) > 1 and spans[-2] == label - 1 and types[-1] <= types[-2]:
         label = max(spans[-2:], key=lambda n: (sum(name != OUTSIDE for name in columns[n]), -n))
     return word, label
+
+
+def _rival_column(rows: Sequence[Sequence[str]], word: int, label: int) -> int | None:
+    """Return another column that marks spans, half as many at least and some of the same types, but not the same."""
+    columns = [canonical_labels(cell.strip() for cell in column) for column in zip(*rows, strict=True)]
+    types = [[name[1:] for name in column if name != OUTSIDE] for column in columns]
+    others = [n for n in range(len(columns)) if n not in (word, label) and columns[n] != columns[label]]
+    shared = [n for n in others if 2 * len(types[n]) >= len(types[label]) and {*types[n]} & {*types[label]}]
+    return next((n for n in shared if _mark_spans(columns[n])), None)
 
 
 def _header(rows: Sequence[Sequence[str]], word: int, label: int) -> list[str] | None:

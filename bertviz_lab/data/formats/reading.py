@@ -164,6 +164,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
                 yield Doubt(f"{quoted(labels[0])} is no label: check that --label names labels.", _LABEL)
             elif labels:
                 yield Doubt(f"{quoted(labels[0])} may be {what}: give --task multilabel to read it so.", ("task",))
+    if data.task == "tokens" and counts and all(number_of(label) is not None for label in counts):
+        yield Doubt("The labels of words are numbers: scores of entities need their names (B-PER ...).", ("task",))
     few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
     if data.task in ("classification", "multilabel") and len(counts) > few:
         labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName
@@ -95,11 +96,11 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
         else:
             yield from objects
     elif lists and all(_SPLIT.fullmatch(key.lower()) for key in lists):
-        chosen = next((key for key in lists if key.lower() == "train"), next(iter(lists)))
-        others = [key for key in lists if key != chosen]
-        if others:
-            report.note(f"Of the splits of {quoted(name)} only {quoted(chosen)} is read, not {quoted_list(others)}.")
-        yield from lists[chosen]
+        chosen = [key for key in lists if key.lower() in ("train", "oos_train")] or [*lists][:1]
+        if others := [key for key in lists if key not in chosen]:
+            read = f"only {quoted_list(chosen)} {'is' if len(chosen) == 1 else 'are'} read, not {quoted_list(others)}"
+            report.note(f"Of the splits of {quoted(name)} {read}.")
+        yield from chain.from_iterable(lists[key] for key in chosen)
     elif lists and all(isinstance(r, dict) and isinstance(r.get("data"), list) for v in lists.values() for r in v):
         for intent, records in lists.items():  # SNIPS
             for record in records:

@@ -19,7 +19,7 @@ from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
 #: Delimiters of several characters, which become a tab.
-LONG_DELIMITERS = ("|||", "::", "\t\t", "||", "~~")
+LONG_DELIMITERS = (" ||| ", "|||", "::", "\t\t", "||", "~~")
 _RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
 _ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")

@@ -41,6 +41,7 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ":
 _FORMATS = {
     "table": "a table",
     "label-text": "label-text lines",
+    "class folders": "a text in each file, in a folder for each class",
     "jsonl": "lines of JSON",
     "json": "JSON",
     "parquet": "a Parquet table",

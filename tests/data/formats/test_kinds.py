@@ -219,6 +219,7 @@ def test_decimals_with_a_comma_are_numbers(tmp_path):
         ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" may be it'),
         ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
+        ("s1,s2,relatedness_score,entailment_judgment", "a {n},b {n},{m}.5,{b}", '"entailment_judgment" may be it'),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
         ("What do you say?,The verdict", "the text {n},{b}", "only example of .The verdict.*--header no to confirm"),
@@ -393,6 +394,17 @@ def test_spans_and_lists_of_words_in_csv_are_labeled_words(header, row, tmp_path
     data = read_task(written(tmp_path, "a.csv", f"{header}\n" + f"{row}\n" * 9))
     assert (data.task, len(data.examples)) == ("tokens", 9)
     assert (data.examples[0].words, data.examples[0].labels) == (WORDS.words, WORDS.labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "doubt"),
+    [
+        ("a.conll", "Ana\tB-PER\tB-PER\nleft\tO\tO\nOslo\tB-LOC\tB-GPE\n\n", "column 2 marks such spans too"),
+        ("a.jsonl", '{"tokens": ["Ana", "left", "Oslo"], "ner_tags": [1, 0, 5]}\n', "labels of words are numbers"),
+    ],
+)
+def test_labels_of_words_that_may_be_others_are_doubted(name, content, doubt, tmp_path):
+    assert doubt in Reading.of(read_task(written(tmp_path, name, content * 9))).doubts[0].sentence
 
 
 @pytest.mark.parametrize(("more", "word"), [("", "Ana"), (" now", "X")])
