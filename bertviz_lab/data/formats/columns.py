@@ -41,9 +41,8 @@ SINGLE_TEXT_NAMES = (
 LABEL_NAMES = (
     "label", "labels", "gold_label", "class", "category", "sentiment", "target", "score", "quality", "is_duplicate",
     "coarse_label", "intent", "emotion", "topic", "stars", "rating", "similarity", "similarity_score",
-    "relatedness_score", "entailment_judgment", "polarity", "airline_sentiment",
-    "label-coarse", "fine_label", "overall", "tag", "answer",
-    "type", "y",
+    "relatedness_score", "entailment_judgment", "polarity", "airline_sentiment", "label-coarse", "fine_label",
+    "overall", "tag", "answer", "type", "y",
 )  # fmt: skip
 #: Names of columns that are neither text nor label.
 METADATA_NAMES = frozenset(

@@ -241,11 +241,11 @@ def _doubt_unlike_files(tables: list[tuple[RawTable, Columns]], report: DropRepo
     """Doubt that files are one data set where one has other columns than the first, or classes but none of its."""
     used = [[table.column_names[c] for c in columns if c is not None] for table, columns in tables]
     labels = [{label.strip() for label in label_counts([each])} for each in tables]
-    for number, (table, _) in enumerate(tables):
-        are_names = len(labels[number]) > 1 and any(number_of(label) is None for label in labels[number])
-        has_other_columns = table.names is not None and used[number] != used[0]
-        if number and (has_other_columns or (are_names and labels[number].isdisjoint(labels[0]))):
-            unlike = f"{quoted(table.name)} has other {'columns' if has_other_columns else 'labels'} than"
+    for (table, _), names, found in list(zip(tables, used, labels, strict=True))[1:]:
+        has_others = table.names is not None and names != used[0]
+        are_classes = len(found) > 1 and any(number_of(label) is None for label in found)
+        if has_others or (are_classes and found.isdisjoint(labels[0])):
+            unlike = f"{quoted(table.name)} has other {'columns' if has_others else 'labels'} than"
             first = quoted(tables[0][0].name)
             report.doubt(f"{unlike} {first}: give files of one data set, or name the label with --label.", "label")
 

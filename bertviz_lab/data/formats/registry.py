@@ -146,21 +146,19 @@ def _role(source: Source) -> str:
     path = PurePath(source.name if source.member is None else source.member.filename)
     if _ABOUT.fullmatch(path.name):
         return "about"
-    for part in reversed(path.parts):
-        for role, names in _ROLES.items():
-            if _words_of(part) & names and (part == path.name or role not in ("submission", "about")):
-                return role
-    return ""
+    said = ((_role_in(part), part == path.name) for part in reversed(path.parts))
+    return next((role for role, is_file in said if role and (is_file or role not in ("submission", "about"))), "")
 
 
-def _words_of(name: str) -> set[str]:
-    return set(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+def _role_in(name: str) -> str:
+    words = set(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+    return next((role for role, names in _ROLES.items() if words & names), "")
 
 
 def _class_of(source: Source) -> str:
     """Return the name of a text's folder; "" where that says what its files are for."""
     folder = PurePath(source.name).parent.name
-    return "" if any(_words_of(folder) & names for role, names in _ROLES.items() if role != "about") else folder
+    return folder if _role_in(folder) in ("", "about") else ""
 
 
 def _texts_in_class_folders(sources: list[Source], options: ReadOptions) -> list[Source]:

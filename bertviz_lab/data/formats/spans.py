@@ -33,11 +33,7 @@ _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category"
 _CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
 _MOVED = "span was moved to the text that it states", "spans were moved to the texts that they state"
 #: What offsets may count other than characters: an encoding, its bytes in a unit, and what the end is short of.
-_UNITS = {
-    "UTF-16 units": ("utf-16-le", 2, 0),
-    "bytes": ("utf-8", 1, 0),
-    "characters up to the last": ("utf-32-le", 4, 1),
-}
+_UNITS = {"UTF-16 units": ("utf-16-le", 2, 0), "bytes": ("utf-8", 1, 0), "inclusive": ("utf-32-le", 4, 1)}
 _MOST_CUT = 0.2  # fraction of spans that cut words
 _OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
 
@@ -80,15 +76,14 @@ def _unit(rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSent
         (span.placed(row[text]), row[text]) for row in sample for item in row.get(spans) or () if (span := _span(item))
     ]
     cuts = {unit: sum(span.converted(value, unit).cuts(value) for span, value in placed) for unit in ("", *_UNITS)}
-    if not placed or cuts[""] <= _MOST_CUT * len(placed):
-        return ""
-    best = min(cuts, key=lambda unit: cuts[unit])
-    if cuts[best] <= _MOST_CUT * len(placed):
+    few = _MOST_CUT * len(placed)
+    best = "" if cuts[""] <= few else min(cuts, key=lambda unit: cuts[unit])
+    if cuts[best] > few:
+        cut = f"{cuts['']:,} of {len(placed):,} spans in {quoted(raw.name)} cut words or lie outside their texts"
+        report.doubt(f"{cut}: check their offsets, or give --task tokens to read them so.", "task")
+    elif best:
         report.note(f"The offsets of spans in {quoted(raw.name)} were read as {best}, since they cut words otherwise.")
-        return best
-    cut = f"{cuts['']:,} of {len(placed):,} spans in {quoted(raw.name)} cut words or lie outside their texts"
-    report.doubt(f"{cut}: check their offsets, or give --task tokens to read them so.", "task")
-    return ""
+    return "" if cuts[best] > few else best
 
 
 def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:

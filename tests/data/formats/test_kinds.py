@@ -338,7 +338,7 @@ def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
     [
         ([[13, 17], [28, 32]], "bytes"),
         ([[11, 15], [26, 30]], "UTF-16 units"),
-        ([[10, 13], [25, 28]], "characters up to the last"),
+        ([[10, 13], [25, 28]], "inclusive"),
         ([[8, 12], [23, 27]], "cut words"),
     ],
 )
