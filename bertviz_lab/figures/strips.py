@@ -111,7 +111,7 @@ def scores_payload(
     part is emphasized), `legend` ([[color, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
     `table` ({title, header, rows}).
     """
-    body = {"title": title, "sentence": sentence, "note": note, "file": file}
+    body: dict[str, Any] = {"title": title, "sentence": sentence, "note": note, "file": file}
     body |= {"columns": columns or token_columns(encoding), "rows": [row.body() for row in rows]}
     return to_json(body | more)
 

@@ -55,7 +55,7 @@ from bertviz_lab.interpret.embeddings import (
     similarity,
 )
 from bertviz_lab.interpret.inputs import encode_inputs
-from bertviz_lab.interpret.label_check import Doubt, Duplicates, LabelCheck, check_labels, read_label_check
+from bertviz_lab.interpret.label_check import SPLITS, Doubt, Duplicates, LabelCheck, check_labels, read_label_check
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
 from bertviz_lab.interpret.masking import (
     MaskedLoss,

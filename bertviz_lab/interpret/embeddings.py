@@ -67,8 +67,10 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     lacking = {"segment": segment is None or not checkpoint.config.has_segments, "position": position is None}
     segment, position = (torch.zeros_like(token) if part is None else part for part in (segment, position))
     total = token + position + segment
-    vectors = (part[0].float().numpy() for part in (token, segment, position, total, embeddings.norm(total)))
-    return EmbeddingSum(inputs.encoding, *vectors, tuple(name for name, is_lacking in lacking.items() if is_lacking))
+    names = ("token", "segment", "position", "total", "normalized")
+    parts = (token, segment, position, total, embeddings.norm(total))
+    vectors = {name: part[0].float().numpy() for name, part in zip(names, parts, strict=True)}
+    return EmbeddingSum(inputs.encoding, lacking=tuple(name for name, lacks in lacking.items() if lacks), **vectors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +252,9 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
     """
     paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
     plane = embedding_plane(np.concatenate(paths))
-    moved = (np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths)
-    return ContextComparison(word, cosine(*paths), *moved, *map(plane.project, paths), plane.explained)
+    moved_a, moved_b = (np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths)
+    map_a, map_b = map(plane.project, paths)
+    return ContextComparison(word, cosine(*paths), moved_a, moved_b, map_a, map_b, plane.explained)
 
 
 @analysis

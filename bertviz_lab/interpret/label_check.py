@@ -223,9 +223,15 @@ def _doubts(
         label: Label = labels[better]
         if isinstance(before := texts[place].label, tuple):
             label = tuple(sorted({*before} ^ {labels[decision]}))
-        shares = (shares_C[given], shares_C[better], unseen_NDC[place, decision, better])
-        right_epochs = round(dynamics.correctness[place] * dynamics.epochs)
-        doubts.append(Doubt(place, label, *map(float, shares), right_epochs))
+        doubt = Doubt(
+            place,
+            label,
+            given_share=float(shares_C[given]),
+            suggested_share=float(shares_C[better]),
+            unseen_share=float(unseen_NDC[place, decision, better]),
+            right_epochs=round(dynamics.correctness[place] * dynamics.epochs),
+        )
+        doubts.append(doubt)
         if len(doubts) == _MOST_LISTED:
             break
     return doubts

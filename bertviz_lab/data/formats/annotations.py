@@ -97,8 +97,8 @@ def _label_studio(results: Any) -> dict[str, Any]:
             answers.setdefault("entities", []).append(value)
         else:
             chosen = value.get("choices") or value.get("taxonomy") or value.get("rating") or value.get("number")
-            one = isinstance(chosen, list) and len(chosen) == 1
-            answers[str(result.get("from_name") or "label")] = chosen[0] if one else chosen
+            chosen = chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen
+            answers[str(result.get("from_name") or "label")] = chosen
     if len(answers) == 1 and "entities" not in answers:
         return {"label": next(iter(answers.values()))}
     return answers or {"entities": []}
@@ -149,7 +149,7 @@ def flat(record: dict[str, Any]) -> dict[str, Any]:
 
 def is_rasa(lines: Sequence[str]) -> bool:
     """Return whether two lines or more name an intent, and examples follow."""
-    return sum(bool(match := _HEADING.match(line)) and match[1] == "intent" for line in lines) > 1
+    return sum((match := _HEADING.match(line)) is not None and match[1] == "intent" for line in lines) > 1
 
 
 def rasa_records(lines: Iterator[str]) -> Iterator[dict[str, Any]]:

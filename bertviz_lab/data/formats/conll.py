@@ -105,10 +105,10 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         rows = [(number, cells) for number, line in block if (cells := _cells(line, delimiter)) != header]
         uneven = next(((number, len(row)) for number, row in rows if len(row) != len(columns)), None)
         if uneven:
-            number, cells = uneven
-            report.drop(f"its sentence has a line of {cells} columns, not {len(columns)}", raw, number)
+            number, width = uneven
+            report.drop(f"its sentence has a line of {width} columns, not {len(columns)}", raw, number)
             malformed += 1
-            first_malformed = first_malformed or f"{raw.at(number)} has {cells}"
+            first_malformed = first_malformed or f"{raw.at(number)} has {width}"
             continue
         if is_conllu:
             rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes

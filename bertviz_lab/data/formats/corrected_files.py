@@ -227,12 +227,16 @@ def _places(part: str, text: str) -> Iterator[int]:
         place = text.rfind(part, 0, place)
 
 
+def _between(before: str, after: str, value: Any) -> str:
+    return f"{before}{value}{after}"
+
+
 def _label_lines(text: str, _: str) -> Iterator[Piece]:
     labels = re.compile(rf"\s*((?:{FASTTEXT_PREFIX}\S+\s+)*{FASTTEXT_PREFIX}\S+|\S*)")
     for number, line in enumerate(io.StringIO(text, "\n"), 1):
         match = cast(re.Match[str], labels.match(line))
         start, end = match.span(1)
-        yield Piece(line, number, match[1], lambda value, line=line, a=start, b=end: line[:a] + value + line[b:])
+        yield Piece(line, number, match[1], partial(_between, line[:start], line[end:]))
 
 
 def _json_lines(text: str, field: str) -> Iterator[Piece]:

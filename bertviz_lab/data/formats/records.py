@@ -185,15 +185,15 @@ def reader_of(
     columns = list(dict.fromkeys(key for row in sample for key in row))
     raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
     reader: Callable[[list[Any]], RawData] | None = None
-    fields: tuple[str, ...] = ("text", "entities")
+    fields: tuple[str, ...] = ()
     if options.task not in ("auto", "tokens"):
         return None
-    if found := span_fields(sample, options.text_a):
-        fields, reader = found, lambda records: sentences_of_spans(records, *found, raw, report)
+    if spans := span_fields(sample, options.text_a):
+        fields, reader = spans, lambda records: sentences_of_spans(records, spans[0], spans[1], raw, report)
     elif found := _tagged_fields(sample, columns, options, report):
         fields, reader = found, lambda records: _tagged_sentences(records, *found, names.get(found[1]), raw, report)
     elif grouped_spans(sample):
-        return lambda records: sentences_of_spans(grouped_spans(records), *fields, raw, report)
+        return lambda records: sentences_of_spans(grouped_spans(records), "text", "entities", raw, report)
     if reader and options.task == "auto":
         classes = {"intent", *LABEL_NAMES} - {*WEAK_NAMES, *fields}
         intents = [c for c in columns if c in classes and _is_class(sample, c)]

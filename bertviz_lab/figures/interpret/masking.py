@@ -132,7 +132,7 @@ def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
         masked.encoding,
         [
             words_row("input", "The model's input", masked.input_tokens),
-            ScoreRow("loss", about, [loss and loss.loss for loss in at]),
+            ScoreRow("loss", about, [loss.loss if loss else None for loss in at]),
             words_row("probability", "Of the true token", [f"{loss.probability:.1%}" if loss else "" for loss in at]),
             words_row("prediction", "The model's top prediction", [loss.guess.token if loss else "" for loss in at]),
         ],

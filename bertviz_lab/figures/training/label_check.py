@@ -41,8 +41,8 @@ def doubt_item(
     if text in decisions:
         row["decided"] = label_words(decisions[text])
         facts.append(["decided", "keep" if decisions[text] == text.label else row["decided"]])
-    body = {"facts": facts, "row": row, "probability": share, "detail": f"Row {text.row}. {detail}"}
-    return text_item(place, text.text_a, text.text_b, **body)
+    detail = f"Row {text.row}. {detail}"
+    return text_item(place, text.text_a, text.text_b, row=row, facts=facts, probability=share, detail=detail)
 
 
 def alike_item(number: int, share: float, texts: Sequence[tuple[str, LabelledText]]) -> Item:

@@ -53,7 +53,8 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
 
     Of a streamed text `corpus` is the held-out documents, and the training documents are read later.
     """
-    objective, notes = config.objective, []
+    objective: str = config.objective
+    notes = []
     family = FAMILIES[config.family]
     if objective == "mlm+nsp" and family.pretraining != "nsp":
         objective = {"sop": "mlm+sop", "rtd": "rtd"}.get(family.pretraining, "mlm")

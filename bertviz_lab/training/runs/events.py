@@ -190,5 +190,5 @@ def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
         body: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
         scores = {"task": body.get("task"), **body.get("scores", {}), "split": body.get("split", "validation")}
         return scores | {name: body.get(name) for name in ("test", "guess", "families")}
-    last = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    last: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
     return {name: value for name, value in last.items() if "_" in name}

@@ -36,8 +36,8 @@ def recommended(source: str, size: int = 0) -> dict[str, Any]:
 
 
 #: Settings that a chosen text changes; the size of the model stays what the person chose.
-BY_TEXT = {name for source in (*SAMPLES, forms.OWN) for name in recommended(source)} - {"preset"}
-BY_TEXT = sorted(BY_TEXT | {"lowercase", "algorithm"})  # which the writing system decides
+_OF_TEXTS = {name for source in (*SAMPLES, forms.OWN) for name in recommended(source)} - {"preset"}
+BY_TEXT = sorted(_OF_TEXTS | {"lowercase", "algorithm"})  # which the writing system decides
 _OF_RECIPES = {name for recipe in RECIPES.values() for name in recipe}
 BY_RECIPE = sorted(_OF_RECIPES - {f.name for f in options_of(PretrainConfig, "command line", "recipe")} | {*BY_TEXT})
 
