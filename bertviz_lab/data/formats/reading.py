@@ -157,7 +157,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
     if data.task in ("classification", "multilabel"):
-        several = [label for label in counts if _may_be_several(label, counts)]
+        parts = {label: {part.strip() for part in re.split(r"[|,;]", label)} for label in counts}
+        labels_with = Counter(chain.from_iterable(parts.values()))
+        several = [label for label in counts if _may_be_several(label, parts[label], labels_with)]
         lists = [label for label in counts if _LIST.fullmatch(label)]
         for labels, what in ((several, "several labels in a cell"), (lists, "a list of labels")):
             if labels and data.task == "multilabel":
@@ -177,11 +179,11 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
 
 
-def _may_be_several(label: str, counts: Counter[str]) -> bool:
-    """Return whether parts of a label are labels by themselves, or all of them numbers."""
-    parts = [part.strip() for part in re.split(r"[|,;]", label)]
+def _may_be_several(label: str, parts: set[str], labels_with: Counter[str]) -> bool:
+    """Return whether other labels have or are parts of a label, or all of its parts are numbers."""
     in_blanks = len(label.split()) > 1 and all(map(str.isdigit, label.split()))
-    return in_blanks or (len(parts) > 1 and (any(p in counts for p in parts) or all(map(str.isdigit, parts))))
+    shared = any(labels_with[part] > 1 for part in parts) or all(map(str.isdigit, parts))
+    return in_blanks or (len(parts) > 1 and shared)
 
 
 def _plain(label: str) -> str:

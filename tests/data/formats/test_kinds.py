@@ -108,7 +108,7 @@ def test_numbers_with_a_comma_may_be_several_labels(tmp_path):
     assert read_task(path, "multilabel").examples[0].label == ("1", "2")
 
 
-@pytest.mark.parametrize("cell", ["price|quality", "price; quality", "3 14"])
+@pytest.mark.parametrize("cell", ["price|quality", "price; quality", "3 14", "a;other|b"])
 def test_labels_of_other_cells_in_one_cell_are_doubted(cell, tmp_path):
     rows = "".join(f"the text {n}\t{(cell, 'quality', '3', 'other')[n % 4]}\n" for n in range(40))
     assert "may be several labels" in Reading.of(read_task(written(tmp_path, "a.tsv", rows))).doubts[0].sentence
