@@ -370,6 +370,9 @@ def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], t
     page.goto(address)
     upload(page, path)
     expect(page.locator("#examples-preview")).to_contain_text(markup)
+    # "{{value}}" may be a list of labels.
+    page.locator("#examples-confirm").get_by_role("button", name="Yes: ").click()
+    expect(page.locator("#examples-confirm fieldset")).to_have_count(0, timeout=TRAINING)
     set_number(page, "epochs", "2")
     tune(page, session)
     expect(page.locator("#finetune-list")).to_contain_text("{{value}}")
