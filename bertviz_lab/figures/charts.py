@@ -244,7 +244,7 @@ def points_payload(
 ) -> Payload:
     """Return a scatter plot of points, (n, 2), on two axes with names; `marked` ones are crosses.
 
-    A click on a point, or on its cell of the table, sends {"index": its entry of `picks`}.
+    A click on a point, or on its first number in the table, sends {"index": its entry of `picks`}.
     """
     marker = {
         "color": [COLORS[group] for group in groups],
@@ -255,7 +255,7 @@ def points_payload(
     figure = blank_figure([scatter(points, mode="markers", marker=marker, **tooltips(names))], 420, drag="pan")
     figure.update_xaxes(title_text=axes[0], zeroline=False)
     figure.update_yaxes(title_text=axes[1], zeroline=False, range=[-0.03, 1.03])
-    body = {"picks": [[{"index": pick} for pick in picks]], "keys": list(zip(group_names, COLORS, strict=False))}
+    body = {"picks": [[{"index": pick}] for pick in picks], "keys": list(zip(group_names, COLORS, strict=False))}
     table = [[name, *point] for name, point in zip(names, points.tolist(), strict=True)]
     return _chart(body, title, ["example", *axes], table, captions, figure, extra_columns)
 

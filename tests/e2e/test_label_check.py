@@ -78,6 +78,10 @@ def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(
     # A point of the map, and an example that nobody doubts.
     page.locator("#labels-map > summary").click()
     expect_marks(page.locator("#labels-map-chart"), 54)
+    click = "node => node.emit('plotly_click', {points: [{pointNumber: 0}]})"
+    page.locator("#labels-map-chart .plotly-host").evaluate(click)
+    expect(page.locator("#labels-all")).to_be_visible()
+    page.locator("#labels-all").click()
     data_table(page.locator("#labels-map-chart")).locator("[data-item]").last.click()
     expect(page.locator("#labels-list")).to_contain_text("Chosen training examples")
     expect(items).to_have_count(1)

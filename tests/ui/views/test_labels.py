@@ -72,8 +72,8 @@ def test_only_known_labels_and_examples_can_be_decided_about(tuned: AppState) ->
 def test_the_map_has_a_point_for_each_example_that_opens_it(tuned: AppState) -> None:
     chart = ask(tuned, "dataset_map")
     (trace,) = chart["figure"]["data"]
-    assert len(trace["x"]) == len(trace["y"]) == len(chart["picks"][0]) == 42
-    assert sorted(pick["index"] for pick in chart["picks"][0]) == list(range(42))
+    assert len(trace["x"]) == len(trace["y"]) == len(chart["picks"]) == 42
+    assert sorted(pick["index"] for (pick,) in chart["picks"]) == list(range(42))
     first = chart["picks"][0][0]["index"]
     assert text_of(tuned, first) in chart["table"]["rows"][0][0]
 

@@ -125,7 +125,7 @@ export function makeDataTable(read) {
 }
 
 /** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
- * `onPick(pick)` is called for clicks on marks and cells of a heat map that can be picked. `knobs` are next to the
+ * `onPick(pick)` is called for clicks on cells of a heat map or points that can be picked. `knobs` are next to the
  * title; with `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...];
  * `caption` is the title of saved pictures, and `shapes()` returns what is drawn over them. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
@@ -134,7 +134,8 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   const scroller = h('div.plot', picture); // a hundred labels scroll
   const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, { plotly_click({ points: [{ pointNumber }] }) {
-    const pick = payload.picks?.[pointNumber[0]]?.[pointNumber[1]]; // of a heat map it is [row, column]
+    const [row, column = 0] = [pointNumber].flat(); // of a heat map it is [row, column]
+    const pick = payload.picks?.[row]?.[column];
     if (pick) onPick(pick);
   } });
   let payload = null;
