@@ -2,7 +2,7 @@
 
 A file of JSON lines: {"row", "text_a", "text_b", "label", "corrected"}, where `corrected` is the right label, the given
 one where that was confirmed, or null for an example to leave out. A fine-tuning takes such a file
-(`FinetuneConfig.corrections`), and `formats.corrected_files` writes it into the files that the examples came from.
+(`FinetuneConfig.corrections`), and `corrected_files` writes it into the files that the examples came from.
 """
 
 import json
@@ -56,13 +56,17 @@ def _label(value: Any) -> Any:
 
 def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     """Write decisions to a file."""
-    # ASCII: no character of a text ends a line.
-    path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in corrections), encoding="utf-8")
+    path.write_text("".join(map(_line, corrections)), encoding="utf-8")
+
+
+def _line(correction: Correction) -> str:
+    return json.dumps(asdict(correction)) + "\n"  # ASCII: no character of a text ends a line
 
 
 def append_correction(path: Path, correction: Correction) -> None:
     """Add a decision to a file, which need not be there yet."""
-    write_corrections(path, (*(read_corrections(path) if path.is_file() else ()), correction))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(_line(correction))
 
 
 def undo_correction(path: Path) -> Correction | None:
