@@ -24,11 +24,10 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.tasks.corrections import Correction, write_corrections
-from bertviz_lab.interpret import check_labels
-from bertviz_lab.interpret.label_check import geometric_mean, out_of_fold
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.finetuning.example_dynamics import DataMap
 from bertviz_lab.training.finetuning.finetune import finetune
+from bertviz_lab.training.finetuning.label_check import check_labels, geometric_mean, out_of_fold
 from bertviz_lab.training.finetuning.task_data import read_task_splits
 
 FLIPPED = 0.1

@@ -89,8 +89,8 @@ def _check_labels(options: argparse.Namespace) -> Result:
     from bertviz_lab.config import FinetuneConfig
     from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.data.tasks.corrections import CORRECTIONS_FILE, Correction, append_correction
-    from bertviz_lab.interpret import check_labels, read_label_check
-    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.figures.training.label_check import label_words
+    from bertviz_lab.training.finetuning.label_check import label_check_of
     from bertviz_lab.training.finetuning.task_data import corrected_train_files, read_task_splits
     from bertviz_lab.training.runs.run_folder import read_config
 
@@ -98,7 +98,7 @@ def _check_labels(options: argparse.Namespace) -> Result:
     config = read_config(folder) if (folder / "report.json").is_file() else None
     if not isinstance(config, FinetuneConfig):
         raise InputError(f"{folder} is no fine-tuning with a result; name one of `bertviz-lab runs`.")
-    check = read_label_check(folder) or check_labels(folder, Tokenizer.load(folder / "model"))
+    check = label_check_of(folder)
     texts = [text for text in read_task_splits(folder).train if isinstance(text, LabelledText)]
     for doubt in check.doubts[: options.accept]:
         append_correction(folder / CORRECTIONS_FILE, Correction.of(texts[doubt.place], doubt.suggested))
@@ -108,18 +108,14 @@ def _check_labels(options: argparse.Namespace) -> Result:
         write_file(Path(options.corrected) / file.name, file.content)
     shown = [{**dataclasses.asdict(texts[d.place]), **dataclasses.asdict(d)} for d in check.doubts[: options.first]]
     lines = [
-        f"row {row['row']:<7} {_words(row['label'])} -> {_words(row['suggested'])} ({row['suggested_share']:.0%})  "
-        f"{' '.join(row['text_a'].split())[:90]}"
+        f"row {row['row']:<7} {label_words(row['label'])} -> {label_words(row['suggested'])} "
+        f"({row['suggested_share']:.0%})  {' '.join(row['text_a'].split())[:90]}"
         for row in shown
     ]
     lines += [f"{file.name}: {file.changed:,} labels were corrected. {file.note}".strip() for file in files]
-    found = f"{len(check.conflicts):,} near-duplicates with other labels, {check.leaked:,} leaked examples"
-    head = f"About {check.estimated:,} of {len(texts):,} training labels are wrong; {found}."
+    head = f"Confident learning estimates {check.estimated:,} wrong labels among {len(texts):,} training examples."
+    head += f" {len(check.conflicts):,} near-duplicates have different labels; {check.leaked:,} examples leak."
     counts = {"estimated": check.estimated, "conflicts": len(check.conflicts), "leaked": check.leaked}
     body = {"run": str(folder), "examples": len(texts), **counts, "doubts": shown}
     body["files"] = [str(Path(options.corrected) / file.name) for file in files]
     return Result(body, "\n".join([head, *lines]))
-
-
-def _words(label: object) -> str:
-    return ", ".join(label) or "no label" if isinstance(label, (tuple, list)) else str(label)

@@ -83,6 +83,6 @@ def ablation_of(config: PretrainConfig) -> str | None:
 
 
 def _essence(config: PretrainConfig) -> PretrainConfig:
-    """Return the settings, with those that do not affect the training at their defaults."""
+    """Return the settings, each option that does not affect training reset to its default."""
     fields: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(config) if field.name in _ASIDE}
     return dataclasses.replace(config, **fields)

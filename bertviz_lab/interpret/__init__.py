@@ -4,7 +4,7 @@ In reading order: `inputs` (text to tensors, and their cost) and `targets` (whic
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
 pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
 `layers` (logit lens, norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through
-the snapshots of a run), `results` (of a fine-tuning) and `label_check` (of its training examples).
+the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -55,7 +55,6 @@ from bertviz_lab.interpret.embeddings import (
     similarity,
 )
 from bertviz_lab.interpret.inputs import encode_inputs
-from bertviz_lab.interpret.label_check import SPLITS, Doubt, Duplicates, LabelCheck, check_labels, read_label_check
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
 from bertviz_lab.interpret.masking import (
     MaskedLoss,

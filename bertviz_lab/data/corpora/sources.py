@@ -52,7 +52,7 @@ class Meter:
 
 
 class MeteredStream(io.RawIOBase):
-    """A stream that counts the bytes read; of a compressed file of `size` bytes, those that it unpacks to."""
+    """A stream that counts the bytes it yields: unpacked ones, if the file of `size` bytes is compressed."""
 
     def __init__(self, raw: Any, meter: Meter | None, name: str, size: int) -> None:
         self._raw, self._meter, self._name = raw, meter, name
@@ -288,7 +288,7 @@ def total_size(sources: Sequence[Source], max_bytes: float) -> int:
 
 
 def each_once(sources: Iterable[Source], notes: ReadingNotes) -> list[Source]:
-    """Return the sources without those that came before, which are noted: no text may be on both sides of a split."""
+    """Drop sources that an earlier split already has, and note them: no text may be in two splits."""
     known: dict[tuple[str, int | None], Source] = {}
     repeated = []
     for source in sources:

@@ -6,5 +6,5 @@ file, and which were dropped or repaired), `registry` (finds files, asks each re
 Rasa), `binary_tables` (Parquet, Arrow, workbooks), `conll` (with the BIO schemes, and tables with a word a row),
 `questions` (SQuAD and its relatives) and `spans` (entities as character spans); `columns` (texts and labels of a
 table), `labels` (the cells of a label column, the labels of held-out examples), `related_texts` (pairs and triplets
-for embeddings); `corrected_files` (files again, with other labels).
+for embeddings).
 """

@@ -112,7 +112,7 @@ def _most_frequent(answers: list[dict[str, Any]], number: int, file: RawFile, re
 
 
 def _chat(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first question of a chat and the answer to it; None for a record that is no chat."""
+    """Return the first question of a chat with its answer, or None if the record is not a chat."""
     messages = next((record[name] for name in ("messages", "conversations", "contents") if name in record), None)
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         return None

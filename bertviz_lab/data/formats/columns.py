@@ -329,7 +329,7 @@ def _is_another(table: RawTable, profiles: Sequence[Profile], label: int, other:
 def text_columns(
     table: RawTable, profiles: Sequence[Profile], taken: set[int], report: DropReport
 ) -> tuple[int, int | None]:
-    """Return the column of the text, and that of the second text of a pair, among those that are not taken."""
+    """Choose the column of the text, and of a pair the second one, among columns without a role."""
     named = by_name(table, taken)
     pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
     free = [c for c in range(table.width) if c not in taken]

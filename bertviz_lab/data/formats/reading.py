@@ -166,12 +166,12 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
                 yield Doubt(f"{quoted(labels[0])} is no label: check that --label names labels.", _LABEL)
             elif labels:
                 yield Doubt(f"{quoted(labels[0])} may be {what}: give --task multilabel to read it so.", ("task",))
+        few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
+        if len(counts) > few:
+            labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"
+            yield Doubt(f"There are {labels_and_examples}: check that --label names labels.", _LABEL)
     if data.task == "tokens" and counts and all(number_of(label) is not None for label in counts):
         yield Doubt("The labels of words are numbers: scores of entities need their names (B-PER ...).", ("task",))
-    few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
-    if data.task in ("classification", "multilabel") and len(counts) > few:
-        labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"
-        yield Doubt(f"There are {labels_and_examples}: check that --label names labels.", _LABEL)
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))

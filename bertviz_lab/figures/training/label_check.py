@@ -11,8 +11,8 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.data import Item, text_item
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Doubt
     from bertviz_lab.training.finetuning.example_dynamics import DataMap
+    from bertviz_lab.training.finetuning.label_check import Doubt
 
 _MOST_POINTS = 1500
 _CORRECTNESS = ("predicted correctly in most epochs", "in some epochs", "in few or none")

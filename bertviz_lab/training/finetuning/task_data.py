@@ -26,10 +26,10 @@ from bertviz_lab.data.examples import (
     texts_of_example,
     write_examples,
 )
-from bertviz_lab.data.formats.corrected_files import CorrectedFile, corrected_files
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
+from bertviz_lab.data.tasks.corrected_files import CorrectedFile, corrected_files
 from bertviz_lab.data.tasks.corrections import CORRECTIONS_FILE, Correction, correct, newest, read_corrections
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.data.tasks.task_report import TaskReport, examine_task

@@ -18,8 +18,8 @@ from bertviz_lab.ui.state.examples import Examples, examples_from
 
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
     from bertviz_lab.data.examples import Task, TaskData
-    from bertviz_lab.data.formats.corrected_files import CorrectedFile
     from bertviz_lab.data.probes import MinimalPair
+    from bertviz_lab.data.tasks.corrected_files import CorrectedFile
     from bertviz_lab.training.finetuning.task_data import Examination
 
 AnswerT = TypeVar("AnswerT")

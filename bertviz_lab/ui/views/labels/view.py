@@ -25,10 +25,8 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import examples_payload
 from bertviz_lab.figures.training.label_check import alike_item, doubt_item, label_words, map_payload
 from bertviz_lab.metrics.names import NAMES, format_score
-from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.summary import RunNotes
-from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -36,8 +34,8 @@ from bertviz_lab.ui.view import Index, View, Word, questions
 from bertviz_lab.ui.views.run.results import report_version
 
 if TYPE_CHECKING:
-    from bertviz_lab.interpret import LabelCheck
     from bertviz_lab.training.finetuning.example_dynamics import DataMap
+    from bertviz_lab.training.finetuning.label_check import LabelCheck
 
 _MOST_LISTED = 300
 _AGAIN_FILE = "trained_again.json"  # ids of the runs that learned from the corrections of one
@@ -65,6 +63,7 @@ def check(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     checked = _checked(state, visitor, run_id)
     found, count = checked.found, len(checked.splits[0])
     facts = [
+        ("Run", state.runs.name(run_id)),
         ("Training examples", f"{count:,}"),
         ("Estimated wrong labels", f"{found.estimated:,} ({found.estimated / count:.1%})"),
         ("Near-duplicates with other labels", f"{len(found.conflicts):,}"),
@@ -97,10 +96,12 @@ def dataset_map(state: AppState, visitor: Visitor, run_id: Word) -> Payload:
 
 def duplicates(state: AppState, visitor: Visitor, run_id: Word, kind: Literal["conflicts", "leaks"]) -> Payload:
     """Return near-duplicates with other labels, or in several splits. `members` are their places in the training."""
+    from bertviz_lab.training.finetuning.label_check import SPLITS
+
     checked = _checked(state, visitor, run_id)
     groups = getattr(checked.found, kind)[:_MOST_LISTED]
     items = [
-        alike_item(n, group.share, [(interpret.SPLITS[split], checked.splits[split][at]) for split, at in group.places])
+        alike_item(n, group.share, [(SPLITS[split], checked.splits[split][at]) for split, at in group.places])
         for n, group in enumerate(groups)
     ]
     sentence = "Choose one to see its training examples among the doubted labels." if items else ""
@@ -213,6 +214,7 @@ def _config(state: AppState, run_id: str) -> FinetuneConfig:
 def _checked(state: AppState, visitor: Visitor, run_id: str) -> _Checked:
     """Return a visitor's run with its label check, which is made the first time. Raises `InputError`."""
     from bertviz_lab.training.finetuning.example_dynamics import DataMap
+    from bertviz_lab.training.finetuning.label_check import label_check_of
     from bertviz_lab.training.finetuning.task_data import read_task_splits
 
     if run_id in state.models.shipped():
@@ -224,11 +226,9 @@ def _checked(state: AppState, visitor: Visitor, run_id: str) -> _Checked:
         raise InputError("Labels are checked when the first trial of a fine-tuning has ended.")
 
     def read() -> _Checked:
-        found = interpret.read_label_check(folder)
-        found = found or interpret.check_labels(folder, Tokenizer.load(folder / "model"))
         splits = read_task_splits(folder)
         parts: Any = (splits.train, splits.held_out, splits.test)
-        return _Checked(folder, splits.labels, parts, found, DataMap.read(folder))
+        return _Checked(folder, splits.labels, parts, label_check_of(folder), DataMap.read(folder))
 
     return state.remembered(("labels", str(folder), version), read)
 

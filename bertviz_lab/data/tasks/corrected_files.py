@@ -1,8 +1,8 @@
 """Files of labeled texts with some labels corrected, in the format that they came in.
 
-Only the cells of corrected labels change, and rows that are left out are gone: every other byte stays as it was. All
-new files are read again as the old ones were, and one is only returned where its examples are those that were asked
-for. What cannot be written so (Parquet, a workbook, a folder or zip, nested records, columns of 0 and 1) becomes CSV.
+Only the cells of corrected labels change, and dropped rows disappear: every other byte stays the same. Each new file is
+read back like the old one and returned only if it holds the expected examples. What cannot be written this way
+(Parquet, a workbook, a folder or zip, nested records, columns of 0 and 1) becomes CSV.
 """
 
 import base64

@@ -92,7 +92,7 @@ def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
     if reason := TASKS[splits.task].unchecked:
         raise InputError(f"The labels of this task are not checked. {reason}")
     dynamics, texts = DataMap.read(folder), cast(Sequence[LabelledText], splits.train)
-    if splits.task == "multilabel":
+    if isinstance(texts[0].label, tuple):
         targets_ND = multi_hot(texts, splits.labels).astype(np.int64)
         learned_NDC = np.stack([1 - dynamics.probabilities, dynamics.probabilities], axis=-1)
     else:
@@ -113,6 +113,11 @@ def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
     )
     write_json(folder / _FILE, asdict(check))
     return check
+
+
+def label_check_of(folder: Path) -> LabelCheck:
+    """Return the label check of a run, made the first time. Raises `InputError` as `check_labels`."""
+    return read_label_check(folder) or check_labels(folder, Tokenizer.load(folder / "model"))
 
 
 def read_label_check(folder: Path) -> LabelCheck | None:

@@ -9,8 +9,10 @@ import torch
 from bertviz_lab import Tokenizer
 from bertviz_lab.data.examples import Label, LabelledText, write_examples
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret import label_check
-from bertviz_lab.interpret.label_check import (
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.finetuning import label_check
+from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, ExampleDynamics
+from bertviz_lab.training.finetuning.label_check import (
     LabelCheck,
     check_labels,
     confident_classes,
@@ -19,8 +21,6 @@ from bertviz_lab.interpret.label_check import (
     read_label_check,
     suspected,
 )
-from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, ExampleDynamics
 
 WORDS = (("sun", "beach", "swim", "warm", "sand"), ("snow", "ski", "cold", "ice", "sledge"))
 FLIPPED = range(3, 200, 11)

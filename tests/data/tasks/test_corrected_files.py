@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.data.examples import Label, LabelledText
-from bertviz_lab.data.formats.corrected_files import CorrectedFile, corrected_files
 from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.tasks.corrected_files import CorrectedFile, corrected_files
 
 ROWS = [(f"text number {n}, which is long enough", ("good", "bad")[n % 2]) for n in range(12)]
 
