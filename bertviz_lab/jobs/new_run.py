@@ -62,12 +62,13 @@ def _not_files(entries: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _copy_in(texts: tuple[Path, ...], folder: Path) -> tuple[str, ...]:
-    """Copy files under their own names, numbered so that two of the same name stay apart."""
+    """Copy files under their own names; one whose name is taken gets its number in front."""
     copies: list[str] = []
     if not texts:
         return ()
     folder.mkdir()
     for number, text in enumerate(texts, 1):
         name = re.sub(r"[^\w.-]+", "_", text.name)[-80:].lstrip(".") or "text.txt"
-        copies.append(str(shutil.copyfile(text, folder / f"{number:02d}-{name}")))
+        name = f"{number:02d}-{name}" if (folder / name).exists() else name
+        copies.append(str(shutil.copyfile(text, folder / name)))
     return tuple(copies)

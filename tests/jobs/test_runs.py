@@ -251,8 +251,8 @@ def test_files_are_replaced_by_copies_and_samples_are_not(tmp_path: Path) -> Non
         folder.mkdir()
         copied = with_copies(config, folder, (text,), ())
         names = copied.train if isinstance(copied, FinetuneConfig) else copied.corpus
-        assert names[-2:] == ("dataset:x", str(folder / "texts" / "01-a.csv"))
+        assert names[-2:] == ("dataset:x", str(folder / "texts" / "a.csv"))
         assert with_copies(config, folder, (), ()) == config
     (tmp_path / "2").mkdir()
     tested = with_copies(FinetuneConfig(train=("sample:topics",), test=("sample:x", str(text))), tmp_path / "2", (), ())
-    assert tested.test == ("sample:x", str(tmp_path / "2" / "tested" / "01-a.csv"))
+    assert tested.test == ("sample:x", str(tmp_path / "2" / "tested" / "a.csv"))

@@ -100,8 +100,8 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
     config = session.runs.config(mrpc)
     assert isinstance(config, FinetuneConfig)
     folder = session.runs.folder(mrpc)
-    assert config.train == (str(folder / "texts" / "01-train.tsv"),)
-    assert config.test == (str(folder / "tested" / "01-dev.tsv"),)
+    assert config.train == (str(folder / "texts" / "train.tsv"),)
+    assert config.test == (str(folder / "tested" / "dev.tsv"),)
     assert (config.metric, config.epochs, Path(config.model).name) == ("f1", 5, "little")
     assert [*map(tuple, suite_of(session)["items"])] == [("CoLA, little", "waiting"), ("MRPC, little", "waiting")]
     make_run(session)

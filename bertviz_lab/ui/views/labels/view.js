@@ -17,8 +17,9 @@ export function mount(panel) {
   const [progress, said] = elements('p.quiet.small', 'p.small');
   said.setAttribute('role', 'status');
   const names = h('datalist', { id: id('names') });
-  const other = h('input', { type: 'text', id: id('other'), list: names.id, autocomplete: 'off', 'aria-label': 'Other label',
-    placeholder: 'other label', onkeydown: (event) => { if (event.key === 'Enter') decide('label'); } });
+  const other = h('input', { type: 'text', id: id('other'), list: names.id, autocomplete: 'off',
+    'aria-label': 'Other label', placeholder: 'other label',
+    onkeydown: (event) => { if (event.key === 'Enter') decide('label'); } });
   const KEYS = { // action, words, what the key does
     a: ['accept', 'Accept suggestion', () => decide('accept')],
     k: ['keep', 'Keep', () => decide('keep')],

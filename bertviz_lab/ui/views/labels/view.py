@@ -179,7 +179,8 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
     reports = {state.runs.name(name): report for name, report in reports.items() if report}
     if len(reports) < 2:
         return None
-    metric = next(iter(reports.values()))["metric"]
+    first = next(iter(reports.values()))
+    metric, held_out = first["metric"], first["examples"]["held_out"]
     scores = {"held-out": [report["scores"][metric] for report in reports.values()]}
     if all(report["test"] for report in reports.values()):
         scores["test"] = [report["test"]["scores"][metric] for report in reports.values()]
@@ -189,7 +190,8 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
         title="Trained again on corrected labels",
         texts=[[format_score(metric, value) for value in values] for values in scores.values()],
         number_format=".1%",
-        sentence="The same examples are held out; a wrong label among those counts against the better model.",
+        sentence=f"The same {held_out} examples are held out: small differences may be chance, and a wrong label among "
+        "them counts against the better model.",
         file="trained-again",
     )
 
