@@ -1,6 +1,6 @@
 // The page: its workspaces as tabs, and its parts, each drawn into its place of `ui/page.html`.
 
-import { pause, poll, serverAnswerer } from 'lab/client/ask.js';
+import { pause, poll } from 'lab/client/ask.js';
 import { h, walkWithKeys } from 'lab/client/dom.js';
 import { mountExplore } from 'lab/client/explore.js';
 import { duration, percent, plural } from 'lab/client/format.js';
@@ -8,7 +8,7 @@ import { page } from 'lab/client/page.js';
 import { makePanel } from 'lab/client/panel.js';
 import { NEAR, makeWorkspace } from 'lab/client/workspace.js';
 import runStrip from 'lab/components/runs/run_strip.js';
-import { VIEWS } from 'lab/site.js';
+import { VIEWS, answerer } from 'lab/site.js';
 import { mountLessonBar, mountLessons } from 'lab/views/lessons/lessons.js';
 
 /** A view that is a part of its own: a form, or with `kind` the newest run of a form in the same panel as in Runs. */
@@ -38,7 +38,7 @@ function mountWire(root) {
   page.on('asked', async (ticket) => {
     asked.add(ticket);
     await pause(TELL_AFTER);
-    poll(() => serverAnswerer.progress(ticket), tell, () => asked.has(ticket));
+    poll(() => answerer.progress(ticket), tell, () => asked.has(ticket));
   });
   page.on('answered', (ticket) => {
     asked.delete(ticket);

@@ -1,8 +1,8 @@
 // What all parts of the page share: questions to Python, the input of Explore, the selected token, and the address. One
 // object, `page`, for the whole document.
 
-import { askWith, serverAnswerer } from 'lab/client/ask.js';
-import { TEXTS, VIEWS } from 'lab/site.js';
+import { askWith } from 'lab/client/ask.js';
+import { TEXTS, VIEWS, answerer } from 'lab/site.js';
 
 /** The language of the course: the one that the address asks for, else the server's. */
 export const LANGUAGE = [new URLSearchParams(location.search).get('lang'),
@@ -17,7 +17,7 @@ export const page = (() => {
   /** Call `act` with what is emitted on a topic, until the `signal` of an AbortController ends it. */
   const on = (topic, act, signal) => topics.addEventListener(topic, ({ detail }) => act(...detail), { signal });
   const emit = (topic, ...detail) => topics.dispatchEvent(new CustomEvent(topic, { detail }));
-  const ask = askWith(serverAnswerer, emit);
+  const ask = askWith(answerer, emit);
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 

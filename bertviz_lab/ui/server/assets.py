@@ -9,6 +9,7 @@ import hashlib
 import html
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -21,11 +22,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, with_imports
 from bertviz_lab.ui.languages import ENGLISH, languages, script_texts
+from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 
 _FOLDER = "lab-static"
 _ROOMS = ("client", "components", "views", "workshop")
 _SITE = "site.js"
+#: Who answers the page's questions; a published page has an engine of its own.
+_ANSWERER = "export { serverAnswerer as answerer } from 'lab/client/ask.js';"
 #: What the page imports as it opens; the browser fetches it while Gradio starts.
 _FIRST = (
     "client/main.js", "views/predictions/view.js", "views/attention/view.js",
@@ -41,22 +45,23 @@ _WORKSHOP = ("components/shared.css", "workshop/leader.css")
 _BASE = b"<base href="  # in Gradio's page
 
 
-def _site() -> str:
-    """Return the module with the texts of the page that Python knows: views, drawings, and the course's languages."""
+def site(views: Iterable[View] = VIEWS, answerer: str = _ANSWERER) -> str:
+    """Return the module of what Python knows of the page: its views, drawings and languages, and who answers."""
     folder = resources.files("bertviz_lab.ui.views")
-    views = []
-    for view in VIEWS:
+    entries = []
+    for view in views:
         file = folder / view.id / "explanation.html"
         explanation = file.read_text(encoding="utf-8") if file.is_file() else ""
         about = {"id": view.id, "title": view.title, "gloss": view.gloss, "workspace": view.workspace}
-        views.append(about | {"explanation": explanation})
+        entries.append(about | {"explanation": explanation})
     values = {
-        "VIEWS": views,
+        "VIEWS": entries,
         "DRAWINGS": {kind: drawing.module for kind, drawing in DRAWINGS.items()},
         "LANGUAGES": dict(languages()),
         "TEXTS": {code: dict(texts) for code, texts in script_texts().items()},
     }
-    return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in values.items())
+    constants = (f"export const {name} = {json.dumps(value)};\n" for name, value in values.items())
+    return "".join([f"{answerer}\n", *constants])
 
 
 def _styles() -> str:
@@ -89,7 +94,7 @@ def files() -> dict[str, str]:
     workshop = "\n".join(source(name) for name in _WORKSHOP)
     return texts | {
         PLOTLY: source(PLOTLY),
-        _SITE: _site(),
+        _SITE: site(),
         "lab.css": _styles(),
         "workshop.css": f"#page {{\n{workshop}\n}}\n",
     }
