@@ -52,8 +52,7 @@ class Family:
     to_file: Callable[[Body], Body] = dict
 
     def read(self, body: Body, settings: Mapping[str, Any]) -> Body:
-        """Return the settings in a `config.json`, which may choose this family's own; `settings` has what all are for
-        BERT.
+        """Return the settings in a `config.json`, which may choose this family's own; `settings` has BERT's.
 
         Raises `InputError` for a variant of the family that the lab cannot read.
         """

@@ -67,9 +67,7 @@ def flag_of(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a setting as a file holds it: a number of numpy as Python's, a list or an array as a tuple, a path as
-    text.
-    """
+    """Return a setting as a file holds it: NumPy's numbers as Python's, lists and arrays as tuples, paths as text."""
     value = value.tolist() if hasattr(value, "tolist") else value
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     return tuple(plain(item) for item in value) if isinstance(value, (list, tuple)) else value
@@ -278,8 +276,6 @@ class TrainingConfig:
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """Return the settings in a run's `config.json`; what another version of the lab wrote beside them is passed
-        over.
-        """
+        """Return the settings in a run's `config.json`; names of other versions of the lab are ignored."""
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in body.items() if name in names})

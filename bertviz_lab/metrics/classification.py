@@ -137,8 +137,7 @@ def multi_label_report(
 def choose_thresholds(
     probabilities: NDArray[np.floating], truth: NDArray[np.bool_], *, per_label: bool = False
 ) -> tuple[float, ...]:
-    """Return the threshold, 0.01 to 0.99, with the best micro F1 on these examples; `per_label`, that of each label's
-    best F1.
+    """Return the threshold, 0.01 to 0.99, with the best micro F1; `per_label`, that of each label's best F1.
 
     `probabilities` and `truth` are (examples, labels). Of several equally good ones the nearest to 0.5 is taken, as for
     a label that no example has.

@@ -59,8 +59,7 @@ def retrieval_scores(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
 def cosine_ranks(
     queries: NDArray[np.floating], candidates: NDArray[np.floating], right: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return the ranks of the right candidates of each query by cosine, from 1; of equals, and where it is NaN, the
-    worst.
+    """Return the ranks, from 1, of each query's right candidates by cosine; the worst among equals and for NaN.
 
     `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's.
     """

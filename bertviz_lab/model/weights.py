@@ -79,17 +79,17 @@ def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[
         raise InputError(
             f"config.json says {model_type}, but the tensors are named as those of {_PREFIXES[min(prefixes)]}."
         )
-    for alias, usual in names.aliases.items():
+    for alias, usual in names.get("aliases", {}).items():
         plain = {usual + name.removeprefix(alias) if name.startswith(alias) else name: plain[name] for name in plain}
     word = plain.get(place_of("embeddings.word.weight", model_type).name)
     bias_name = place_of("mlm.bias", model_type).name
-    decoder = plain.pop(f"{names.decoder}.weight", None)
+    decoder = plain.pop(f"{names['decoder']}.weight", None)
     is_tied = (decoder is None or word is None) or (
         decoder.shape == word.shape and (word.is_meta or torch.equal(decoder, word))  # no numbers on the meta device
     )
     if not is_tied:
         raise InputError("The masked-word decoder of this checkpoint is not tied to its word embeddings.")
-    if f"{names.decoder}.bias" != bias_name and (bias := plain.pop(f"{names.decoder}.bias", None)) is not None:
+    if f"{names['decoder']}.bias" != bias_name and (bias := plain.pop(f"{names['decoder']}.bias", None)) is not None:
         plain.setdefault(bias_name, bias)
     return {name: tensor for name, tensor in plain.items() if not _BUFFER.search(name)}
 

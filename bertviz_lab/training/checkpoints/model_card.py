@@ -55,9 +55,7 @@ def _arguments(config: RunConfig) -> Iterator[str]:
 
 
 def source_name(source: str) -> str:
-    """Return what a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is
-    of.
-    """
+    """Return the name of a model to start from: a shipped name, a hub id, or the run whose folder `model` it is."""
     return plain_text(model_name(source))
 
 

@@ -173,9 +173,7 @@ def _onnx_run(path: Path) -> Run:
 
 
 def _compare(checkpoint: Checkpoint, model: Run, plain: Run, quantized: Run) -> tuple[float, float]:
-    """Return the largest difference to the graph, and the share of equal classes in 8 bits, over batches of unlike
-    lengths.
-    """
+    """Return the largest difference to the graph, and the share of equal classes in 8 bits, over varied lengths."""
     sentences = [pair.good for pair in PROBES["english"].pairs][:_TEXTS]
     difference, equal, total = 0.0, 0, 0
     for start in range(0, len(sentences), 8):

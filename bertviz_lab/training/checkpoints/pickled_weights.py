@@ -7,7 +7,6 @@ little more memory than the file has bytes, and leaves the same tensors as safet
 import contextlib
 import pickle
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -46,11 +45,9 @@ def safetensors_of(folder: Path) -> Iterator[list[Path]]:
 
 def convert_pickle(path: Path, target: Path) -> None:
     """Write the tensors of a `.bin` file as safetensors. Raises `InputError` for one that is damaged or holds more."""
+    size = path.stat().st_size
+    limits = Confinement(4 * size + _SPARE_BYTES, _SECONDS, file_bytes=size + _HEADER_BYTES)
     try:
-        if _inflates(path):
-            raise InputError(_TOO_LARGE)
-        size = path.stat().st_size
-        limits = Confinement(4 * size + _SPARE_BYTES, _SECONDS, file_bytes=size + _HEADER_BYTES)
         run_confined(partial(write_tensors_of, path, target, size + _HEADER_BYTES), limits)
     except MemoryLimitError:
         reason = _TOO_LARGE
@@ -63,17 +60,6 @@ def convert_pickle(path: Path, target: Path) -> None:
     else:
         return
     raise InputError(f"{path.name} cannot be opened as weights: {reason}. Save the model as model.safetensors instead.")
-
-
-def _inflates(path: Path) -> bool:
-    """Return whether a file would unpack to more than its size. torch.save compresses nothing."""
-    if not zipfile.is_zipfile(path):
-        return False  # the format before torch 1.6
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return sum(entry.file_size for entry in archive.infolist()) > path.stat().st_size
-    except (zipfile.BadZipFile, OSError, ValueError):
-        raise InputError(_DAMAGED) from None
 
 
 def write_tensors_of(path: Path, target: Path, most_bytes: int) -> None:

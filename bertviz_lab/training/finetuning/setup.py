@@ -72,9 +72,7 @@ def settings_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return trials that differ in their seed alone, where there are several: mean and standard deviation of each
-    score.
-    """
+    """Return the mean and standard deviation of each score over trials that differ in their seed alone."""
 
     def deviation(values: Sequence[float]) -> float:  # NaN where a value is infinite
         return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
@@ -100,9 +98,7 @@ def progress_of(done: Sequence[Mapping[str, Any]]) -> Progress:
 
 
 def shifted(event: Event, past: Progress, later_steps: int) -> Event:
-    """Return an event of a trial as one of the run: counted from the `past` trials; `later_steps` are those of later
-    ones.
-    """
+    """Return an event of a trial as one of the run, after the `past` trials and before those of `later_steps`."""
     changes = {name: getattr(event, name) + value for name, value in asdict(past).items() if hasattr(event, name)}
     if isinstance(event, StepDone):
         changes["eta_seconds"] = event.eta_seconds + later_steps * event.seconds / max(1, event.step)
@@ -265,9 +261,7 @@ class Setup:
 
 
 def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bool) -> Checkpoint:
-    """Return the model to start from; for random weights one whose weights nobody uses, and a vocabulary of the
-    text.
-    """
+    """Return the model to start from; for random weights one whose weights are unused, with the text's vocabulary."""
     if config.model != RANDOM:
         return load_checkpoint(config.model, quiet=True)  # it gets another head
     if config.like:

@@ -131,9 +131,7 @@ def corrected_train_files(folder: Path, config: FinetuneConfig, max_bytes: float
 
 
 def texts_of(examples: Sequence[Example]) -> Iterator[str]:
-    """Yield all text in examples, to learn a vocabulary from; each text once, such as a passage that many questions
-    share.
-    """
+    """Yield all text in examples, to learn a vocabulary from; a passage that many questions share comes once."""
     yield from dict.fromkeys(text for example in examples for text in texts_of_example(example) if text)
 
 

@@ -174,9 +174,7 @@ class TrialRun:
         """A model that learns a task is not asked about its language."""
 
     def result(self) -> dict[str, Any]:
-        """Return the trial's settings and scores, for the report; steps, seconds and tokens include the trials before
-        it.
-        """
+        """Return the trial's settings and scores; steps, seconds and tokens include the trials before it."""
         past, progress, best = self.past, self.progress, self.early_stopping
         return asdict(self.trial) | {
             "step": past.step + progress.step,

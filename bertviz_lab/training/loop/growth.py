@@ -23,9 +23,7 @@ from bertviz_lab.training.loop.sharding import shard_like, whole
 
 
 def layers_at(share: float, layers: int, done: float) -> int:
-    """Return how many of the layers are trained when a fraction `done` of a run is over; some are until `share` of it
-    is.
-    """
+    """Return how many layers are trained when a fraction `done` of a run is over: all of them from `share` on."""
     if done >= share:
         return layers
     return max(1, layers // (4 if done < share / 2 else 2))
@@ -178,9 +176,7 @@ def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
 
 
 def _divided(weight_ON: Tensor, factor: int, generator: torch.Generator) -> Tensor:
-    """Return weights of `factor` copies of each input, (outputs, factor x inputs), whose sum is the weight of the
-    input.
-    """
+    """Return weights of `factor` copies of each input, (outputs, factor x inputs), which add up to the input's."""
     weight_FON = weight_ON.expand(factor, -1, -1) / factor
     noise_FON = torch.randn(weight_FON.shape, generator=generator) * _SPREAD * weight_FON.std()
     return torch.cat([*(weight_FON + noise_FON - noise_FON.mean(0))], 1)

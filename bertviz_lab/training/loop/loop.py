@@ -221,9 +221,7 @@ def _forward_backward(
 
 
 def _schedule_position(config: LoopConfig, progress: Progress) -> float:
-    """Return how far the coming step is into the learning-rate schedule, between 0 and 1 so that no step has rate
-    zero.
-    """
+    """Return where the coming step is in the learning-rate schedule: between 0 and 1, so that no rate is zero."""
     if config.steps is not None:
         return (progress.step + 1) / (config.steps + 1)
     assert config.seconds is not None
@@ -285,9 +283,7 @@ def raise_on_divergence(
 
 
 def _report_due(window: MetricWindow, progress: Progress) -> bool:
-    """Return whether the first three steps each, then twice a second, then more rarely: some hundred points however
-    long the run.
-    """
+    """Return whether to report: the first three steps, then twice a second, then less often in long runs."""
     return progress.step < 3 or progress.seconds - window.started >= max(0.5, progress.seconds / 400)
 
 

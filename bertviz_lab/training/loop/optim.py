@@ -148,9 +148,7 @@ def default_learning_rate(config: BertConfig, finetuning: bool = False) -> float
 
 
 def lr_schedule(progress: float, warmup: float) -> float:
-    """Return the fraction of the peak learning rate at `progress` (0 to 1): linear warm-up, then linear decay to
-    zero.
-    """
+    """Return the fraction of the peak learning rate at `progress` (0 to 1): linear warm-up, then decay to zero."""
     if progress < warmup:
         return progress / warmup
     return max(0.0, (1.0 - progress) / (1.0 - warmup))

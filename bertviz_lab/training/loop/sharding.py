@@ -16,9 +16,7 @@ from bertviz_lab.model.encoder import EncoderLayer
 
 
 def is_sharded(accelerator: Accelerator) -> bool:
-    """Return whether the launcher asks for FSDP, by `accelerate launch --use_fsdp`; Accelerate knows it on GPUs
-    only.
-    """
+    """Return whether the launcher asks for FSDP (`accelerate launch --use_fsdp`), which Accelerate has on GPUs only."""
     return accelerator.num_processes > 1 and os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
 
 

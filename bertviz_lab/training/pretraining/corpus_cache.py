@@ -51,9 +51,7 @@ def cache_folder() -> Path | None:
 
 
 def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:
-    """Return the tokenizer that a run names, or has from the model that it continues or learns from; None: it trains
-    one.
-    """
+    """Return the tokenizer that a run names, or that of its model or teacher; None where it trains one."""
     model = config.init_from or config.teacher
     folder = checkpoint_folder(model) if model else config.tokenizer
     return Tokenizer.load(folder) if folder else None

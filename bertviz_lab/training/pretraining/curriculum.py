@@ -141,9 +141,7 @@ class Phase:
 
 
 def causal_share(config: PretrainConfig) -> float:
-    """Return the fraction of a run that is causal-LM warm-up: none of a model that is trained further, or about
-    masks.
-    """
+    """Return the fraction of a run that is causal-LM warm-up, which only an MLM from random weights has."""
     return config.causal_share if config.starts_from_scratch else 0.0
 
 
@@ -191,9 +189,7 @@ def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float
 
 
 def work_done(config: PretrainConfig, model: BertConfig, done: float) -> float:
-    """Return the fraction of a run's work that is done with this fraction of its steps; those of later phases cost
-    more.
-    """
+    """Return the fraction of a run's work after this fraction of its steps; those of later phases cost more."""
     left, spent, total = done, 0.0, 0.0
     for share, work in work_by_phase(config, model):
         spent += min(left, share) * work

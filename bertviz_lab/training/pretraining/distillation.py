@@ -53,9 +53,7 @@ class Distillation:
         return self._relations(model, batch) if self.method == "relations" else self._soft_targets(model, batch)
 
     def _soft_targets(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
-        """Return the teacher's distribution at the masked positions and, where the widths are equal, its hidden
-        states.
-        """
+        """Follow the teacher's distribution at the masked positions and, where widths are equal, its hidden states."""
         own, theirs = self._run(model, batch, masked_positions=batch.masked_positions)
         logits, asked = token_logits(own), batch.labels != IGNORE_INDEX
         divergence = soft_target_loss(logits[asked], token_logits(theirs)[asked], self.temperature)
@@ -66,7 +64,7 @@ class Distillation:
         return logits, getattr(own, "seq_relationship_logits", None), losses
 
     def _relations(self, model: nn.Module, batch: PretrainingBatch) -> DistilledStep:
-        """Return the relations of the teacher's last layer, between all tokens."""
+        """Follow the relations of the teacher's last layer, between all tokens."""
         own, theirs = self._run(model, batch, output_trace=True)
         layers = own.trace[-1], theirs.trace[-1]
         heads = math.gcd(*(layer.query_states.shape[1] for layer in layers))

@@ -112,9 +112,7 @@ class PretrainingTask:
         return list(eval_batches(self.held_out, QUICK_EVAL))
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
-        """Return scores on held-out text: on a little while the model trains, on as much as a decision needs at the
-        end.
-        """
+        """Return scores on held-out text: a little of it in training, as much as a decision needs at the end."""
         self.curriculum.look_ahead()
         batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
         if isinstance(self.model, GeneratorAndDiscriminator):

@@ -94,9 +94,7 @@ def prepare(
 def _prepare_stream(
     config: PretrainConfig, folder: Path, should_stop: Callable[[], bool]
 ) -> Generator[Preparing, None, None]:
-    """Yield the tokenizer, and the held-out documents as `folder/corpus`; nothing else of a streamed text is kept on
-    disk.
-    """
+    """Save the tokenizer, and the held-out documents as `folder/corpus`: all that is kept of a streamed text."""
 
     def read(progress: _Progress) -> StreamedText:
         return open_streamed_text(config.corpus[0], config.text_field, config.held_out_documents)

@@ -70,8 +70,7 @@ def with_tokens(ids: Tensor, batch: PretrainingBatch, tokens: Tensor) -> Tensor:
 
 @torch.no_grad()
 def sample_tokens(logits: Tensor, draws: Tensor) -> Tensor:
-    """Return a token of each softmax distribution, (..., vocabulary) to (...): the one in whose share of 0 to 1 a draw
-    lies.
+    """Draw a token of each softmax distribution, (..., vocabulary) to (...), by `draws` from 0 to 1, (...).
 
     The draws come with the batch, as its masks do, so that neither a resumed run nor one of several processes differs.
     """
@@ -81,9 +80,7 @@ def sample_tokens(logits: Tensor, draws: Tensor) -> Tensor:
 
 
 def replaced_token_step(model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
-    """Return the generator's MLM loss and `RTD_WEIGHT` times the discriminator's: of each this part's share of the
-    mean.
-    """
+    """Return this part's share of the generator's mean MLM loss and `RTD_WEIGHT` times the discriminator's."""
     out = model(batch)
     count = max(1, batch.label_count)
     mlm_loss = cross_entropy(out.generator_logits, batch.labels, count)

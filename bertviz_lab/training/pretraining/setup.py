@@ -245,9 +245,7 @@ def initial_model(
 def build_model_config(
     config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None, *, is_resumed: bool
 ) -> BertConfig:
-    """Return the shape of the model: the preset's, or that of the model the run starts from, which may be made
-    wider.
-    """
+    """Return the shape of the model: the preset's, or that of the model it starts from, which may be widened."""
     if start is None:
         return _with_pairs(config.model_config(tokenizer.vocab_size), objective)
     if config.seq_len > start.config.max_position_embeddings:
