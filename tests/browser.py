@@ -192,3 +192,11 @@ def page(context: BrowserContext, page_log: PageLog) -> Iterator[Page]:
     context.clear_permissions()
     assert page_log.errors == []
     assert page_log.outside == []
+
+
+def in_menu(control: Locator) -> Locator:
+    """Open the menu that a control is in, and return the control."""
+    menu = control.locator("xpath=ancestor::details[contains(@class, 'menu')]")
+    if menu.get_attribute("open") is None:
+        menu.locator("> summary").click()
+    return control

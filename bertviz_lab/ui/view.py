@@ -117,3 +117,4 @@ class View:
     gloss: str  # one plain sentence on what it shows
     workspace: Workspace | None  # whose panel it is; None for what a workspace itself asks
     questions: Mapping[str, Question]
+    slot: Literal[0, 1] = 1  # of the two beside each other in the workspace: left or right

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, at_rest, complaints, eventually, reload
+from tests.browser import PageLog, at_rest, complaints, eventually, in_menu, reload
 from tests.e2e.charts import data_table, expect_marks
 from tests.family_checkpoints import family_folder
 from tests.little import little_folder
@@ -42,7 +42,7 @@ def visit(page: Page, address: str, view: str, text_a: str = A, text_b: str = ""
     asked = {"model": "little", "text_a": text_a, "text_b": text_b, "explore.open": view} | more
     page.goto(f"{address}?{urlencode(asked)}")
     for shown in view.split(","):
-        page.locator(f"#panel-{shown}").scroll_into_view_if_needed(timeout=60_000)
+        page.locator(f"#tab-{shown}").click(timeout=60_000)
         expect(page.locator(f"#panel-{shown} .drawing .heading:visible").first).to_be_visible(timeout=60_000)
 
 
@@ -125,7 +125,7 @@ def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(
     difference = page.locator("#attention-difference")
     expect(difference).to_contain_text("little minus before training")
     expect(difference).to_contain_text("Blue is positive: more attention than in the one that is subtracted")
-    page.locator("#other-picker").select_option("other")
+    in_menu(page.locator("#other-picker")).select_option("other")
     expect(difference).to_contain_text("little minus other")
     page.locator("#attention-against").select_option("causal")
     expect(difference).to_contain_text("Causal minus bidirectional")
@@ -158,10 +158,9 @@ def test_a_token_selected_anywhere_is_the_attending_one_and_the_other_way_round(
 
 def test_attention_is_read_with_the_keyboard_alone(page: Page, served: tuple[str, AppState]) -> None:
     visit(page, served[0], "attribution", TEXT)
-    head = page.locator("#panel-attention .panel-head")
-    head.focus()
-    page.keyboard.press("Enter")
-    expect(head).to_have_attribute("aria-expanded", "true")
+    page.locator("#tab-attribution").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#tab-attention")).to_have_attribute("aria-selected", "true")
     grid = page.locator("#attention-grid")
     expect(grid).to_contain_text("Layer 1 of 2, head 1 of 2")
     grid.locator(".grid canvas[tabindex='0']").focus()
@@ -333,7 +332,7 @@ def test_every_drawing_is_saved(
     visit(page, served[0], view, TEXT)
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
-            page.locator(f"{drawing} [data-save={kind}]:visible").last.click()
+            in_menu(page.locator(f"{drawing} [data-save={kind}]").last).click()
         path = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(path)
         assert path.suffix == f".{kind}"

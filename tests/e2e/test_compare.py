@@ -166,12 +166,12 @@ def test_a_run_in_training_is_followed_while_somebody_looks_and_after_a_lost_ans
     page.goto(f"{address}?space=runs&runs.open=compare&compare.runs={run_id}")
     expect(page.locator("#compare-runs table")).to_contain_text("training")
     eventually(page, lambda: len(asked) > 3, 30)
-    page.locator("#panel-compare .panel-head").click()
+    page.locator("#tab-ablation").click()
     page.wait_for_timeout(500)  # what is under way is answered
     before = len(asked)
     page.wait_for_timeout(3000)
     assert len(asked) == before
-    page.locator("#panel-compare .panel-head").click()
+    page.locator("#tab-compare").click()
     eventually(page, lambda: len(asked) > before, 30)
 
 
@@ -190,8 +190,10 @@ def test_a_link_compares_the_same_runs_and_asks_them_the_same(page: Page, served
 def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppState], scheme: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{served[0]}?space=runs&runs.open=compare,ablation&compare.ask=open&__theme={scheme}")
-    expect(page.locator("#ablation-cards .card")).to_have_count(len(ABLATIONS))
+    page.goto(f"{served[0]}?space=runs&runs.open=compare&compare.ask=open&__theme={scheme}")
     expect(page.locator("#compare-heads canvas")).to_have_count(4)
+    assert complaints(page, "panel-compare") == []
+    page.locator("#tab-ablation").click()
+    expect(page.locator("#ablation-cards .card")).to_have_count(len(ABLATIONS))
     page.locator("#ablation-settings summary").click()
-    assert complaints(page, "panel-compare", "panel-ablation") == []
+    assert complaints(page, "panel-ablation") == []

@@ -15,7 +15,7 @@ from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.dynamics.view import examples as tracked_examples
-from tests.browser import PageLog, complaints, eventually, watch
+from tests.browser import PageLog, complaints, eventually, in_menu, watch
 from tests.ui.pages import event_loops, little_settings, serve, wait_for
 from tests.ui.snapshots import STEPS, little_history
 
@@ -345,20 +345,22 @@ def test_pictures_and_numbers_leave_the_page(
         return path
 
     watched = view.locator(".watched")
-    with save(watched.locator("[data-save=csv]")).open(encoding="utf-8") as file:
+    with save(in_menu(watched.locator("[data-save=csv]"))).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["step"]) for row in rows] == list(STEPS)
     for row in rows:
         found = interpret.fill_mask(session.snapshots.open("tiny-town", int(row["step"])), TEXT, word="dog")
         assert found.masks[0].asked is not None
         assert float(row["dog"]) == pytest.approx(found.masks[0].asked.probability, rel=0.01)
-    assert save(watched.locator("[data-save=png]")).read_bytes().startswith(b"\x89PNG")
-    svg = save(view.locator(".said").locator("xpath=..").locator("[data-save=svg]")).read_text(encoding="utf-8")
+    assert save(in_menu(watched.locator("[data-save=png]"))).read_bytes().startswith(b"\x89PNG")
+    svg = save(in_menu(view.locator(".said").locator("xpath=..").locator("[data-save=svg]"))).read_text(
+        encoding="utf-8"
+    )
     assert f"step {STEPS[-2]}" in svg
-    body = json.loads(save(view.locator("[data-save=json]").first).read_text(encoding="utf-8"))
+    body = json.loads(save(in_menu(view.locator("[data-save=json]").first)).read_text(encoding="utf-8"))
     assert [int(step) for step in body["frames"]] == list(STEPS)
     # The whole training as a page of its own, which nobody serves.
-    saved = save(view.locator("[data-save=html]").first)
+    saved = save(in_menu(view.locator("[data-save=html]").first))
     alone, log = browser.new_page(), PageLog()
     watch(alone, log)
     alone.goto(saved.as_uri())

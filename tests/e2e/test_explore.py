@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore.view import EXPLORE
-from tests.browser import PageLog, at_rest, eventually, fill_in
+from tests.browser import PageLog, at_rest, eventually, fill_in, in_menu
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -92,7 +92,7 @@ def test_an_example_fills_in_both_texts(page: Page, served: tuple[str, AppState]
     address, state = served
     visit(page, address, model="tiny-town")
     text_a, text_b = next(pair for pair in examples(state, "tiny-town") if pair[1])
-    page.locator("#examples .chip", has_text=text_b).click()
+    in_menu(page.locator("#examples .chip", has_text=text_b)).click()
     expect(page.locator("#text-a")).to_have_value(text_a)
     expect(page.locator("#text-b")).to_have_value(text_b)
     expect(page.locator("#tokens-strip .seg-b").first).to_be_visible()
@@ -110,6 +110,7 @@ def test_panels_stay_in_sight_below_examples_that_are_whole_passages(
     visit(page, address, model="answers-town")
     chips = page.locator("#examples .chip")
     expect(chips).to_have_count(5)
+    in_menu(chips.first)
     heights = chips.evaluate_all("(nodes) => nodes.map((node) => node.offsetHeight)")
     assert max(heights) < 40  # a line each
     marked = page.locator("#task-marked")
@@ -185,7 +186,7 @@ def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, se
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('Denied', 'SecurityError') } })"
     )
     visit(page, served[0])
-    expect(page.locator("#examples .chip").first).to_be_visible()
+    expect(in_menu(page.locator("#examples .chip").first)).to_be_visible()
     page.locator("#model-picker").select_option("tiny-town")
     expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
 
@@ -236,7 +237,7 @@ def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppStat
     expect(page.locator("#fill-bars")).to_contain_text("red")
     page.locator("#predictions-joint > summary").click()
     expect(page.locator("#fill-joint svg").first).to_be_visible()
-    page.locator("#panel-layers .panel-head").click()
+    page.locator("#tab-layers").click()
     expected = {
         "space": "explore",
         "model": "tiny-town",
@@ -244,7 +245,7 @@ def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppStat
         "text_b": "It is fast.",
         "predictions.word": "red",
         "predictions.joint": "open",
-        "explore.open": "predictions,attention,layers",
+        "explore.open": "predictions,layers",
     }
     eventually(page, lambda: said(page) == expected)
     page.locator("#text-b").fill("")
@@ -259,7 +260,7 @@ def test_a_link_restores_what_was_seen(page: Page, served: tuple[str, AppState])
         "other": "wiki-mini",
         "text_a": BIKE,
         "text_b": "It is fast.",
-        "explore.open": "predictions,attention,layers",
+        "explore.open": "predictions,layers",
         "predictions.word": "red",
         "predictions.joint": "open",
         "attention.layer": "1",
@@ -273,18 +274,18 @@ def test_a_link_restores_what_was_seen(page: Page, served: tuple[str, AppState])
     expect(page.locator("#fill-word")).to_have_value("red")
     expect(page.locator("#fill-bars .asked")).to_contain_text("red")
     expect(page.locator("#fill-joint")).to_be_visible()
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 2 of 2")
-    page.locator("#panel-layers").scroll_into_view_if_needed()
     expect(page.locator("#embedding-sum td").first).to_be_visible()
-    expect(page.locator("#panel-tokens .panel-head")).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("#tab-tokens")).to_have_attribute("aria-selected", "false")
     assert query.items() <= said(page).items()
+    page.locator("#tab-attention").click()
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 2 of 2")
 
 
 def test_the_link_that_is_copied_is_the_address(page: Page, served: tuple[str, AppState], page_log: PageLog) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, served[0], model="tiny-town")
     page.locator("#text-a").fill(BIKE)
-    page.locator("#copy-link").click()  # before the typing rests
+    in_menu(page.locator("#copy-link")).click()  # before the typing rests
     expect(page.get_by_text("Link copied")).to_be_visible()
     copied = page.evaluate("() => navigator.clipboard.readText()")
     assert parse_qs(urlsplit(copied).query)["text_a"] == [BIKE]
@@ -350,7 +351,7 @@ def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
     eventually(page, lambda: said(page).get("space") == "runs")
     page.set_viewport_size({"width": 1280, "height": 900})
     expect(picker).to_be_hidden()
-    page.locator("#spaces").get_by_role("tab", name="Explore", exact=True).click()
+    page.locator("#space-tabs").get_by_role("tab", name="Explore", exact=True).click()
     page.set_viewport_size({"width": 400, "height": 900})
     expect(picker).to_have_value("explore")
 
@@ -365,16 +366,16 @@ def test_text_b_alone_is_told_what_is_missing(page: Page, served: tuple[str, App
 
 
 COVERED = """() => {
-  const links = document.querySelector('#panel-layers').parentElement.querySelector('nav.contents');
+  const bar = document.querySelector('.input-bar');
   const { top, height } = document.activeElement.getBoundingClientRect();
-  return !links.contains(document.activeElement) && top + height > 0 && top < links.getBoundingClientRect().bottom - 1;
+  return !bar.contains(document.activeElement) && top + height > 0 && top < bar.getBoundingClientRect().bottom - 1;
 }"""
 
 
-def test_what_has_the_focus_is_not_covered_by_the_line_of_links(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: tuple[str, AppState]) -> None:
     page.set_viewport_size({"width": 1200, "height": 700})
-    visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "tokens,predictions"})
-    page.locator("#panel-layers .panel-head").focus()
+    visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "tokens,layers"})
+    page.locator("#panel-layers .fold > summary").last.focus()
     at_rest(page)
     for _ in range(40):
         page.keyboard.press("Shift+Tab")

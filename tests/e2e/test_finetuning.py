@@ -157,7 +157,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     expect(page.locator("#task-labels")).to_contain_text(f"{first.score:.1%}")
     texts = tmp_path / "reviews.txt"
     texts.write_text("a wonderful , moving film\n=1+1 is dull\n", encoding="utf-8")
-    unfold(page, "batch-file")
+    page.locator("#tab-batch").click()
     page.locator("#try-file input[type=file]").set_input_files(texts)
     expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
     with page.expect_download(timeout=TRAINING) as waiting:
@@ -262,7 +262,7 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     open_in_explore(page, session, run_id)
     texts = tmp_path / "guests.txt"
     texts.write_text("the eggs were cold\na train passed all night\n", encoding="utf-8")
-    unfold(page, "batch-file")
+    page.locator("#tab-batch").click()
     page.locator("#try-file input[type=file]").set_input_files(texts)
     expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
     page.locator("#try-file-query").fill("cold eggs")
@@ -287,7 +287,7 @@ def test_of_a_file_of_texts_the_last_request_is_answered_and_a_removed_one_is_no
     texts = tmp_path / "films.txt"
     texts.write_text("a wonderful film\na dull film\n", encoding="utf-8")
     page.goto(f"{served[0]}?model=sentiment-mini")
-    unfold(page, "batch-file")
+    page.locator("#tab-batch").click()
     message, remove = page.locator("#try-file-message"), page.get_by_role("button", name="Remove films.txt")
     page.locator("#try-file input[type=file]").set_input_files(texts)
     eventually(page, lambda: parts == [1], 60)

@@ -67,15 +67,16 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
         "server",
     }
 
-    for view in ("predictions", "attention"):
-        page.locator(f"#panel-{view} .panel-head").click()
+    for view in ("tokens", "layers"):
+        page.locator(f"#tab-{view}").click()
+    at_rest(page)
     asked.clear()
     page.locator("#model-picker").select_option("other")
     expect(page.locator("#model-facts")).to_contain_text("Layers")
     at_rest(page)
-    assert set(asked) - {"runs", "server"} == {"explore"}
+    assert set(asked) - {"runs", "server"} == {"explore", "tokens", "layers"}
 
-    page.locator("#panel-predictions .panel-head").click()
+    page.locator("#tab-predictions").click()
     eventually(page, lambda: "predictions" in asked)
     at_rest(page)
     assert "attention" not in asked

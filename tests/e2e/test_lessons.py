@@ -59,7 +59,7 @@ def open_lesson(page: Page, address: str, said: str) -> None:
 
 
 def expect_workspace(page: Page, name: str) -> None:
-    expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_visible()
+    expect(page.locator(f"#space-tabs [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_visible()
 
 
 def expect_place(page: Page, place: Place) -> None:
@@ -172,11 +172,10 @@ def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page,
     expect(page.locator("#token-strip td").first).to_be_visible()
     page.mouse.move(600, 500)
     page.mouse.wheel(0, 2000)
-    expect(page.locator("#panel-attention")).to_be_in_viewport()
     expect(line).to_be_in_viewport()
     page.get_by_role("button", name="To the panel").click()
     expect(page.locator("#tokens-masking")).to_be_in_viewport()
-    expect(page.locator("#panel-tokens .panel-head")).to_be_focused()
+    expect(page.locator("#tab-tokens")).to_be_focused()
     page.get_by_role("tab", name="Learn", exact=True).click()
     expect(line).to_be_hidden()
     page.get_by_role("tab", name="Explore", exact=True).click()
@@ -198,7 +197,7 @@ def test_the_address_holds_what_the_last_step_has_set(page: Page, served: tuple[
     expect(page.locator("#masking-strip td").first).to_be_visible()
     expect(page).not_to_have_url(re.compile(r"attribution\.|tokens\.seed"))
     head = page.locator("#tokens-masking").bounding_box()
-    links = page.locator("nav.contents:visible").bounding_box()
+    links = page.locator(".input-bar").bounding_box()
     assert head is not None
     assert links is not None
     assert head["y"] >= links["y"] + links["height"]  # below what sticks to the top

@@ -69,7 +69,7 @@ UPLOADS = {
         "the red cat sat\nthe old man\n",
         "#try-file",
         ("#try-file-message", "2 predictions"),
-        "#try-file-part",
+        "#panel-batch",
     ),
 }
 
@@ -80,7 +80,7 @@ PRESS = """async ([leftOut, most, few, scope, space]) => {
   const skip = new RegExp(leftOut);
   const seen = new Set();
   const shown = (node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled
-    && !node.closest('footer, dialog, #spaces > .tab-wrapper');
+    && !node.closest('footer, dialog, #space-tabs');
   const nameOf = (node) =>
     (node.getAttribute("aria-label") || node.title || node.textContent || node.value || "").trim().slice(0, 80);
   const isLeftOut = (node) => node.getAttribute('role') !== 'tab'

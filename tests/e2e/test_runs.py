@@ -162,7 +162,7 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
     file = write_pairs(tmp_path / "pairs.jsonl", pairs)
     page.goto(f"{address}?space=runs&run.id={RUN}")
-    page.locator("#evaluate-part > summary").click()
+    page.locator("#tab-evaluate").click()
     scores = page.locator("#evaluate-scores")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     name = session.models.open(RUN).name
@@ -188,7 +188,7 @@ def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(
         write_archive_file(tmp_path / "glue" / title / "dev.tsv", title, rows(title, 12, 40))
     archive = shutil.make_archive(str(tmp_path / "glue"), "zip", tmp_path, "glue")
     page.goto(f"{address}?space=runs&run.id=little")
-    page.locator("#evaluate-part > summary").click()
+    page.locator("#tab-evaluate").click()
     page.locator("#evaluate-files input[type=file]").set_input_files(archive)
     expect(page.locator("#evaluate-scores")).to_contain_text("Fine-tuning is queued on CoLA, MRPC.", timeout=TRAINING)
     facts = page.locator("#evaluate-suite .fact")

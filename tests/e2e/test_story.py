@@ -43,7 +43,7 @@ def own_text(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
 
 
 def workspace(page: Page, name: str) -> None:
-    page.locator("#spaces > .tab-wrapper").get_by_role("tab", name=name, exact=True).click()
+    page.locator("#space-tabs").get_by_role("tab", name=name, exact=True).click()
 
 
 def choose_time(page: Page, time: str) -> None:
@@ -116,7 +116,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     page.locator("#pretrain-explore").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#model-picker")).to_have_value(run_id)
-    expect(page.locator("#panel-predictions .panel-head")).to_be_focused()
+    expect(page.locator("#tab-predictions")).to_be_focused()
     expect(page.locator("#model-facts")).to_contain_text(own_text.name)
     predict(page, "He was born in [MASK].")
     expect(page.locator("#fill-bars")).to_contain_text("born")
@@ -280,7 +280,7 @@ def test_every_workspace_fits_and_can_be_read_by_everybody(
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     for name in ("explore", "train", "runs", "learn"):
         page.evaluate("name => window.Lab.page.open({ space: name })", name)  # a narrow window folds the tabs away
-        expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
+        expect(page.locator(f"#space-tabs [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
         at_rest(page)
         assert page.evaluate(CUT_OFF) == [], f"{name}: what cannot be reached at {width} px"
         assert complaints(page, serious=True) == [], f"{name}, {scheme}"

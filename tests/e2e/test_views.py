@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import at_rest, complaints, eventually
+from tests.browser import at_rest, complaints, eventually, in_menu
 from tests.e2e.charts import data_table
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
@@ -39,12 +39,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def visit(page: Page, served: Served, *views: str, text_a: str = A, **query: str) -> None:
-    """Open Explore with the panels of some views and no others."""
-    words = {"model": "little", "text_a": text_a, "explore.open": ",".join(views)} | query
+    """Open Explore, and then each of some views; those of the same slot take each other's place."""
+    words = {"model": "little", "text_a": text_a} | query
     page.goto(f"{served[0]}?{urlencode(words)}")
     expect(page.locator("#tokens-strip [role=option]").first).to_be_visible(timeout=60_000)
     for view in views:
-        page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+        page.locator(f"#tab-{view}").click()
         expect(page.locator(f"{DRAWN[view]} :is(.heading, .sentence, .empty):visible").first).to_be_visible()
 
 
@@ -107,9 +107,9 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     model = served[1].models.open("little")
     visit(page, served, "predictions", text_a=TEXT)
     expect(page.locator("#fill-comparison")).to_be_hidden()
-    page.locator("#other-picker").select_option("before")
+    in_menu(page.locator("#other-picker")).select_option("before")
     expect(page.locator("#fill-comparison .heading")).to_have_text("little and before training")
-    page.locator("#other-picker").select_option("other")
+    in_menu(page.locator("#other-picker")).select_option("other")
     expect(page.locator("#fill-comparison .heading")).to_have_text("little and other")
     expect(page.locator("#nsp-verdict")).to_be_hidden()
     write(page, "#text-a", A)
@@ -118,11 +118,11 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     expect(verdict).to_be_visible()
     share = interpret.next_sentence(model, A, B).is_next
     expect(data_table(verdict)).to_contain_text(f"{share:.1%}")
-    page.get_by_role("button", name="Swap A and B").click()
+    in_menu(page.get_by_text("Swap A and B")).click()
     expect(page.locator("#text-a")).to_have_value(B)
     swapped = interpret.next_sentence(model, B, A).is_next
     expect(data_table(verdict)).to_contain_text(f"{swapped:.1%}")
-    page.get_by_role("button", name="Random B").click()
+    in_menu(page.get_by_text("Random B")).click()
     expect(page.locator("#text-b")).not_to_have_value(A)
     expect(page.locator("#text-a")).to_have_value(B)
 
@@ -237,7 +237,6 @@ def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) 
 
 def test_charts_do_not_vanish_when_the_address_changes(page: Page, served: Served) -> None:
     visit(page, served, "embeddings", "layers", text_a=TEXT)
-    page.locator("#panel-layers").scroll_into_view_if_needed()
     expect(page.locator("#norms-by-layer .plot .point").first).to_be_attached()
     clips = page.locator(".plot [clip-path]").evaluate_all(
         "nodes => nodes.map((node) => node.getAttribute('clip-path'))"
@@ -308,14 +307,15 @@ def test_pasting_counts_as_typing(page: Page, served: Served) -> None:
 
 
 def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> None:
-    visit(page, served, *DRAWN, text_a=HOSTILE, text_b=HOSTILE)
-    folds = page.locator(".panel details.fold")
-    for place in range(folds.count()):
-        if folds.nth(place).is_visible() and folds.nth(place).get_attribute("open") is None:
-            folds.nth(place).locator("> summary").click()
-    at_rest(page)
-    for drawing in DRAWN.values():
+    visit(page, served, text_a=HOSTILE, text_b=HOSTILE)
+    for view, drawing in DRAWN.items():
+        page.locator(f"#tab-{view}").click()
         expect(page.locator(drawing)).to_contain_text(re.compile(r"img|\[UNK\]|Logit"))
+        folds = page.locator(f"#panel-{view} details.fold")
+        for place in range(folds.count()):
+            if folds.nth(place).is_visible() and folds.nth(place).get_attribute("open") is None:
+                folds.nth(place).locator("> summary").click()
+        at_rest(page)
     expect(page.locator(".panel img")).to_have_count(0)
     assert page.evaluate("() => window.hacked") is None
 
@@ -326,7 +326,7 @@ def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Pag
         page.locator("#text-a").fill(text)
         page.locator("#text-a").press("Enter")
         for view, drawing in DRAWN.items():
-            page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+            page.locator(f"#tab-{view}").click()
             if not words:
                 expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
             elif view != "embeddings" or text:  # which has examples to compare
@@ -338,7 +338,7 @@ def test_a_text_of_more_tokens_than_the_model_has_positions(page: Page, served: 
     visit(page, served, *DRAWN, text_a=f"[MASK] {'cat ' * (longest + 1)}")
     expect(page.locator("#token-strip")).to_contain_text("did not fit and were truncated")
     for view, drawing in DRAWN.items():
-        page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+        page.locator(f"#tab-{view}").click()
         expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
 
 
@@ -356,7 +356,6 @@ def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, serv
     expect(headless).to_be_visible()
     visit(page, served, "tokens", "layers", text_a=TEXT, model="classifier", **{"tokens.loss": "open"})
     expect(page.locator("#masking-loss")).to_contain_text("no masked-LM head")
-    page.locator("#panel-layers").scroll_into_view_if_needed()
     expect(page.locator("#lens")).to_contain_text("no masked-LM head")
     expect(page.locator("#norms-by-layer .heading")).to_have_text("Norms by layer: median")
 
@@ -403,7 +402,7 @@ def test_copying_the_link_to_a_run_says_what_its_model_reveals(page: Page, serve
     make_run(served[1])
     for model, warned in (("little", False), (RUN, True)):
         visit(page, served, model=model)
-        page.locator("#copy-link").click()
+        in_menu(page.locator("#copy-link")).click()
         status = page.locator("#copy-link + [role=status]")
         expect(status).to_contain_text("Link copied")
         assert ("can reveal parts of its training text" in (status.text_content() or "")) is warned
@@ -417,7 +416,7 @@ def test_the_address_restores_input_settings_and_folds(page: Page, served: Serve
     unfold(page, "tokens-statistics")
     page.locator("#masking-draws").select_option("1000")
     expect(page.locator("#masking-statistics .heading")).to_have_text("1,000 draws")
-    page.locator("#copy-link").click()
+    in_menu(page.locator("#copy-link")).click()
     expect(page.get_by_text("Link copied")).to_be_visible()
     link = page.evaluate("() => navigator.clipboard.readText()")
     query = {name: value for name, (value,) in parse_qs(urlsplit(link).query).items()}
@@ -442,7 +441,7 @@ def test_every_drawing_is_exported(page: Page, served: Served, tmp_path: Path, v
     visit(page, served, view, text_a=TEXT)
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
-            page.locator(f"{drawing} [data-save={kind}]").click()
+            in_menu(page.locator(f"{drawing} [data-save={kind}]")).click()
         path = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(path)
         assert path.suffix == f".{kind}"
@@ -457,9 +456,10 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": width, "height": 900})
     folds = ("tokens.split", "tokens.loss", "embeddings.contexts", "layers.token_norms", "layers.sum")
-    visit(page, served, *DRAWN, text_a=TEXT, text_b=B, __theme=theme, **dict.fromkeys(folds, "open"))
+    visit(page, served, text_a=TEXT, text_b=B, __theme=theme, **dict.fromkeys(folds, "open"))
     page.locator("#tokens-strip [role=option]").nth(2).click()
-    page.locator("#embedding-sum").scroll_into_view_if_needed()
-    expect(page.locator("#embedding-sum .heading")).to_be_visible()
-    at_rest(page)  # what is busy is pale
-    assert complaints(page, *(f"panel-{view}" for view in DRAWN)) == []
+    for view, drawing in DRAWN.items():
+        page.locator(f"#tab-{view}").click()
+        expect(page.locator(f"{drawing} .heading:visible").first).to_be_visible()
+        at_rest(page)  # what is busy is pale
+        assert complaints(page, f"panel-{view}") == []

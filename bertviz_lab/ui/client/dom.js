@@ -161,6 +161,43 @@ export function walkWithKeys(host,
   return { moveTo, get current() { return current; } };
 }
 
+/** Tabs, each of which names its panel by `aria-controls`: {select(place, focus)}. `onSelect(place)` is called with
+ * each that is selected. */
+export function makeTabs(tabs, onSelect) {
+  const walk = walkWithKeys(tabs[0].parentElement, { items: () => tabs, onMove: (place) => select(place, true) });
+  function select(place, focus) {
+    walk.moveTo(place, focus);
+    tabs.forEach((tab, at) => {
+      tab.setAttribute('aria-selected', at === place);
+      document.getElementById(tab.getAttribute('aria-controls')).hidden = at !== place;
+    });
+    onSelect(place);
+  }
+  tabs.forEach((tab, place) => tab.addEventListener('click', () => select(place, false)));
+  return { select };
+}
+
+/** A button that shows and hides a card of controls below it; Escape and a press elsewhere hide it. */
+export function makeMenu(title, ...nodes) {
+  const head = h('summary.plain', title);
+  const node = h('details.menu', head, h('div.card', ...nodes));
+  const leave = ({ target }) => { if (!node.contains(target)) node.open = false; };
+  node.addEventListener('toggle',
+    () => document[node.open ? 'addEventListener' : 'removeEventListener']('pointerdown', leave));
+  node.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !node.open) return;
+    node.open = false;
+    head.focus();
+  });
+  return node;
+}
+
+/** Publish the height of a node that sticks to the top of the window as a property of the style sheet. */
+export function publishHeight(node, name, more = 0) {
+  new ResizeObserver(() => document.documentElement.style.setProperty(name,
+    `${node.offsetHeight && node.offsetHeight + more}px`)).observe(node);
+}
+
 /** What a drawing is given where no token can be selected: see `makeDrawing` in panel.js. */
 export const NO_SELECTION = { follow() {}, choose() {}, mark() {} };
 

@@ -1,7 +1,7 @@
 // Explore: one input for all views, the tokens that it becomes, and a panel for each view. A token that is selected in
 // one of them is selected in all.
 
-import { h, makeField, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
+import { h, makeField, makeMenu, publishHeight, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
@@ -15,15 +15,18 @@ export function mountExplore(root) {
 
   const fields = {
     text_a: makeText('text_a', 'Text A', 'Type a text; [MASK] marks a word to predict'),
-    text_b: makeText('text_b', 'Text B', 'Optional second text, for next-sentence prediction'),
+    text_b: makeText('text_b', 'Text B', 'Second text (optional)'),
   };
   const texts = Object.values(fields);
   const models = [makeModels('model', 'Model', []),
     makeModels('other', 'Compare with', [['', 'no other model'], ['before', 'the same model before training']])];
-  const examples = makeExamples('examples', texts, take);
+  const examples = makeExamples('examples', texts, () => {
+    menus.forEach((menu) => { menu.open = false; });
+    take();
+  });
   const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
-  const next = h('p.next.quiet',
-    'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
+  const next = h('p.next.quiet.small',
+    'Edit the text, or click a word to mask it. Click a token to follow it through every panel.');
   const strip = h('div.strip.line', { id: 'tokens-strip', role: 'listbox',
     'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
   const walk = walkWithKeys(strip);
@@ -31,11 +34,13 @@ export function mountExplore(root) {
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
   const swap = () => examples.fill(texts.map(({ value }) => value).reverse());
-  const buttons = h('div.line.push', h('button.plain', { onclick: swap }, 'Swap A and B'),
-    h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take));
-  root.append(h('div.input-bar.card', h('div.texts.tiles', ...texts.map(({ node }) => node)),
-    h('div.models.tiles', ...models.map(({ node }) => node)), h('div.line', examples.node, buttons), facts.host),
-  absent, strip, complaint, next);
+  const menus = [makeMenu('Examples', examples.node), makeMenu('About the model', facts.host),
+    makeMenu('More', models[1].node, h('button.plain', { onclick: swap }, 'Swap A and B'),
+      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take))];
+  const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
+    h('div.menus.line', ...menus)), strip);
+  root.append(bar, absent, complaint, next);
+  publishHeight(bar, '--lab-input-bar');
 
   /** A text, which is taken over once the typing rests. */
   function makeText(name, label, placeholder) {

@@ -1,7 +1,7 @@
 // The page: its workspaces as tabs, and its parts, each drawn into its place of `ui/page.html`.
 
 import { pause, poll } from 'lab/client/ask.js';
-import { h, walkWithKeys } from 'lab/client/dom.js';
+import { h, makeTabs } from 'lab/client/dom.js';
 import { mountExplore } from 'lab/client/explore.js';
 import { duration, percent, plural } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
@@ -66,25 +66,6 @@ const PARTS = {
   lessons: mountLessons,
 };
 
-/** Tabs, each of which names its panel by `aria-controls`. Returns a function that selects a tab by its name;
- * `onSelect` is called with that name. */
-function makeTabs(element, id, onSelect) {
-  const tabs = [...element.querySelectorAll(`#${id} > [role=tablist] > [role=tab]`)];
-  const walk = walkWithKeys(element, { items: () => tabs, onMove: (place) => select(tabs[place].dataset.tabId) });
-  function select(name) {
-    const place = tabs.findIndex((tab) => tab.dataset.tabId === name);
-    if (place < 0) return;
-    walk.moveTo(place, false);
-    tabs.forEach((tab, at) => {
-      tab.setAttribute('aria-selected', at === place);
-      document.getElementById(tab.getAttribute('aria-controls')).hidden = at !== place;
-    });
-    onSelect(name);
-  }
-  for (const tab of tabs) tab.addEventListener('click', () => select(tab.dataset.tabId));
-  return select;
-}
-
 window.Lab = { page }; // for the console of a browser, and for tests
 
 /** Draw the page into an element that holds `ui/page.html`. A part is drawn when its tab is first selected. */
@@ -102,8 +83,15 @@ export function mount(element, props) {
     }
   };
   const picker = element.querySelector('#space-picker'); // on a narrow screen; page.css shows it or the tabs
-  const selectForm = makeTabs(element, 'train-tabs', drawParts);
-  const selectSpace = makeTabs(element, 'spaces', (name) => {
+  /** Tabs of `ui/page.html`: a function that selects one by its name, with which `onSelect` is called. */
+  const namedTabs = (id, onSelect) => {
+    const tabs = [...element.querySelectorAll(`#${id} > [role=tab]`)];
+    const names = tabs.map((tab) => tab.dataset.tabId);
+    const { select } = makeTabs(tabs, (place) => onSelect(names[place]));
+    return (name) => names.includes(name) && select(names.indexOf(name), false);
+  };
+  const selectForm = namedTabs('train-tab-list', drawParts);
+  const selectSpace = namedTabs('space-tabs', (name) => {
     page.setSpace(name);
     picker.value = name;
     drawParts();
@@ -114,6 +102,8 @@ export function mount(element, props) {
   });
   element.querySelector('.logout')?.toggleAttribute('hidden', !page.start.logout);
   picker?.addEventListener('change', () => page.open({ space: picker.value }));
+  for (const door of element.querySelectorAll('[data-door]'))
+    door.addEventListener('click', () => page.open({ space: door.dataset.door }));
   drawParts();
   selectForm(page.asked.show === 'finetune' ? 'finetune' : 'pretrain');
   selectSpace(page.firstSpace);

@@ -1,7 +1,7 @@
 // Save what is shown as a file, and remember choices in this browser.
 
 import { pageColor, plainPaint } from 'lab/client/colors.js';
-import { h, svg } from 'lab/client/dom.js';
+import { h, makeMenu, svg } from 'lab/client/dom.js';
 
 /** What a person chose is kept in this browser; where it keeps nothing, it is forgotten with the page. */
 export const remember = (key, value) => orNull(() => localStorage.setItem(key, JSON.stringify(value)));
@@ -170,13 +170,17 @@ export function savePng(name, picture, pixels = 2) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
 }
 
-/** "Save: PNG CSV": `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page of its own. */
+/** A menu of kinds of files: `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page. */
 export function saveButtons(what, kinds, saveHtml = null) {
   const button = (name, title, onclick) =>
     h('button.plain', { 'data-save': name.toLowerCase(), 'aria-label': title, title, onclick }, name);
-  return h('div.save.push', { 'data-noexport': '' }, h('span.quiet', 'Save'),
-    ...Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save)),
-    saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
+  const menu = makeMenu('Save', ...Object.entries(kinds).map(([kind, save]) =>
+    button(kind, `Save ${what} as ${kind}`, save)),
+  saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
+  menu.classList.add('save', 'push');
+  menu.dataset.noexport = '';
+  menu.querySelector('summary').ariaLabel = `Save ${what}`;
+  return menu;
 }
 
 /** The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON

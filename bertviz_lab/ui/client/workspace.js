@@ -1,6 +1,7 @@
-// The panels of a workspace: a view each, folded until it is opened and drawn when it first comes near the window.
+// The panels of a workspace, in two slots beside each other. A slot shows one of its views, chosen by a tab; a view is
+// drawn when it first comes near the window.
 
-import { h } from 'lab/client/dom.js';
+import { h, makeTabs } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { makePanel } from 'lab/client/panel.js';
 import { VIEWS } from 'lab/site.js';
@@ -8,22 +9,23 @@ import { VIEWS } from 'lab/site.js';
 export const NEAR = '300px'; // panels this close to the window are drawn already
 const FOLLOWED = 2500; // milliseconds in which an opened panel is kept in sight
 
-/** The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
- * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they
- * can be drawn, "" for nothing. */
+/** The views of a workspace, added to `root`. Which are open, one in each slot, is kept in the address; `openFirst` are
+ * those that are open where it says nothing. `missing()` says what is missing before they can be drawn, "" for
+ * nothing. */
 export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
-  const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
-  const panels = VIEWS.filter((view) => view.workspace === name).map(makeView);
-  const links =
-    panels.map(({ view, reveal }) => h('button.plain', { 'data-view': view.id, onclick: () => reveal() }, view.title));
+  const asked = page.kept(setting).split(',');
+  const views = VIEWS.filter((view) => view.workspace === name);
+  const bench = h(`div.bench.bench-${name}`);
   root.classList.add('workspace');
-  root.append(h('nav.contents', { 'aria-label': 'Views' }, ...links), ...panels.map(({ node }) => node));
+  root.append(bench);
+  const open = []; // the view of each slot
+  const panels = [0, 1].flatMap((slot) => makeSlot(slot, views.filter((view) => view.slot === slot)));
   /** Something that they draw may have come into sight. */
   const look = () => panels.forEach((panel) => panel.look());
   page.on('space', look);
   page.on('settings',
-    (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) => panel.clear()));
+    (ids) => panels.filter(({ view }) => ids.includes(view.id)).forEach((panel) => panel.clear()));
   page.on('open', () => {
     look();
     revealAsked();
@@ -38,17 +40,30 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     setTimeout(() => panel.reveal(part, !lesson)); // a lesson's line above the panel takes the focus
   }
 
-  function makeView(view) {
-    const body = h('div.panel-body', { id: `${view.id}-body`, hidden: !open.has(view.id) });
-    const head = h('button.panel-head.line', { 'aria-expanded': String(open.has(view.id)), 'aria-controls': body.id,
-      onclick: () => turn(body.hidden) }, h('span.arrow', { 'aria-hidden': 'true' }, '▸'), h('span.title', view.title),
-      h('span.gloss.quiet.small', view.gloss));
-    const node = h(`section.panel.card.lab-view-${view.id}`, { id: `panel-${view.id}`, 'aria-label': view.title },
-      h('h2', head), body);
+  function makeSlot(slot, own) {
+    const made = own.map((view, place) => makeView(view, (focus) => tabs.select(place, focus)));
+    const list = h('div.tab-wrapper', { role: 'tablist', 'aria-label': own.map(({ title }) => title).join(', ') },
+      ...own.map(({ id, title, gloss }) =>
+        h('button', { role: 'tab', id: `tab-${id}`, 'aria-controls': `panel-${id}`, title: gloss }, title)));
+    bench.append(h('div.slot', list, ...made.map(({ node }) => node)));
+    const tabs = makeTabs([...list.children], (place) => {
+      open[slot] = own[place].id;
+      if (open.length === 2) page.keep(setting, open.join() === openFirst.join() ? '' : open.join());
+      made.forEach((panel) => panel.look());
+    });
+    const firstOf = (names) => own.findIndex(({ id }) => names.includes(id));
+    tabs.select([asked, openFirst].map(firstOf).find((place) => place >= 0), false);
+    return made;
+  }
+
+  function makeView(view, select) {
+    const body = h('div.panel-body', { id: `${view.id}-body` });
+    const node = h(`section.panel.lab-view-${view.id}`, { id: `panel-${view.id}`, role: 'tabpanel',
+      'aria-labelledby': `tab-${view.id}` }, h('p.gloss.quiet.small', view.gloss), body);
     let panel = null;
     let near = false;
-    function lookAt() {
-      const isSeen = !body.hidden && near;
+    function look() {
+      const isSeen = !node.hidden && near;
       if (isSeen && !panel) build();
       panel?.setSeen(isSeen && root.offsetParent !== null);
     }
@@ -65,27 +80,21 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
         words.innerHTML = view.explanation; // our own words: explanation.html of the view
         body.append(h('details.fold', h('summary', 'How is this computed?'), words));
       }
-      lookAt();
+      look();
     }
-    function turn(to) {
-      body.hidden = !to;
-      head.setAttribute('aria-expanded', String(to));
-      open[to ? 'add' : 'delete'](view.id);
-      const names = [...open].join(',');
-      page.keep(setting, names === openFirst.join(',') ? '' : names);
-      lookAt();
-    }
-    /** Open it, and keep it or one of its folds in sight while what is above it is still being drawn. */
+    /** Choose it, and keep it or one of its folds in sight while what is above it is still being drawn. */
     function reveal(part = '', focus = true) {
-      turn(true);
-      const follower = new ResizeObserver(() =>
-        ((part && document.getElementById(`${view.id}-${part}`)) || node).scrollIntoView({ block: 'start' }));
+      select(focus);
+      const follower = new ResizeObserver(() => {
+        const place = (part && document.getElementById(`${view.id}-${part}`)) || node.parentElement;
+        const { top } = place.getBoundingClientRect();
+        if (top < 0 || top > window.innerHeight / 2) place.scrollIntoView({ block: 'start' });
+      });
       follower.observe(root);
       const stop = () => follower.disconnect();
       setTimeout(stop, FOLLOWED);
       for (const touched of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
         window.addEventListener(touched, stop, { once: true, passive: true });
-      if (focus) head.focus({ preventScroll: true });
     }
     /** Its settings were made from outside: it is built again with them when it is next in sight. */
     function clear() {
@@ -95,9 +104,9 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     }
     new IntersectionObserver((entries) => {
       near = entries.at(-1).isIntersecting;
-      lookAt();
+      look();
     }, { rootMargin: NEAR }).observe(node);
-    return { view, node, reveal, clear, look: lookAt, refresh: () => panel?.refresh() };
+    return { view, node, reveal, clear, look, refresh: () => panel?.refresh() };
   }
 
   /** `refresh`: what is in sight is drawn again, the rest when it comes into sight. */

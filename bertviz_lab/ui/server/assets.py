@@ -53,7 +53,7 @@ def site(views: Iterable[View] = VIEWS, answerer: str = _ANSWERER) -> str:
         file = folder / view.id / "explanation.html"
         explanation = file.read_text(encoding="utf-8") if file.is_file() else ""
         about = {"id": view.id, "title": view.title, "gloss": view.gloss, "workspace": view.workspace}
-        entries.append(about | {"explanation": explanation})
+        entries.append(about | {"slot": view.slot, "explanation": explanation})
     values = {
         "VIEWS": entries,
         "DRAWINGS": {kind: drawing.module for kind, drawing in DRAWINGS.items()},

@@ -30,7 +30,7 @@ from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey, rollout
 from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.questions import to_bytes
-from tests.browser import in_event_loop
+from tests.browser import in_event_loop, in_menu
 from tests.ui.components import tuned
 
 Feed = Callable[[str, str], None]
@@ -42,7 +42,7 @@ HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}
 def saved(page: Page, part: str, kind: str) -> bytes:
     """What a component saves as a file of this kind."""
     with page.expect_download() as waiting:
-        page.locator(f"#{part} [data-save={kind}]").first.click()
+        in_menu(page.locator(f"#{part} [data-save={kind}]").first).click()
     assert waiting.value.suggested_filename.endswith(f".{kind}")
     return waiting.value.path().read_bytes()
 

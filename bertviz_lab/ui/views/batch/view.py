@@ -117,8 +117,8 @@ def check_cost(checkpoint: Checkpoint, what: str, count: int, tokens: float, len
 
 BATCH = View(
     "batch",
-    "Batch inference on a file",
+    "Batch inference",
     "Predict for each text of a file, or rank the texts by their similarity to a query.",
-    None,
+    "explore",
     questions(form, slow=[predict]),
 )

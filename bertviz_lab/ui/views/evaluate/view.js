@@ -1,31 +1,27 @@
-// Evaluate on BLiMP or GLUE, folded away below the runs.
+// Evaluate the model of the run that is chosen: on minimal pairs, or by fine-tuning it on each task of GLUE.
 
 import { makeFiles } from 'lab/client/form.js';
 
-export function mount(panel) {
-  const part = panel.fold('part', 'Evaluate on BLiMP or GLUE', async (host) => {
-    const form = await panel.ask('form');
-    const scores = panel.drawing('facts', 'Accuracy per phenomenon', { id: 'evaluate-scores',
-      empty: 'With minimal pairs the model of the run above is asked which sentence of each is likelier, by '
-        + 'pseudo-log-likelihood. On each task of GLUE it is fine-tuned in a run of its own.' });
-    const suite = panel.drawing('facts', 'GLUE', { id: 'evaluate-suite' });
-    const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.jsonl', '.zip'],
-      onChange: (early) => early || evaluate() });
-    host.append(files.node, scores.host, suite.host);
-
-    async function evaluate() {
-      panel.cancel('evaluate');
-      scores.show(null);
-      if (!files.tokens.length) return;
-      scores.say('Scoring …');
-      const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens })
-        .catch(({ message }) => ({ scores: { message, tone: 'error' } }));
-      if (!answer) return;
-      scores.show(answer.scores);
-      if (answer.started) panel.page.follow(answer.started);
-    }
-
-    return () => panel.showAny(suite, 'suite');
-  });
+export async function mount(panel) {
+  const form = await panel.ask('form');
+  const scores = panel.drawing('facts', 'Accuracy per phenomenon', { id: 'evaluate-scores',
+    empty: 'With minimal pairs the model is asked which sentence of each is likelier, by pseudo-log-likelihood. On '
+      + 'each task of GLUE it is fine-tuned in a run of its own.' });
+  const suite = panel.drawing('facts', 'GLUE', { id: 'evaluate-suite' });
+  const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.jsonl', '.zip'],
+    onChange: (early) => early || evaluate() });
+  const part = panel.part([files.node, scores.host, suite.host], () => panel.showAny(suite, 'suite'));
   panel.page.on('start', part.redraw);
+
+  async function evaluate() {
+    panel.cancel('evaluate');
+    scores.show(null);
+    if (!files.tokens.length) return;
+    scores.say('Scoring …');
+    const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens })
+      .catch(({ message }) => ({ scores: { message, tone: 'error' } }));
+    if (!answer) return;
+    scores.show(answer.scores);
+    if (answer.started) panel.page.follow(answer.started);
+  }
 }

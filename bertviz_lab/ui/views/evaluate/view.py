@@ -124,7 +124,7 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
 EVALUATE = View(
     "evaluate",
     "Evaluate",
-    "Score a model on minimal pairs, or fine-tune it on each task of GLUE.",
-    None,
+    "Score the model of the run on BLiMP or other minimal pairs, or fine-tune it on each task of GLUE.",
+    "runs",
     questions(form, suite, slow=[evaluate]),
 )

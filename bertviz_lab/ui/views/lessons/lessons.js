@@ -3,7 +3,7 @@
 // for the room that it belongs to. What was revealed stays revealed after a reload.
 
 import { poll, posted } from 'lab/client/ask.js';
-import { barRow, elements, emphasised, h } from 'lab/client/dom.js';
+import { barRow, elements, emphasised, h, publishHeight } from 'lab/client/dom.js';
 import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { LANGUAGES } from 'lab/site.js';
@@ -238,16 +238,14 @@ export function mountLessonBar(root) {
   const close = h('button.close', { 'aria-label': gettext('Hide this line'),
     title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
   root.append(h('p.told.grow', title, ' ', text), skip, back, close);
-  // What sticks to the top of the window is moved below this line, and so is a place that is opened.
-  new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar',
-    `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);
+  publishHeight(root, '--lab-lesson-bar', 16); // other bars stick below it
 
   /** The panel, or the part of it, that the lesson has opened comes back into sight, and gets the focus. */
   function goToPlace() {
     const part = document.getElementById(`${place.show}-${place.part}`);
-    const head = part?.querySelector(':scope > summary') ?? document.querySelector(`#panel-${place.show} button`);
+    const head = part?.querySelector(':scope > summary') ?? document.getElementById(`tab-${place.show}`);
     head.focus({ preventScroll: true });
-    (part ?? head.closest('.panel')).scrollIntoView();
+    (part ?? head).scrollIntoView();
   }
 
   page.on('open', (opened) => {

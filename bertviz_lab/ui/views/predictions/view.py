@@ -173,4 +173,5 @@ PREDICTIONS = View(
     "Masked language modeling, next-sentence prediction, or the task of a fine-tuned model.",
     "explore",
     questions(heads, mlm, toggle_mask, joint, nsp, task, compare, slow=[surprisal]),
+    slot=0,
 )

@@ -228,4 +228,5 @@ RUNS = View(
     "Your training runs and the shipped models; choose one to see its curves and results.",
     "runs",
     questions(table, glance, current, change) | {"push": question(change, slow=True)},
+    slot=0,
 )

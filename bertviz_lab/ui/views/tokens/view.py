@@ -127,4 +127,5 @@ TOKENS = View(
     "The input of the model: pieces, ids, segments, positions and mask; and its masking in pretraining.",
     "explore",
     questions(tokens, split, masking, loss, epochs, slow=[statistics]),
+    slot=0,
 )
