@@ -55,20 +55,20 @@ class PretrainConfig(TrainingConfig):
         "dataset:NAME from the hub",
         by=COMMAND,
     )
-    preset: str = main(
-        "mini", "Model size", "Layers x hidden size; a larger model learns more and trains more slowly", choices=SIZES
-    )
-    recipe: str = main(
-        "lab", "Recipe", "Defaults of the other options, which can still be changed", choices=RECIPE_TITLES
-    )
-    init_from: str = main(
-        "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
-    )
     time_budget: str = main(
         "2m",
         "Time budget",
         "How long to train, such as 90s, 10m or 2h; ignored with --steps",
         examples=("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h"),
+    )
+    init_from: str = main(
+        "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
+    )
+    preset: str = main(
+        "mini", "Model size", "Layers x hidden size; a larger model learns more and trains more slowly", choices=SIZES
+    )
+    recipe: str = main(
+        "lab", "Recipe", "Defaults of the other options, which can still be changed", choices=RECIPE_TITLES
     )
 
     objective: Literal["mlm+nsp", "mlm", "mlm+sop", "rtd"] = corpora(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Values = Annotated[dict[str, str | int | float | bool | None], Field(max_length=100)]
 #: The source of a form that is no sample but files.
 OWN = "own"
-_FEW = 6  # choices that fit next to each other
+_FEW, _SHORT = 6, 24  # choices that fit next to each other, and characters of one
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def describe(
     def field(f: Any) -> dict[str, Any]:
         kind, meta = kind_of(config, f.name), f.metadata
         listed = choices.get(f.name) or [(title, name) for name, title in choices_of(f).items()]
-        few = f.name not in choices and len(listed) <= _FEW
+        few = f.name not in choices and len(listed) <= _FEW and all(len(label) <= _SHORT for label, _ in listed)
         drawn = ("radio" if few else "select") if listed else "checkbox" if kind is bool else "text"
         return {
             "name": f.name,

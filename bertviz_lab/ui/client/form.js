@@ -32,8 +32,8 @@ function makeControl({ name, kind, label, help, examples, options, value }, id, 
   return Object.assign(field, { label, say, disable, node });
 }
 
-/** The fields of `groups`: {main, folds, values(), set(), recommend(), get(name), disable(reasons), complain(message)}.
- * Ids begin with `prefix`; `onChange(name)` is called when a person has changed a field. */
+/** The fields of `groups`: {main, folds, drawer(), values(), set(), recommend(), get(name), disable(reasons),
+ * complain(message)}. Ids begin with `prefix`; `onChange(name)` is called when a person has changed a field. */
 export function makeFields(groups, prefix, onChange) {
   const controls = new Map();
   const draw = ({ fields }) => h('div.fields', ...fields.map((declared) => {
@@ -42,10 +42,14 @@ export function makeFields(groups, prefix, onChange) {
     return control.node;
   }));
   const [first, ...others] = groups;
+  const folds = new Map(others.map((group) =>
+    [group.title, h('details.fold', h('summary', group.title), draw(group))]));
   let recommended = {}; // the values that were recommended last
   return {
     main: draw(first),
-    folds: new Map(others.map((group) => [group.title, h('details.fold', h('summary', group.title), draw(group))])),
+    folds,
+    /** All further settings in one fold. */
+    drawer: () => h('details.fold', h('summary', 'All settings'), ...folds.values()),
     get: (name) => controls.get(name),
     values: () => Object.fromEntries([...controls].map(([name, control]) => [name, control.value])),
     set: (values) => Object.entries(values).forEach(([name, value]) => controls.get(name)?.set(value)),
@@ -62,7 +66,7 @@ export function makeFields(groups, prefix, onChange) {
     complain(message) {
       const named = [...controls.values()].find(({ label }) => message.includes(`"${label}"`));
       named?.say(message);
-      named?.node.closest('details')?.setAttribute('open', '');
+      for (let fold = named?.node; fold; fold = fold.parentElement.closest('details')) fold.open = true;
     },
   };
 }
@@ -154,7 +158,8 @@ export function makeStart(panel, form, { id, label, fields, sent, ready }) {
       const run = await panel.page.change(panel.view.id, 'start', { ...body, key });
       panel.page.start.awaited = run; // its first model is opened
       panel.page.emit('follow', run);
-      document.getElementById(`${panel.view.id}-progress`)?.scrollIntoView({ block: 'start' });
+      const stage = document.getElementById(`${panel.view.id}-progress`);
+      if (stage?.getBoundingClientRect().top > window.innerHeight / 2) stage.scrollIntoView({ block: 'start' });
     } catch (error) {
       fields.complain(error.message);
       setText(message, error.message);

@@ -11,9 +11,9 @@ export default payloadView(EMPTY, (content) => {
     const card = ([term, value, about]) => h('div.card', { title: about }, h('dt.quiet.small', term), h('dd', value),
       about ? h('dd.quiet.about', about) : null);
     const warning = (text) => h('li.callout', h('span.sign', { 'aria-hidden': 'true' }, '!'), h('span.grow', text));
-    content.replaceChildren(h('p.verdict', h('b', name), ` ${verdict}`), h('dl.cards.tiles', ...cards.map(card)),
+    content.replaceChildren(h('p.verdict', h('b', name), ` ${verdict}`),
       h('ul.warnings', { hidden: !warnings.length }, ...warnings.map(warning)), more);
-    more.replaceChildren(h('summary', 'More statistics'),
+    more.replaceChildren(h('summary', 'Statistics'), h('dl.cards.tiles', ...cards.map(card)),
       h('p.quiet', 'Most frequent tokens, as shares of all tokens:'),
       h('ol.frequent.line', ...frequent.map(([token, share]) => h('li', h('span.mono', token), ` ${percent(share)}`))),
       h('ul.reading', ...reading.map((text) => h('li.quiet', text))));

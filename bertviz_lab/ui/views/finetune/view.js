@@ -32,7 +32,7 @@ export async function mount(panel) {
   const read = panel.part([h('h2', '2. Check the data'), confirm, preview.host, facts.host, ...folds, parsing], check);
   read.node.before(h('h2', '1. Choose a labeled data set'), h('div.fields', ...source.nodes, scored.node), typed,
     about);
-  panel.body.append(h('h2', '3. Choose a model and fine-tune it'), fields.main, ...fields.folds.values(),
+  panel.body.append(h('h2', '3. Fine-tune'), fields.main, fields.drawer(),
     ...makeStart(panel, form, { id: 'tune', label: 'Fine-tune', fields, sent,
       ready: () => Promise.all([source.ready(), scored.ready()]) }));
 

@@ -13,7 +13,7 @@ export async function mount(panel) {
   const sent = () => ({ ...source.sent(), values: fields.values() });
   const report = panel.part([h('h2', '2. Check the corpus'), health.host], check);
   report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes), about);
-  panel.body.append(h('h2', '3. Choose a model and train it'), fields.main, ...fields.folds.values(), forecast.host,
+  panel.body.append(h('h2', '3. Train'), fields.main, fields.drawer(), forecast.host,
     ...makeStart(panel, form, { id: 'train', label: 'Train', fields, sent, ready: source.ready }));
 
   async function advise() {
