@@ -193,9 +193,8 @@ export function makeMenu(title, ...nodes) {
 }
 
 /** Publish the height of a node that sticks to the top of the window as a property of the style sheet. */
-export function publishHeight(node, name, more = 0) {
-  new ResizeObserver(() => document.documentElement.style.setProperty(name,
-    `${node.offsetHeight && node.offsetHeight + more}px`)).observe(node);
+export function publishHeight(node, name, heightOf = () => node.offsetHeight) {
+  new ResizeObserver(() => document.documentElement.style.setProperty(name, `${heightOf()}px`)).observe(node);
 }
 
 /** What a drawing is given where no token can be selected: see `makeDrawing` in panel.js. */

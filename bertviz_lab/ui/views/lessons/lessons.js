@@ -78,6 +78,7 @@ export function mountLessons(root) {
     if (memory.done.includes(number) || isRevealed()) reveal(false);
   }
 
+  page.on('space', (name) => { if (name === 'learn') root.querySelector('.course').append(place); });
   page.on('room', () => {
     if (!lessons.length) return;
     if (opened.room !== memory.room) open(memory.at, false); // the leader has started again
@@ -235,10 +236,13 @@ export function mountLessonBar(root) {
   const skip = h('button.plain', { onclick: goToPlace }, gettext('To the panel'));
   const back = h('button.action', { onclick: () =>
     page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
+  // The lesson itself, where there is room beside what it opens.
+  const here = h('div.here.lab-island-lessons', h('div.lab.lab-lessons'));
   const close = h('button.close', { 'aria-label': gettext('Hide this line'),
     title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
-  root.append(h('p.told.grow', title, ' ', text), skip, back, close);
-  publishHeight(root, '--lab-lesson-bar', 16); // other bars stick below it
+  root.append(h('div.bar-line', h('p.told.grow', title, ' ', text), skip, back, close), here);
+  const isBeside = () => getComputedStyle(here).display !== 'none'; // else other bars stick below it
+  publishHeight(root, '--lab-lesson-bar', () => (isBeside() || !root.offsetHeight ? 0 : root.offsetHeight + 16));
 
   /** The panel, or the part of it, that the lesson has opened comes back into sight, and gets the focus. */
   function goToPlace() {
@@ -250,10 +254,11 @@ export function mountLessonBar(root) {
 
   page.on('open', (opened) => {
     if (!opened.lesson || opened.space === 'learn') return;
+    here.firstChild.append(document.querySelector('.lab-lessons .place') ?? '');
     place = opened;
     title.textContent = gettext('Lesson {number}: {title}', place.lesson);
     text.replaceChildren(...marked(place.lesson.text));
-    root.setAttribute('aria-label', root.firstChild.textContent); // is read out where the focus comes
+    root.setAttribute('aria-label', `${title.textContent} ${text.textContent}`); // is read out where the focus comes
     skip.hidden = place.space === 'train';
     if (skip.hidden) window.scrollTo(0, 0); // where its forms begin
     root.hidden = false;
