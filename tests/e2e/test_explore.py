@@ -321,7 +321,7 @@ def test_the_address_names_the_workspace_where_modules_come_late(page: Page, ser
 
 def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served: tuple[str, AppState]) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE)
-    tabs = page.locator("#spaces")
+    tabs = page.locator("#space-tabs")
     for name in ("Train", "Runs"):
         tabs.get_by_role("tab", name=name, exact=True).click()
         eventually(page, lambda name=name: said(page).get("space") == name.lower())
@@ -374,7 +374,7 @@ COVERED = """() => {
 
 def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: tuple[str, AppState]) -> None:
     page.set_viewport_size({"width": 1200, "height": 700})
-    visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "tokens,layers"})
+    visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "predictions,layers"})
     page.locator("#panel-layers .fold > summary").last.focus()
     at_rest(page)
     for _ in range(40):

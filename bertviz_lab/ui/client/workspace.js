@@ -59,7 +59,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   function makeView(view, select) {
     const body = h('div.panel-body', { id: `${view.id}-body` });
     const node = h(`section.panel.lab-view-${view.id}`, { id: `panel-${view.id}`, role: 'tabpanel',
-      'aria-labelledby': `tab-${view.id}` }, h('p.gloss.quiet.small', view.gloss), body);
+      'aria-labelledby': `tab-${view.id}` }, h('h2.hush', view.title), h('p.gloss.quiet.small', view.gloss), body);
     let panel = null;
     let near = false;
     function look() {
