@@ -95,9 +95,7 @@ def texts_of_example(example: Example) -> tuple[str, str | None]:
 
 
 def labels_of_example(example: Example) -> tuple[str, ...]:
-    """Return the classes in an example: of its text, of each word, or whether its question has an answer; none for
-    numbers.
-    """
+    """Return the classes of a text, of each word, or whether a question has an answer; none for numbers."""
     if isinstance(example, LabelledText) and isinstance(example.label, tuple):
         return example.label
     if isinstance(example, RelatedTexts):

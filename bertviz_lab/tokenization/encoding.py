@@ -77,9 +77,7 @@ class Encoding:
 
 
 def token_span(text: str, token: str, start: int, end: int) -> tuple[int, int]:
-    """Return the library's span of a token without the space before its word, empty where the token is nothing but
-    space.
-    """
+    """Return the library's span of a token without the space before its word; empty for a token of space alone."""
     if not text[start:end].strip(WHITE_SPACE):
         return end, end
     if token == "▁":  # the library may give this space the first character of its word

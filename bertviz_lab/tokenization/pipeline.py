@@ -128,9 +128,7 @@ def bpe_backend(
 
 
 def template(vocab: Mapping[str, int], special: SpecialTokens) -> processors.TemplateProcessing:
-    """Return the last stage: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, segment 0 through the first `[SEP]`, then
-    1.
-    """
+    """Return the last stage: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, segment 0 to the first `[SEP]`, then 1."""
     cls, sep = special.cls, special.sep
     return processors.TemplateProcessing(
         single=f"{cls}:0 $A:0 {sep}:0",

@@ -26,10 +26,7 @@ _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognize(source: Source) -> str:
-    """Return the encoding of `source`, to decode it with `errors="replace"`.
-
-    Raises `InputError` for what is not text.
-    """
+    """Return the encoding to decode `source` with, errors replaced. Raises `InputError` for what is not text."""
     with source.open() as stream:
         head = stream.read(_SAMPLE)
         if not head:
@@ -82,9 +79,7 @@ def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
 
 
 def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
-    """Return where the stream stops being UTF-8: a sample from there on, and the number of multi-byte bytes before
-    it.
-    """
+    """Return a sample from where the stream stops being UTF-8 on, and the number of multi-byte bytes before it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     multibyte, chunk = 0, head
     while True:

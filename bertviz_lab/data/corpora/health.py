@@ -206,9 +206,7 @@ class _Sample:
         self._documents += 1
 
     def split(self) -> tuple[list[str], list[str]]:
-        """Return sentences to train on, and held-out ones: every tenth document, or every tenth sentence of few
-        documents.
-        """
+        """Return sentences to train on, and held-out ones: every tenth document, or sentence of few documents."""
         units: list[tuple[str, ...]] = self._sentences
         if len(units) < _HELD_OUT_EVERY:
             units = [(sentence,) for sentences in units for sentence in sentences]

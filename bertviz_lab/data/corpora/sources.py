@@ -354,10 +354,7 @@ class _Search:
         )
 
     def _readable(self, files: Iterable[tuple[Path, str]], message: str) -> list[Source]:
-        """Return the sources of files with their names; a file that cannot be read is noted.
-
-        `message` begins the error.
-        """
+        """Return the sources of files and their names; one that cannot be read is noted. `message` begins the error."""
         sources: list[Source] = []
         for path, name in files:
             try:

@@ -94,9 +94,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     missing = {"", "_"} if is_conllu else {""}
 
     def is_comment(line: str) -> bool:
-        """Return whether a line that begins with # is a comment, unless it is a word "#" whose label other words have
-        too.
-        """
+        """Return whether a line with # is a comment, not a word "#" whose label other words have too."""
         cells = _cells(line, delimiter)
         return len(cells) != len(columns) or cells[label] not in labels
 

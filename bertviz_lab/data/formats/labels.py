@@ -39,9 +39,7 @@ def is_missing(label: str) -> bool:
 
 
 def list_of_labels(cell: str) -> list[str] | None:
-    """Return the labels of a cell that is a list of quoted labels or numbers, such as ['bad', 'late']; None for
-    others.
-    """
+    """Return the labels of a cell that is a list of quoted labels or numbers, such as ['bad', 'late']; else None."""
     if ("[" not in cell and "(" not in cell) or not _WRITTEN_LIST.fullmatch(cell):
         return None
     return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
@@ -65,9 +63,7 @@ def is_regression(counts: Mapping[str, int], column: str) -> bool:
 
 
 def class_names(labels: Iterable[str]) -> dict[str, str]:
-    """Return the class that each label names: without white space around it, and 1.0 is 1 where all labels are
-    integers.
-    """
+    """Return the class that each label names: stripped of white space, and 1.0 is 1 where all labels are integers."""
     stripped = {label: label.strip() for label in labels}
     names = [name for name in stripped.values() if not is_missing(name)]
     if names and all(_INTEGER.fullmatch(name) for name in names) and any("." in name for name in names):
@@ -76,9 +72,7 @@ def class_names(labels: Iterable[str]) -> dict[str, str]:
 
 
 def known_names(labels: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """Return the `known` class that each label names, by its name or the same number; others are classes by
-    themselves.
-    """
+    """Return the `known` class that each label names, by its name or the same number; others name themselves."""
     numbers = {number: name for name in known if (number := number_of(name)) is not None}
     names = {}
     for label in labels:
@@ -143,10 +137,7 @@ def are_label_sets(counts: Mapping[str, int]) -> bool:
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
-    """Return the labels in a cell, each once; none in an empty one.
-
-    Brackets and quotation marks of a list are left out.
-    """
+    """Return the labels in a cell, each once, without the brackets and quotation marks of a list; none if empty."""
     if is_missing(cell):
         return ()
     inner = _unwrapped(cell)
@@ -266,10 +257,7 @@ class NumberCells(ClassCells):
 
 
 def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
-    """Return what is odd about held-out examples for that training data, as sentences.
-
-    Raises `InputError` for a misfit.
-    """
+    """Return what is odd about held-out examples for training data, in sentences. Raises `InputError` for a misfit."""
     if train.task != held_out.task:
         raise InputError(
             f"The examples to train on are for {train.task}, those held out for {held_out.task}; give two of one task."
@@ -291,9 +279,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
 
 
 def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) -> tuple[str, ...]:
-    """Return what is odd about these examples for a model with those labels, as sentences; `InputError` where it knows
-    few.
-    """
+    """Return what is odd about examples for a model with those labels, in sentences; `InputError` if it knows few."""
     return _about_unknown(
         task,
         examples,
@@ -312,9 +298,7 @@ def label_set(examples: Sequence[Example]) -> set[str]:
 def _about_unknown(
     task: Task, examples: Sequence[Example], known: Sequence[str], most: str, some: str
 ) -> tuple[str, ...]:
-    """Return the sentence `some` on labels that are not known; raises `InputError` with the sentence `most` for
-    many.
-    """
+    """Return the sentence `some` on unknown labels. Raises `InputError` with the sentence `most` for many of them."""
     if task not in ("classification", "multilabel", "tokens"):
         return ()
     counts = Counter(chain.from_iterable(map(labels_of_example, examples)))

@@ -214,9 +214,7 @@ def in_characters(text: str, start: int, passage: str) -> int:
 
 
 def _find_answer(text: str, start: int, passage: str) -> Answer | None:
-    """Return the answer without the white space around it, at the occurrence nearest to `start`; None where none is
-    near.
-    """
+    """Return the answer without white space around it, where it is nearest to `start`; None where none is near."""
     answer = text.strip()
     if not answer:
         return None

@@ -81,9 +81,7 @@ def read_each(paths: Sequence[str | Path], task: str, **options: Any) -> list[Ta
 
 
 def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
-    """Return examples to score a model with these labels on, by class names or numbers; arguments as for
-    `read_task`.
-    """
+    """Return examples to score a model with these labels on, by class names or numbers; arguments as `read_task`."""
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
@@ -114,9 +112,7 @@ _Sentences = tuple[list[RawSentences], DropReport]
 def _read(
     split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
 ) -> list[TaskData]:
-    """Return the splits, read as the first `deciding` of them require; nothing is trained on them if labels are
-    `known`.
-    """
+    """Return the splits, read as the first `deciding` of them require; for a model where its labels are `known`."""
     splits: list[tuple[list[RawData], DropReport]] = []
     for paths in split_paths:
         report = DropReport()

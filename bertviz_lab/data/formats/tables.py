@@ -28,10 +28,7 @@ FASTTEXT_PREFIX = "__label__"
 
 
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """Return the rows of a table.
-
-    Raises `InputError` for one that cannot be parsed, or has more rows than may be read.
-    """
+    """Return the rows of a table. Raises `InputError` where it cannot be parsed, or has more rows than may be read."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     layout = layout_of(file, options)
     rows: list[list[str]] = []
@@ -176,9 +173,7 @@ def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
 
 
 def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """Return lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels
-    too.
-    """
+    """Return lines of a label, or several, and a text: "0 How far is it?", "__label__spam You have won"."""
     rows: list[list[str]] = []
     numbers: list[int] = []
     with file.lines("\n") as lines:
@@ -275,9 +270,7 @@ def even_rows(
 def _repairs(
     row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
 ) -> Iterator[tuple[list[str], str]]:
-    """Yield what a row of another width may be meant to be, the likeliest first, each with what is wrong with the
-    row.
-    """
+    """Yield what a row of another width may be meant to be, the likeliest first, each with what is wrong with it."""
     surplus = len(row) - table.width
     if surplus < 0:
         if last_needed < len(row):

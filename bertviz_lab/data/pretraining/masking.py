@@ -45,9 +45,7 @@ class MaskingRule:
         return max(0.0, 1.0 - self.mask_share - self.random_share)
 
     def predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many tokens are chosen of texts of these lengths (texts,): the share, rounded, and at least
-        one.
-        """
+        """Return how many tokens are chosen of texts of these lengths (texts,): the rounded share, at least one."""
         return np.maximum(1, np.rint(self.probability * lengths)).astype(np.int64)
 
     @cached_property

@@ -75,9 +75,7 @@ def _ends_of_documents(corpus: TokenizedCorpus, target_tokens: float, least: int
 
 
 def _last_parts(corpus: TokenizedCorpus, document: int, tokens: float, count: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the last `count` parts of a document with about so many `tokens` together; none where the rest is too
-    short.
-    """
+    """Yield the last `count` parts of a document with about `tokens` together; none where the rest is too short."""
     bounds = corpus.sentence_bounds(document)
     first = int(corpus.document_ends[document]) - (len(bounds) - 1)  # its first sentence in the corpus
     end = len(bounds) - 1

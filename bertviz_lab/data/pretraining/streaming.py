@@ -110,9 +110,7 @@ class ChunkReader:
         return ResumableRows(self._text.dataset, self._text.held_out, place)
 
     def _documents(self) -> Sequence[tuple[str, ...]]:
-        """Return documents of about so many characters; a pass over the data set ends a chunk that has enough of
-        them.
-        """
+        """Return documents of about so many characters; a pass over the data set ends a chunk with enough documents."""
         documents: list[tuple[str, ...]] = []
         characters = beginnings = 0
         while characters < self._characters or len(documents) < _LEAST_DOCUMENTS:

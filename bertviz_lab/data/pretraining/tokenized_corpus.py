@@ -144,9 +144,7 @@ class _Known:
 
 
 def _word_pattern(tokenizer: Tokenizer) -> str | None:
-    """Return what finds the words of plain ASCII as the tokenizer's own stages do; None for stages that are not known
-    here.
-    """
+    """Return what finds the words of plain ASCII as the tokenizer's own stages do; None for unknown stages."""
     state = json.loads(tokenizer.backend.to_str())
     normalizer, splitter = state["normalizer"] or {}, state["pre_tokenizer"] or {}
     if not all(token["special"] for token in state["added_tokens"]):

@@ -47,9 +47,7 @@ def tiny_town_pairs() -> tuple[MinimalPair, ...]:
 
 
 def _couples(pairs: Iterable[MinimalPair]) -> list[MinimalPair]:
-    """Return each pair with another of the same two words the other way round; all pairs where single words do not
-    differ.
-    """
+    """Return each pair with another of the same two words swapped; all pairs where single words do not differ."""
     couples: dict[frozenset[str], list[list[MinimalPair]]] = defaultdict(list)
     waiting: dict[tuple[str, ...], list[MinimalPair]] = defaultdict(list)
     for pair in pairs:

@@ -124,9 +124,7 @@ def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length:
 
 
 def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArray[np.float32]:
-    """Return which labels each example has, (examples, labels) of 0 and 1; labels that are not in the list are left
-    out.
-    """
+    """Return which labels each example has, (examples, labels) of 0 and 1; other labels are left out."""
     index = {label: number for number, label in enumerate(labels)}
     targets = np.zeros((len(examples), len(labels)), dtype=np.float32)
     for row, example in zip(targets, examples, strict=True):

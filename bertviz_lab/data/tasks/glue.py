@@ -120,9 +120,7 @@ def _task_name(folder: Path) -> str:
 
 
 def _named(folder: Path, words: frozenset[str]) -> tuple[Path, ...]:
-    """Return files whose names have these words between other characters; one that has no others comes before all
-    others.
-    """
+    """Return files with these words in their names; where names have no other words, only those files."""
     files = []
     for path in sorted(folder.iterdir()):
         parts = set(re.split(r"[^a-z]+", path.stem.lower().replace("validation", "dev"))) - {""}

@@ -165,9 +165,7 @@ class WindowRange(NamedTuple):
 
 
 def window_ranges(count: int, capacity: int, stride: int) -> list[WindowRange]:
-    """Return windows over `count` tokens, `capacity` at a time, that share `stride` tokens: half of the capacity at
-    most.
-    """
+    """Return windows over `count` tokens, `capacity` at a time, that share `stride`: half the capacity at most."""
     if not 0 <= stride <= capacity // 2:
         raise ValueError(f"a stride of {stride} tokens in windows of {capacity}")
     if not count:
@@ -222,9 +220,7 @@ class AnswerPrediction:
     no_answer_probability: float  # in the softmax over all candidate spans and no answer
 
     def text(self, threshold: float = 0.0) -> str:
-        """Return the best answer, or "" where `no_answer` is above the threshold; an infinite threshold always
-        answers.
-        """
+        """Return the best answer, "" where `no_answer` is above the threshold; an infinite threshold always answers."""
         return "" if not self.best or self.no_answer > threshold else self.best[0].text
 
 

@@ -51,10 +51,7 @@ class DatasetName:
         return [file for file in inside if file.is_file() and not file.name.startswith(".")]
 
     def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
-        """Return the rows as a stream, and class names of each field of class ids, or lists of them.
-
-        Raises `InputError`.
-        """
+        """Return a stream of rows, and class names of each field of class ids or lists of them. Raises `InputError`."""
         opened = self.open()
         features = getattr(opened, "features", None) or {}
         kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}

@@ -19,10 +19,7 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """Return the texts of records (objects, strings, lists of strings), each ended by None.
-
-    Raises as `text_field_of`.
-    """
+    """Return the texts of records (objects, strings, lists of them), each ended by None. Raises as `text_field_of`."""
     sample = list(islice(records, _SAMPLE_RECORDS))
     field = text_field_of(sample, text_field, notes.name)
     which = f", its text is field {quoted(field)}" if field is not None else ""
@@ -42,9 +39,7 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
-    """Return the text field of such records; None where they are strings. Raises `InputError` where no field holds
-    text.
-    """
+    """Return the text field of such records; None where they are strings. Raises `InputError` where none holds text."""
     objects = [record for record in sample if isinstance(record, dict)]
     if not objects:
         return None
@@ -74,10 +69,7 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
 
 
 def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """Yield the items of a list or of an object's longest list, or values in turn.
-
-    Raises `InputError` with the line.
-    """
+    """Yield the items of a list or an object's longest list, or values in turn. Raises `InputError` with the line."""
     text = _Window(stream, name)
     in_list = text.after(_BLANKS) == "["
     if in_list:

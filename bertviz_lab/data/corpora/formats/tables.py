@@ -199,10 +199,7 @@ def number_of(cell: str) -> float | None:
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Yield lines with their ends; what was lost goes to `notes`.
-
-    Raises `InputError` beyond `LONGEST_LINE` characters.
-    """
+    """Yield lines with their ends, losses noted. Raises `InputError` beyond `LONGEST_LINE` characters."""
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
             raise InputError(

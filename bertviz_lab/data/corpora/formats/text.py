@@ -23,9 +23,7 @@ def known_name(names: Sequence[str]) -> int | None:
 
 
 def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
-    """Return the text field: one of `TEXT_NAMES`, else that with most characters in these records; None without
-    strings.
-    """
+    """Return the text field: one of `TEXT_NAMES`, else the one with most characters; None without strings."""
     sizes: Counter[str] = Counter()
     for record in records:
         for name, value in record.items():
@@ -76,9 +74,7 @@ def sample_lines(lines: Iterator[str], max_lines: int = 500, max_characters: int
 
 
 def cut_point(text: str) -> int:
-    """Return where to split a text that is too long: after the last sentence or word of its second half, or at the
-    end.
-    """
+    """Return where to split too long a text: after the last sentence or word of its second half, or at the end."""
     half = len(text) // 2
     ends = [match.end() for match in _SENTENCE_END.finditer(text, half)]
     if ends:
