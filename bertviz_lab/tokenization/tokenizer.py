@@ -34,16 +34,8 @@ TOKENIZER_FILES = (
 _TRIED_CHARACTERS = 50_000
 #: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
 _TRIED = (
-    "a",
-    "ab ",
-    ".",
-    "e\u0301",
-    "\u5b57",
-    " ",
-    "\U0001f469\u200d",
-    "The cat sat. 12,000 \u00e9t\u00e9 ",
-    "\ufdfa",
-    "Aa!1\n",
+    *("a", "ab ", ".", "e\u0301", "\u5b57", " ", "\U0001f469\u200d"),
+    *("The cat sat. 12,000 \u00e9t\u00e9 ", "\ufdfa", "Aa!1\n"),
 )
 
 

@@ -5,6 +5,7 @@ xz, zst), alone or in a zip, is unpacked while it is read.
 """
 
 import bz2
+import csv
 import glob
 import gzip
 import io
@@ -17,6 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
@@ -84,47 +86,12 @@ def megabytes(count: float) -> str:
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
-_CONVERT = "open it and save it as plain text (.txt)"
-_UNPACK = "unpack it, or pack the texts as a .zip"
-_EXPORT = "export it as .csv or .jsonl"
-_OTHER = "give a text file instead (.txt, .md, .csv, .jsonl or a .zip of these)"
-
-# What a file is -> where its first bytes are, what they may be, and what to do.
-_SIGNATURES: dict[str, tuple[int, tuple[bytes, ...], str]] = {
-    "a PDF": (0, (b"%PDF-",), _CONVERT),
-    "a Rich Text document": (0, (b"{\\rtf",), _CONVERT),
-    "an old Word, Excel or PowerPoint file": (0, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",), _CONVERT),
-    "a PostScript file": (0, (b"%!PS",), _CONVERT),
-    "compressed with gzip": (0, (b"\x1f\x8b",), _UNPACK),
-    "compressed with bzip2": (0, (b"BZh",), _UNPACK),
-    "compressed with xz": (0, (b"\xfd7zXZ\x00",), _UNPACK),
-    "compressed with zstandard": (0, (b"\x28\xb5\x2f\xfd",), _UNPACK),
-    "a 7-Zip archive": (0, (b"7z\xbc\xaf\x27\x1c",), _UNPACK),
-    "a RAR archive": (0, (b"Rar!\x1a\x07",), _UNPACK),
-    "a tar archive": (257, (b"ustar",), _UNPACK),
-    "a PNG picture": (0, (b"\x89PNG\r\n\x1a\n",), _OTHER),
-    "a JPEG picture": (0, (b"\xff\xd8\xff",), _OTHER),
-    "a GIF picture": (0, (b"GIF8",), _OTHER),
-    "a TIFF picture": (0, (b"II*\x00", b"MM\x00*"), _OTHER),
-    "a program (ELF)": (0, (b"\x7fELF",), _OTHER),
-    "a Windows program": (0, (b"MZ\x90\x00",), _OTHER),
-    "a macOS program": (0, (b"\xcf\xfa\xed\xfe",), _OTHER),
-    "a compiled program": (0, (b"\xca\xfe\xba\xbe",), _OTHER),
-    "a SQLite database": (0, (b"SQLite format 3\x00",), _OTHER),
-    "a Parquet table": (0, (b"PAR1",), _EXPORT),
-    "an Arrow table": (0, (b"ARROW1",), _EXPORT),
-    "a NumPy array": (0, (b"\x93NUMPY",), _OTHER),
-    "an HDF5 file": (0, (b"\x89HDF\r\n\x1a\n",), _OTHER),
-    "model weights (GGUF)": (0, (b"GGUF",), _OTHER),
-    "model weights (safetensors)": (8, (b'{"',), _OTHER),
-    "a Python pickle": (0, (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), _OTHER),
-    "a sound file": (0, (b"ID3", b"OggS", b"fLaC"), _OTHER),
-    "a sound, video or picture file": (0, (b"RIFF",), _OTHER),
-    "a video or picture file": (4, (b"ftyp",), _OTHER),
-    "a video file": (0, (b"\x1aE\xdf\xa3",), _OTHER),
-    "a font": (0, (b"wOF",), _OTHER),
-}
-
+# What a file is, where its first bytes are, what they may be (in hexadecimal), and what to do.
+_TABLE = resources.files(__package__).joinpath("signatures.tsv").read_text(encoding="utf-8")
+_SIGNATURES = [
+    (row["what"], int(row["offset"]), tuple(map(bytes.fromhex, row["bytes"].split())), row["advice"])
+    for row in csv.DictReader(_TABLE.splitlines(), delimiter="\t")
+]
 _CONTAINERS = (
     ("word/document.xml", "a Word document"),
     ("xl/workbook.xml", "an Excel workbook"),
@@ -137,7 +104,7 @@ _CONTAINERS = (
 
 def refuse_binary(name: str, head: bytes) -> None:
     """Raise `InputError` for a file whose first bytes are those of anything but text."""
-    for what, (offset, magics, advice) in _SIGNATURES.items():
+    for what, offset, magics, advice in _SIGNATURES:
         # Eight arbitrary bytes and `{"` may be text; a little-endian length ends in zeros.
         zeros = {8: head[5:8], 4: head[:2]}.get(offset, b"")
         if head.startswith(magics, offset) and not zeros.strip(b"\0"):

@@ -5,9 +5,11 @@ one of a few short values, and a column of row numbers or of one constant value 
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from importlib import resources
 from itertools import compress
 from typing import NamedTuple
 
@@ -17,48 +19,14 @@ from bertviz_lab.data.formats.labels import DECIMAL_COMMA, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
-#: Names of the two texts of a pair, in lower case like all names here.
-PAIR_NAMES = (
-    ("anchor", "positive"), ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
-    ("#1 string", "#2 string"),
-    ("question", "passage"), ("question", "sentence"), ("question", "context"), ("query", "passage"),
-    ("query", "document"), ("claim", "evidence"), ("text_a", "text_b"), ("text1", "text2"), ("text_1", "text_2"),
-    ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("string1", "string2"), ("s1", "s2"),
-    ("context", "response"), ("query", "title"), ("query", "product"), ("text", "reply"), ("text", "response"),
-    ("comment", "reply"), ("post", "reply"), ("parent", "reply"), ("post", "comment"), ("source", "paraphrase"),
-    ("text", "paraphrase"), ("claim", "text"), ("headline", "body"), ("text", "hypothesis"), ("text", "aspect"),
-    ("sentence", "aspect"), ("context", "question"), ("prompt", "response"), ("question", "response"),
-)  # fmt: skip
-#: Names of the columns of texts that belong together, for embeddings.
-RELATED_NAMES = (
-    ("query", "positive"), ("question", "positive"), ("question", "answer"),
-    ("questions", "answers"), ("query", "answer"), ("source", "target"), ("title", "body"), *PAIR_NAMES,
-)  # fmt: skip
-#: Names of a single text and of the label, the likeliest first.
-SINGLE_TEXT_NAMES = (
-    *TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase",
-)  # fmt: skip
-LABEL_NAMES = (
-    "label", "labels", "gold_label", "class", "category", "sentiment", "target", "score", "quality", "is_duplicate",
-    "coarse_label", "intent", "emotion", "topic", "stars", "rating", "similarity", "similarity_score",
-    "relatedness_score", "entailment_judgment", "polarity", "airline_sentiment", "label-coarse", "fine_label",
-    "overall", "tag", "answer", "type", "y",
-)  # fmt: skip
-#: Names of columns that are neither text nor label.
-METADATA_NAMES = frozenset(
-    {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
-)
-#: Words of the names of columns that say when, by whom, how surely, for which part or how often, and of such values.
-_METADATA_WORD = re.compile(
-    "annotators?|city|confidence|counts?|country|created|date|datetime|datum|day|device|fecha|fold|hour|id|idioma|lang"
-    "|language|langue|likes|locale|month|platform|prob|probability|rater|replies|retweets|shares|split|sprache|time"
-    "|timestamp|updated|uhrzeit|url|user|username|usuario|views|weekday|worker|year"
-)
-_SPLITS = frozenset({"train", "training", "test", "testing", "dev", "val", "valid", "validation", "eval"})
-#: Names of labels that are often those of something else.
-WEAK_NAMES = ("answer", "tag", "y")
+#: Names of columns, in lower case, by what they hold; column_names.toml says what each list is.
+_NAMES = tomllib.loads(resources.files(__package__).joinpath("column_names.toml").read_text(encoding="utf-8"))
+PAIR_NAMES = tuple(map(tuple, _NAMES["pairs"]))
+RELATED_NAMES = (*map(tuple, _NAMES["related"]), *PAIR_NAMES)
+SINGLE_TEXT_NAMES = (*TEXT_NAMES, *_NAMES["single_texts"])
+LABEL_NAMES, WEAK_NAMES = tuple(_NAMES["labels"]), tuple(_NAMES["weak_labels"])
+METADATA_NAMES = frozenset(_NAMES["metadata"])
 _TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
-_DAY = re.compile(r"\d\d?\.\d\d?\.\d\d(\d\d)?")
 _DATE = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
     r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
@@ -307,7 +275,7 @@ def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropR
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", table.column_names[label]).lower()
     words, values = set(re.split(r"[\W_]+", name)), {cell.strip().lower() for cell in table.columns[label]} - {""}
     is_speaker = bool(values) and all(value.endswith(":") for value in values)
-    says_when = profile.dates > 0.9 or values <= _SPLITS or any(map(_METADATA_WORD.fullmatch, words))
+    says_when = profile.dates > 0.9 or values <= {*_NAMES["splits"]} or not words.isdisjoint(_NAMES["metadata_words"])
     if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
         _doubt_label(table, label, "looks like metadata: name the label", report)
 

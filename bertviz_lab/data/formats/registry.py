@@ -54,16 +54,7 @@ _JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
 _ROLES = {
-    "submission": {
-        "submission",
-        "submissions",
-        "submit",
-        "solution",
-        "unlabeled",
-        "unlabelled",
-        "unsup",
-        "unsupervised",
-    },
+    "submission": set("submission submissions submit solution unlabeled unlabelled unsup unsupervised".split()),
     "about": {"readme", "license", "licence", "labels", "classes", "categories", "description"},
     "train": {"train", "training"},
     "test": {"test", "testing", "tests"},
