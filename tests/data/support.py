@@ -1,11 +1,16 @@
 """Small files to read, for the tests of this folder."""
 
 import zipfile
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.data.documents import Document
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.question_answering import Window
 
 PROSE = (
@@ -46,3 +51,12 @@ def max_context_of(window: Window) -> tuple[bool, ...]:
     """For each position whether it is in the passage and no other window shows more context around it."""
     first, end = window.max_context_range
     return tuple(first <= position < end for position in range(len(window)))
+
+
+def corpus_of_ids(documents: Iterable[Iterable[list[int]]]) -> TokenizedCorpus:
+    """A small corpus in memory, from the token ids of each sentence of each document."""
+    nested = [list(document) for document in documents]
+    sentences = list(chain.from_iterable(nested))
+    ids = np.fromiter(chain.from_iterable(sentences), np.uint32)
+    sentence_ends = np.cumsum(list(map(len, sentences)), dtype=np.int64)
+    return TokenizedCorpus(ids, sentence_ends, np.cumsum(list(map(len, nested)), dtype=np.int64), np.bincount(ids))

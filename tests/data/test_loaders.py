@@ -6,7 +6,7 @@ import torch
 
 from bertviz_lab import BertConfig, BertForPreTraining, classification_batches, evaluate, load_checkpoint, mlm_batches
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, LABEL, plan_epoch
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from tests.data.support import corpus_of_ids
 
 STORY = "The cat sat on the mat. It slept all day. Then it rained. The dog ran home. Nobody saw it leave."
 
@@ -57,7 +57,7 @@ def test_texts_without_words_and_other_numbers_of_labels_are_refused(tokenizer):
 def test_balanced_pairs_are_half_true_and_half_random(seq_len, sentences):
     rng = np.random.default_rng(1)
     lengths = [[int(n) for n in rng.integers(3, 30, rng.integers(*sentences))] for _ in range(300)]
-    corpus = TokenizedCorpus.from_sentences([[[1] * n for n in document] for document in lengths])
+    corpus = corpus_of_ids([[[1] * n for n in document] for document in lengths])
     view = corpus.select(np.arange(corpus.documents))
     labels = np.concatenate([t[:, LABEL] for t in plan_epoch(view, rng, seq_len=seq_len, balanced=True)])
     assert (labels == IS_NEXT).mean() == pytest.approx(0.5, abs=0.02)

@@ -18,13 +18,13 @@ from safetensors.torch import load_file
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.growth import extend_positions
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import Event, RunStarted
+from tests.data.support import corpus_of_ids
 from tests.model.support import Kind, build, small_config
 
 RunConfig = PretrainConfig | FinetuneConfig
@@ -102,7 +102,7 @@ def small_data(tokenizer: Tokenizer, **changes) -> PretrainingData:
     rng = np.random.default_rng(0)
     texts = [[rng.integers(5, tokenizer.vocab_size, size=5).tolist() for _ in range(6)] for _ in range(20)]
     options: dict = {
-        "documents": TokenizedCorpus.from_sentences(texts).select(np.arange(20)),
+        "documents": corpus_of_ids(texts).select(np.arange(20)),
         "tokenizer": tokenizer,
         "rule": masking_rule(tokenizer),
         "seq_len": 19,

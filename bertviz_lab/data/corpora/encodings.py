@@ -34,9 +34,8 @@ def recognize(source: Source) -> str:
         refuse_binary(source.name, head)
         encoding = next((name for mark, name in _BOMS if head.startswith(mark)), None) or _utf16_or_utf32(head)
         if encoding is None and (b"\x1b$B" in head or b"\x1b$@" in head):
-            encoding = (
-                "iso2022_jp"  # as in Japanese mail: 7 bits, so valid UTF-8, with sequences that choose characters
-            )
+            # As in Japanese mail: 7 bits, so valid UTF-8, with sequences that choose characters.
+            encoding = "iso2022_jp"
         sample = head
         if encoding is None and not _is_noise(head.decode("latin-1")):
             invalid = _first_invalid_utf8(stream, head)

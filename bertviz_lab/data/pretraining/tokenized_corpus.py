@@ -261,15 +261,6 @@ class TokenizedCorpus:
             raise _damaged(folder) from error
 
     @classmethod
-    def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
-        """Return a small corpus in memory, from lists of token ids."""
-        nested = [list(document) for document in documents]
-        sentences = list(chain.from_iterable(nested))
-        ids = np.fromiter(chain.from_iterable(sentences), np.uint32)
-        sentence_ends = np.cumsum(list(map(len, sentences)), dtype=np.int64)
-        return cls(ids, sentence_ends, np.cumsum(list(map(len, nested)), dtype=np.int64), np.bincount(ids))
-
-    @classmethod
     def of_texts(cls, documents: Sequence[Sequence[str]], lookup: CachedTokenizer) -> Self:
         """Return a corpus in memory, from the sentences of documents; those without a token are left out."""
         ids, sizes = lookup.ids([sentence for document in documents for sentence in document])

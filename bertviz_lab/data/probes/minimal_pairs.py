@@ -6,10 +6,12 @@ a held-out story, so no training story contains it in its context.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import resources
 from itertools import pairwise
 
 from bertviz_lab.data.samples.tiny_town.stories import Story, imagine, third_person
@@ -31,17 +33,11 @@ class MinimalPair:
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
-#: Kind of pair -> the phenomenon that it tests.
-KINDS = {
-    "agreement": "subject-verb agreement",
-    "agreement_distractor": "subject-verb agreement across a distractor",
-    "pronoun": "pronoun gender",
-    "reflexive": "reflexive agreement (himself, herself, themselves)",
-    "colour_copy": "copying a colour from the context",
-    "owner_copy": "copying an owner from the context",
-    "word_order": "word order",
-    "plot_order": "plot order (NSP)",
-}
+#: Name of a set of pairs -> kind of pair -> the phenomenon that it tests.
+PHENOMENA: dict[str, dict[str, str]] = json.loads(
+    resources.files(__package__).joinpath("phenomena.json").read_text(encoding="utf-8")
+)
+KINDS = PHENOMENA["tiny-town"]
 
 
 def words(text: str) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 from bertviz_lab.data.corpora.formats.records import json_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, find_sources
-from bertviz_lab.data.probes.minimal_pairs import KINDS, MinimalPair, minimal_pairs, words
+from bertviz_lab.data.probes.minimal_pairs import KINDS, PHENOMENA, MinimalPair, minimal_pairs, words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -85,29 +85,8 @@ def _pair(kind: str, good: str, bad: str) -> MinimalPair:
 
 #: Every set by its name.
 PROBES: Mapping[str, Probes] = {
-    probes.name: probes
-    for probes in (
-        Probes(
-            "tiny-town", "Tiny Town", KINDS | {"reflexive": "reflexive agreement (himself, herself)"}, tiny_town_pairs
-        ),
-        Probes(
-            "english",
-            "English",
-            {
-                "agreement": "subject-verb agreement",
-                "agreement_distractor": "subject-verb agreement across a distractor",
-                "reflexive": "reflexive agreement (himself, herself, themselves)",
-                "pronoun_case": "pronoun case (he/him, they/them)",
-                "article": "article choice (a/an)",
-                "determiner": "determiner-noun agreement (this/these, much/many)",
-                "negation": "negative polarity items (either, neither, ever)",
-                "comparison": "comparatives (larger than, as large as)",
-                "tense": "tense (yesterday, tomorrow)",
-                "word_order": "word order",
-            },
-            english_pairs,
-        ),
-    )
+    name: Probes(name, title, PHENOMENA[name], read)
+    for name, title, read in (("tiny-town", "Tiny Town", tiny_town_pairs), ("english", "English", english_pairs))
 }
 
 

@@ -10,8 +10,8 @@ import torch
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, NO_LABEL
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
+from tests.data.support import corpus_of_ids
 
 DOCUMENTS, SENTENCES, TOKENS = 30, 6, 7
 
@@ -29,7 +29,7 @@ def data(tokenizer) -> PretrainingData:
         for _ in range(DOCUMENTS)
     ]
     return PretrainingData(
-        documents=TokenizedCorpus.from_sentences(texts).select(np.arange(DOCUMENTS)),
+        documents=corpus_of_ids(texts).select(np.arange(DOCUMENTS)),
         tokenizer=tokenizer,
         rule=masking_rule(tokenizer),
         seq_len=32,

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from bertviz_lab.data.pretraining import sentence_pairs
 from bertviz_lab.data.pretraining.sentence_pairs import IN_ORDER, IS_NEXT, IS_RANDOM, NO_LABEL, SWAPPED, plan_epoch
-from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView, TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
+from tests.data.support import corpus_of_ids
 
 #: Documents as the lengths of their sentences.
 shapes = st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=9), min_size=2, max_size=6)
 
 
 def corpus_of(shape: list[list[int]]) -> CorpusView:
-    corpus = TokenizedCorpus.from_sentences([[[7] * length for length in document] for document in shape])
+    corpus = corpus_of_ids([[[7] * length for length in document] for document in shape])
     return corpus.select(np.arange(len(shape)))
 
 
@@ -113,7 +114,7 @@ def test_the_same_draws_give_the_pairs_of_google_s_code(shape, seed, seq_len, sh
     expected = [pair for index in range(len(shape)) for pair in google(documents, index, seq_len - 3, short, rng)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentence_pairs, "_truncate", lambda a, b, longest, rng: (a, b))
-        view = TokenizedCorpus.from_sentences(documents).select(np.arange(len(shape)))
+        view = corpus_of_ids(documents).select(np.arange(len(shape)))
         tables = plan_epoch(view, Draws(seed), seq_len=seq_len, short_seq_probability=short)
         rows = [row for table in tables for row in table.tolist()]
     ids = view.corpus.ids.tolist()

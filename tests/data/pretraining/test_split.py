@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from bertviz_lab.data.pretraining import split
 from bertviz_lab.data.pretraining.split import split_corpus
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView, TokenizedCorpus
+from tests.data.support import corpus_of_ids
 
 
 def corpus_of(*sentences: int, tokens: int = 5) -> TokenizedCorpus:
     """A document a number: so many sentences of so many tokens."""
-    return TokenizedCorpus.from_sentences([[[7] * tokens] * count for count in sentences])
+    return corpus_of_ids([[[7] * tokens] * count for count in sentences])
 
 
 def tokens(view: CorpusView) -> int:

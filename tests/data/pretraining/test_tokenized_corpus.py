@@ -22,6 +22,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import (
 )
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
+from tests.data.support import corpus_of_ids
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_an_older_format_or_half_a_corpus_is_none(tokenizer, tmp_path):
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=5), min_size=1, max_size=4), max_size=6))
 def test_a_corpus_in_memory_holds_what_it_was_given(given_documents):
-    corpus = TokenizedCorpus.from_sentences(given_documents)
+    corpus = corpus_of_ids(given_documents)
     assert contents(corpus) == given_documents
     counts = corpus.counts(100)
     ids = [i for document in given_documents for sentence in document for i in sentence]
@@ -118,7 +119,7 @@ def test_a_corpus_in_memory_holds_what_it_was_given(given_documents):
 
 
 def test_a_view_counts_its_own_documents():
-    view = TokenizedCorpus.from_sentences([[[index], [index]] for index in range(10)]).select(np.array([7, 2]))
+    view = corpus_of_ids([[[index], [index]] for index in range(10)]).select(np.array([7, 2]))
     assert len(view) == 2
     assert view.sentence_bounds(0).tolist() == [14, 15, 16]
     assert view.sentence_bounds(1).tolist() == [4, 5, 6]

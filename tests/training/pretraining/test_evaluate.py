@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from bertviz_lab.data.batches import BatchStream
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.pretraining.evaluate import (
@@ -15,6 +14,7 @@ from bertviz_lab.training.pretraining.evaluate import (
     evaluate_pretraining,
     evaluate_text,
 )
+from tests.data.support import corpus_of_ids
 from tests.model.support import MASKED_LM, NEXT_SENTENCE, PRETRAINING, SEQUENCE, TOKENS, build, small_config
 from tests.training.support import CPU, small_data, time_limit, write_text
 
@@ -63,7 +63,7 @@ def test_the_first_pass_is_scored_always_the_same_and_enough_pairs_decide(tokeni
     assert all(torch.equal(batch.labels, next(stream).labels) for batch in batches)
     rng = np.random.default_rng(0)
     texts = [[rng.integers(5, 53, size=5).tolist() for _ in range(12)] for _ in range(1_000)]
-    documents = TokenizedCorpus.from_sentences(texts).select(np.arange(1_000))
+    documents = corpus_of_ids(texts).select(np.arange(1_000))
     pairs = sum(batch.pair_count for batch in eval_batches(small_data(tokenizer, documents=documents), FULL_EVAL))
     assert pairs >= 2_000
     data = small_data(tokenizer)
@@ -79,7 +79,7 @@ def test_the_standard_error_of_nsp_accuracy_is_that_of_a_share_of_independent_pa
 
 
 def test_held_out_text_without_a_pair_is_refused_and_does_not_hang(tokenizer):
-    documents = TokenizedCorpus.from_sentences([[[7] * 9]] * 20).select(np.arange(20))
+    documents = corpus_of_ids([[[7] * 9]] * 20).select(np.arange(20))
     with time_limit(5), pytest.raises(InputError, match="no document has two sentences"):
         list(eval_batches(small_data(tokenizer, documents=documents, pairs="sop"), QUICK_EVAL))
 
