@@ -191,7 +191,7 @@ def reader_of(
     if spans := span_fields(sample, options.text_a):
         fields, reader = spans, lambda records: sentences_of_spans(records, spans[0], spans[1], raw, report)
     elif found := _tagged_fields(sample, columns, options, report):
-        fields, reader = found, lambda records: _tagged_sentences(records, *found, names.get(found[1]), raw, report)
+        fields, reader = found, lambda records: _tagged_sentences(records, found, names.get(found[1]), raw, report)
     elif grouped_spans(sample):
         return lambda records: sentences_of_spans(grouped_spans(records), "text", "entities", raw, report)
     if reader and options.task == "auto":
@@ -289,17 +289,18 @@ def _words(row: Mapping[str, Any], column: str) -> list[Any]:
 
 def _tagged_sentences(
     rows: list[dict[str, Any]],
-    word: str,
-    tag: str,
-    tag_names: Sequence[str] | None,
+    fields: tuple[str, str],
+    names: Sequence[str] | None,
     raw: RawSentences,
     report: DropReport,
 ) -> RawSentences:
-    shown = preview([[" ".join(map(str, _words(row, c))) for c in (word, tag)] for row in rows[:_SAMPLE]])
+    """Add the words of the first of the fields, with the labels of the second, whose classes may have `names`."""
+    word, tag = fields
+    shown = preview([[" ".join(map(str, _words(row, c))) for c in fields] for row in rows[:_SAMPLE]])
     raw.info = replace(raw.info, text_a=word, label=tag, rows=shown)
     for number, row in enumerate(rows, 1):
         if words := _words(row, word):
-            raw.add(words, [cell_text(value, tag_names) for value in _items(row, tag)], number, report)
+            raw.add(words, [cell_text(value, names) for value in _items(row, tag)], number, report)
         else:
             report.drop(f"field {quoted(word)} is empty", raw, number)
     return raw

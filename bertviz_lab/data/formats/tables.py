@@ -213,8 +213,7 @@ def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report:
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
     no_majority = "-" if table.column_names[label].lower() == "gold_label" else None  # in SNLI and MultiNLI
-    needed = max(text_a, text_b or 0, label)
-    rows = list(even_rows(table, text_a, text_b, needed, lambda row: cells.is_known(row[label]), report))
+    rows = list(even_rows(table, columns, lambda row: cells.is_known(row[label]), report))
     uneven = len(table.rows) - len(rows)
     if uneven > len(table.rows) / 2:  # the delimiter or the quoting was inferred wrongly
         raise InputError(
@@ -244,20 +243,18 @@ def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report:
 
 
 def even_rows(
-    table: RawTable,
-    text_a: int,
-    text_b: int | None,
-    last_needed: int,
-    fits: Callable[[list[str]], bool],
-    report: DropReport,
+    table: RawTable, used: Sequence[int | None], fits: Callable[[list[str]], bool], report: DropReport
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with their numbers; one of another width is repaired if its labels fit then, else dropped."""
+    """Yield the rows with their numbers; one of another width is repaired if its labels fit then, else dropped.
+
+    The columns that are `used` are those of the text, of the second text, and of what else is needed.
+    """
     name = quoted(table.name)
     for number, row in zip(table.numbers, table.rows, strict=True):
         if len(row) == table.width:
             yield number, row
             continue
-        repairs = _repairs(row, table, text_a, text_b, last_needed)
+        repairs = _repairs(row, table, used)
         repaired, which = next(((repaired, which) for repaired, which in repairs if fits(repaired)), (None, ""))
         if repaired is None:
             reason = f"it has {pluralized(len(row), 'cell', 'cells')}, and most rows have {table.width}"
@@ -267,16 +264,15 @@ def even_rows(
             yield number, repaired
 
 
-def _repairs(
-    row: list[str], table: RawTable, text_a: int, text_b: int | None, last_needed: int
-) -> Iterator[tuple[list[str], str]]:
+def _repairs(row: list[str], table: RawTable, used: Sequence[int | None]) -> Iterator[tuple[list[str], str]]:
     """Yield what a row of another width may be meant to be, the likeliest first, each with what is wrong with it."""
     surplus = len(row) - table.width
+    text_a = used[0] or 0
     if surplus < 0:
-        if last_needed < len(row):
+        if all((column or 0) < len(row) for column in used):
             yield row, "fewer cells than the others, but those that are needed"
         return
-    if text_b is None and table.delimiter:
+    if used[1] is None and table.delimiter:
         end = text_a + surplus + 1
         joined = [*row[:text_a], table.delimiter.join(row[text_a:end]), *row[end:]]
         yield joined, "more cells than the others; those over were taken for text"

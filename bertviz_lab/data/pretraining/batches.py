@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -144,23 +145,8 @@ class PretrainingData:
 
 
 def masking_rule(
-    tokenizer: Tokenizer,
-    probability: float = 0.15,
-    whole_word: bool = False,
-    spans: bool = False,
-    *,
-    mask_share: float = 0.8,
-    random_share: float = 0.1,
+    tokenizer: Tokenizer, probability: float = 0.15, whole_word: bool = False, spans: bool = False, **shares: float
 ) -> MaskingRule:
-    """Return the paper's rule for a tokenizer's vocabulary."""
-    return MaskingRule(
-        mask_id=tokenizer.mask_id,
-        vocab_size=tokenizer.vocab_size,
-        special_ids=tokenizer.special_ids,
-        probability=probability,
-        mask_share=mask_share,
-        random_share=random_share,
-        whole_word=whole_word,
-        spans=spans,
-        continuation=tokenizer.continuation,
-    )
+    """Return the paper's rule for a tokenizer's vocabulary; `shares`: `mask_share` and `random_share`, if others."""
+    how: dict[str, Any] = {"whole_word": whole_word, "spans": spans, "continuation": tokenizer.continuation, **shares}
+    return MaskingRule(tokenizer.mask_id, tokenizer.vocab_size, tokenizer.special_ids, probability, **how)

@@ -133,7 +133,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
         return all(known) if known else second is None or len(row) < raw.width
 
     examples = []
-    for number, row in even_rows(raw, first, second, max(first, second or 0), fits, report):
+    for number, row in even_rows(raw, (first, second), fits, report):
         if row[first].strip():
             examples.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
         else:
