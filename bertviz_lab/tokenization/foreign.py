@@ -122,12 +122,14 @@ def read_sentencepiece(path: Path, data: bytes, *, lowercase: bool = False, spli
     """
     # Imported here: it takes two seconds, and few models need it.
     from google.protobuf.message import DecodeError
-    from transformers.utils.sentencepiece_model_pb2_new import ModelProto, TrainerSpec
+    from transformers.utils.sentencepiece_model_pb2_new import ModelProto, TrainerSpec  # type: ignore[attr-defined]
 
     try:
         model = ModelProto.FromString(data)
         vocab = [(piece.piece, piece.score) for piece in model.pieces]
-    except (DecodeError, UnicodeDecodeError) as error:
+        if any(isinstance(piece, bytes) for piece, _ in vocab):
+            raise ValueError("A piece is not UTF-8.")
+    except (DecodeError, ValueError) as error:
         raise InputError(f"The file {path} is damaged or is not a SentencePiece model.") from error
     if model.trainer_spec.model_type != TrainerSpec.UNIGRAM or not vocab:
         raise InputError(f"The SentencePiece model {path} is not one of Unigram pieces, which alone can be read here.")
