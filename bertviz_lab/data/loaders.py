@@ -143,8 +143,6 @@ def classification_batches(
     Whole numbers are class indices; strings become indices in alphabetical order. Raises `ValueError` where there are
     not as many labels as texts.
     """
-    if len(texts) != len(labels):
-        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels.")
     names = [str(label) for label in labels]
     if all(isinstance(label, (int, np.integer)) for label in labels):
         classes = tuple(map(str, range(max(map(int, labels), default=-1) + 1)))

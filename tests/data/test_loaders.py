@@ -48,7 +48,7 @@ def test_without_pairs_to_draw_there_is_no_next_sentence_label(tokenizer, texts)
 def test_texts_without_words_and_other_numbers_of_labels_are_refused(tokenizer):
     with pytest.raises(ValueError, match="no words"):
         mlm_batches(["", " "], tokenizer)
-    with pytest.raises(ValueError, match="2 texts and 1 labels"):
+    with pytest.raises(ValueError, match="shorter"):
         classification_batches(["a", "b"], [0], tokenizer)
 
 

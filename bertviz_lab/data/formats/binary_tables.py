@@ -21,10 +21,8 @@ _PARQUET, _ARROW, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
 _ROWS = 64  # taken at once: a few bytes of a compressed column can expand to megabytes of text in every row
 #: The endings of workbooks, and how they begin: as zips, or as the compound files of old Office programs.
-WORKBOOKS, _WORKBOOK_MAGICS = (
-    (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-)
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_WORKBOOK_MAGICS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 
 def read_columns(source: Source, meter: Meter, options: ReadOptions, report: DropReport) -> RawData:

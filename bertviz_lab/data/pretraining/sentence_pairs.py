@@ -17,7 +17,6 @@ from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 A_START, A_END, B_START, B_END, LABEL = range(5)
 IS_NEXT, IS_RANDOM, NO_LABEL = 0, 1, -100
 IN_ORDER, SWAPPED = 0, 1  # the labels of "sop"
-PAIRS = ("", "nsp", "sop")
 
 _SHARD = 4_096  # documents planned at once: bounds the memory, and the wait for the first batch
 
@@ -38,14 +37,8 @@ def plan_epoch(
     Google's code draws more random next sentences than true ones, because a sentence without a successor can only
     get a random one. With `balanced` each table has as many true as random next sentences; sentences without a
     successor are dropped where they outnumber the true pairs. Of the "nsp" examples `single_share` are one text without
-    a second, and have no label.
-
-    Raises `ValueError` if next-sentence pairs are requested and there is no second document to draw from.
+    a second, and have no label. Next-sentence pairs need a second document to draw from.
     """
-    if pairs not in PAIRS:
-        raise ValueError(f"Pairs can be {PAIRS}, not {pairs!r}.")
-    if pairs == "nsp" and len(documents) < 2:
-        raise ValueError("Random next sentences need at least two documents.")
     order = rng.permutation(len(documents))
     for start in range(0, len(order), _SHARD):
         rows: list[tuple[int, int, int, int, int]] = []

@@ -26,38 +26,28 @@ _SKIPPED_FOLDERS = frozenset(
 )
 #: Modules whose long strings are the text, not their docstrings.
 _TOPICS = "pydoc_data/topics.py"
-#: Text of the sources that is read at most; the whole library of Python 3.11 has about half of it.
-LIMIT_BYTES = 64 * 1024 * 1024
 #: Two threads of Python 3.11 that parse at once confuse each other's depth (python/cpython, issue 106905).
 _PARSING = threading.Lock()
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Document]:
+def documents(folder: Path | None = None) -> Iterator[Document]:
     """Yield a document for each module: the prose of its docstrings in the order of the file.
 
-    Args:
-        folder: the library to read; without it, the standard library of the running Python.
-        limit_bytes: source text is read until this much has been parsed.
-
-    Raises:
-        InputError: if the folder holds no Python source with docstrings.
+    `folder` is the library to read; without it, the standard library of the running Python. Raises `InputError` where
+    it holds no Python source with docstrings.
     """
     root = folder or Path(sysconfig.get_path("stdlib"))
     any_document = False
-    left = limit_bytes
     for path in _sources(root):
         name = path.relative_to(root).as_posix()
         try:
-            left -= path.stat().st_size
             with _PARSING, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as old escape sequences in library files
                 tree = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue  # a file for another Python, or one that may not be read, is no reason to stop
-        if left < 0:
-            break
         seen: set[str] = set()  # methods often repeat a line, and topics a passage
         for number, texts in enumerate(_topics(tree) if name == _TOPICS else [_docstrings(tree)], start=1):
             sentences = tuple(_sentences(texts, seen))

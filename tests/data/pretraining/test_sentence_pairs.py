@@ -168,14 +168,6 @@ def test_a_share_of_the_examples_is_single_texts_of_one_sentence_or_more():
     assert {label for *_, label in rows} == {IS_NEXT, IS_RANDOM, NO_LABEL}
 
 
-@pytest.mark.parametrize(
-    ("shape", "pairs", "message"), [([[3, 4, 5]], "nsp", "at least two documents"), ([[3, 4], [5]], "sos", "sos")]
-)
-def test_pairs_that_cannot_be_made_are_refused(shape, pairs, message):
-    with pytest.raises(ValueError, match=message):
-        examples(corpus_of(shape), pairs=pairs)
-
-
 @given(shapes, st.integers(0, 2**32), st.integers(8, 40))
 def test_the_sides_of_an_ordered_pair_are_neighbours_and_the_label_says_which_comes_first(shape, seed, seq_len):
     with pytest.MonkeyPatch.context() as patch:
