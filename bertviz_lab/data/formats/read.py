@@ -85,12 +85,6 @@ def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: A
     return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
-def read_pair(train: Paths, held_out: Paths, task: str = "auto", **options: Any) -> tuple[TaskData, TaskData]:
-    """Training and held-out examples, as `read_splits` gives them."""
-    first, second = read_splits([train, held_out], task, **options)
-    return first, second
-
-
 def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = False, **options: Any) -> list[TaskData]:
     """Training examples and other splits, of one task and with the same labels; arguments as for `read_task`.
 

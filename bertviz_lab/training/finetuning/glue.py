@@ -16,7 +16,7 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import SUITE_SETTINGS
-from bertviz_lab.data.formats.read import read_pair
+from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.tasks.glue import GlueFiles, find_glue
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
@@ -74,7 +74,7 @@ class GlueRun:
         task, metrics = self.files.task.task, self.files.task.metrics
         checkpoint, body = load_checkpoint(self.folder / "model"), {}
         for split, files in self.files.published.items():
-            train, published = read_pair(self.files.train, files, task)
+            train, published = read_splits([self.files.train, files], task)
             predictions, _ = predict_with(checkpoint, published.examples, threads=self.config.threads)
             scores = task_for(task, checkpoint.config.labels).scores(published.examples, predictions)
             trained_on = min(len(train.examples), self.config.max_train_examples or len(train.examples))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.formats.conll import bio_scheme, to_bio
-from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 
@@ -92,7 +92,7 @@ def test_records_hold_words_and_tags(tmp_path):
 def test_the_scheme_is_decided_over_both_files(tmp_path):
     train = written(tmp_path, "train.conll", "La\tB-LOC\nPaz\tL-LOC\nis\tO\n\nRome\tU-LOC\nis\tO\n")
     held = written(tmp_path, "held.conll", "San\tB-LOC\nJose\tI-LOC\nCosta\tL-LOC\n\nis\tO\n")
-    first, second = read_pair(train, held)
+    first, second = read_splits([train, held])
     assert labels_of(second)[0] == ("B-LOC", "I-LOC", "I-LOC")
     assert first.labels == second.labels == ("B-LOC", "I-LOC", "O")
 

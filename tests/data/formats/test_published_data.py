@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.data.tasks.split import split_examples
 
 UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
@@ -34,7 +34,7 @@ MRPC = ("#1 String", "#2 String", "Quality")
     ],
 )  # fmt: skip
 def test_published_data_sets_are_read_without_options(shared_data, train, held, task, counts, labels, columns):
-    sets = read_pair(shared_data / train, shared_data / held) if held else (read_task(shared_data / train),)
+    sets = read_splits([shared_data / train, shared_data / held]) if held else (read_task(shared_data / train),)
     assert [len(data.examples) for data in sets] == list(counts)
     for data in sets:
         assert (data.task, data.labels, data.dropped, data.notes) == (task, tuple(labels.split()), (), ())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.formats.labels import check_held_out
-from bertviz_lab.data.formats.read import read_for_model, read_pair, read_task
+from bertviz_lab.data.formats.read import read_for_model, read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import RECORDS, question, squad, table
 from tests.data.support import written
@@ -56,19 +56,18 @@ def test_any_content_gives_examples_or_an_error_message(tmp_path_factory, ending
 def test_a_pair_of_files_has_one_task_and_one_label_set(tmp_path):
     train = written(tmp_path, "train.csv", table(labels=("1", "2", "3")))
     held = written(tmp_path, "held.csv", table(3, labels=("2", "2", "4")))
-    first, second = read_pair(train, held)
+    first, second = read_splits([train, held])
     assert first.labels == second.labels == ("1", "2", "3", "4")
     assert any('"4" (1 time)' in note for note in second.notes)
     train = written(tmp_path, "train.csv", table(labels=("1", "2", "3")))
     held = written(tmp_path, "held.csv", table(labels=("1.5", "2.5")))
-    assert [data.task for data in read_pair(train, held)] == ["regression"] * 2
+    assert [data.task for data in read_splits([train, held])] == ["regression"] * 2
 
 
 def test_the_columns_of_the_first_file_are_those_of_the_second(tmp_path):
     rows = [f"{n % 5},the long text of number {n} here,{'ab'[n % 2]}" for n in range(50)]
-    first, second = read_pair(
-        written(tmp_path, "train.csv", "\n".join(rows)), written(tmp_path, "held.csv", "\n".join(rows[:8:2]))
-    )
+    train, held = (written(tmp_path, f"{n}.csv", "\n".join(part)) for n, part in enumerate((rows, rows[:8:2])))
+    first, second = read_splits([train, held])
     assert first.files[0].label == second.files[0].label == "3"
     assert {e.label for e in second.examples} == {"a"}
 
@@ -77,7 +76,7 @@ def test_held_out_labels_that_are_spelt_differently_are_refused(tmp_path):
     train = written(tmp_path, "train.csv", table(labels=("0", "1")))
     held = written(tmp_path, "held.csv", table(labels=("negative", "positive")))
     with pytest.raises(InputError, match='labels that none to train on has \\("negative", "positive"'):
-        read_pair(train, held)
+        read_splits([train, held])
 
 
 def test_files_of_different_tasks_do_not_mix(tmp_path):
@@ -88,7 +87,7 @@ def test_files_of_different_tasks_do_not_mix(tmp_path):
     questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
     texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
     with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
-        read_pair(questions, texts)
+        read_splits([questions, texts])
 
 
 def test_classes_are_those_of_the_model_that_is_scored_by_name_or_number(tmp_path):

@@ -7,7 +7,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import RECORDS
 from tests.data.support import written
@@ -91,7 +91,7 @@ def test_classes_are_in_the_order_that_the_file_declares(tmp_path):
     names = ("not_equivalent", "equivalent")
     assert read_task(parquet(tmp_path, names=names)).labels == names
     more = parquet(tmp_path, "b.parquet", names)
-    assert [data.labels for data in read_pair(tmp_path / "a.parquet", more)] == [names, names]
+    assert [data.labels for data in read_splits([tmp_path / "a.parquet", more])] == [names, names]
 
 
 def test_a_data_set_by_name_is_read_with_its_class_names(tmp_path):

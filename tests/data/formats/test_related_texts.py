@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.examples import read_examples, write_examples
-from bertviz_lab.data.formats.read import read_pair, read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 
@@ -60,7 +60,7 @@ def test_a_json_file_with_a_list_for_each_column_is_read(tmp_path) -> None:
 def test_scores_of_any_range_become_cosines_by_the_training_file(tmp_path) -> None:
     train = written(tmp_path, "a.tsv", "".join(f"{a}\t{b}\t{n % 6}\n" for n, (a, b, _) in enumerate(ROWS)))
     held = written(tmp_path, "b.tsv", "".join(f"{b}\t{a}\t{2 + n % 2}.0\n" for n, (a, b, _) in enumerate(ROWS)))
-    first, second = read_pair(train, held, "embeddings")
+    first, second = read_splits([train, held], "embeddings")
     assert [example.score for example in first.examples[:6]] == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert {example.score for example in second.examples} == {0.4, 0.6}
     assert "The scores from 0 to 5 were scaled to cosines from 0 to 1." in first.notes

@@ -8,7 +8,7 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.data.examples import LabelledText
-from bertviz_lab.data.formats.read import read_pair
+from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.tasks.glue import GLUE, find_glue, unpack_glue
 from tests.data.tasks.glue_files import HUB, label_of, rows, write_archive, write_as_published, write_hub_copy
 
@@ -30,7 +30,7 @@ def test_every_task_is_read_as_it_was_written(tmp_path: Path, write: Callable[[P
     for files in tasks:
         task, names = files.task, HUB[files.task.name][1]
         for published in files.published.values():
-            for data, written in zip(read_pair(files.train, published, task.task), _rows(task.title), strict=True):
+            for data, written in zip(read_splits([files.train, published], task.task), _rows(task.title), strict=True):
                 assert not data.dropped, (task.name, data.dropped)
                 for example, row in zip(data.examples, written, strict=True):
                     assert isinstance(example, LabelledText)
@@ -50,7 +50,7 @@ def test_f1_is_that_of_paraphrases_in_every_layout(tmp_path: Path) -> None:
     for write, positive in ((write_archive, "1"), (write_hub_copy, "equivalent"), (write_as_published, "1")):
         write(tmp_path / write.__name__)
         (mrpc,) = (files for files in find_glue(tmp_path / write.__name__)[0] if files.task.name == "mrpc")
-        train, _ = read_pair(mrpc.train, *mrpc.published.values())
+        train, _ = read_splits([mrpc.train, *mrpc.published.values()])
         assert train.labels[1] == positive
 
 
