@@ -235,6 +235,17 @@ class Tokenizer:
             result += [encoding.ids for encoding in encodings]
         return result
 
+    def ids_and_spans(self, texts: Sequence[str]) -> list[tuple[list[int], tuple[tuple[int, int], ...]]]:
+        """Return the ids of many texts, as `ids` does, with each token's (start, end) in characters, as in `encode`."""
+        encodings = self._corpus_backend.encode_batch(list(map(replace_surrogates, texts)), add_special_tokens=False)
+        result = []
+        for text, encoding in zip(texts, encodings, strict=True):
+            spans = encoding.offsets
+            if self.algorithm != "wordpiece":  # others' tokens have the space before a word
+                spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]
+            result.append((encoding.ids, tuple(spans)))
+        return result
+
     def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:
         """Return the text of the ids; case and unknown characters cannot be restored."""
         return self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)

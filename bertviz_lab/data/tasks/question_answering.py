@@ -13,19 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer as Backend
 
 from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.examples import Question
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.tokenization.encoding import token_span
-from bertviz_lab.tokenization.pipeline import replace_surrogates
 
 #: Each question about a long passage has windows of its own; training on SQuAD 2.0 takes about 132,000.
 MAX_WINDOWS = 1_000_000
-
-Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +30,9 @@ class Window:
     question: int  # its index among the questions
     ids: NDArray[np.int32]  # (tokens,) token ids
     passage_start: int  # position of the first token of the passage; segment 1 begins there
-    spans: Spans  # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
+    spans: tuple[
+        tuple[int, int], ...
+    ]  # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
     first_token: int  # index in the passage of the token at `passage_start`
     # positions (first, after the last) of the tokens for which this window shows most context
     max_context_range: tuple[int, int]
@@ -94,14 +91,14 @@ def make_windows(
         )
     max_question_length = min(max_question_length, (max_length - 3) // 2)
     separators = [tokenizer.sep_id] * tokenizer.pair_separators
-    encoded_questions = tokenize_spans(tokenizer, [question.question for question in questions])
+    encoded_questions = tokenizer.ids_and_spans([question.question for question in questions])
     passages = list(dict.fromkeys(question.passage for question in questions))
-    encoded_passages = dict(zip(passages, tokenize_spans(tokenizer, passages), strict=True))
+    encoded_passages = dict(zip(passages, tokenizer.ids_and_spans(passages), strict=True))
     ranges_by_size: dict[tuple[int, int], list[WindowRange]] = {}
     windows: list[Window] = []
     for index, (question, (question_ids, _)) in enumerate(zip(questions, encoded_questions, strict=True)):
         passage_ids, spans = encoded_passages[question.passage]
-        prefix = [tokenizer.cls_id, *question_ids[:max_question_length].tolist(), *separators]
+        prefix = [tokenizer.cls_id, *question_ids[:max_question_length], *separators]
         capacity = max_length - len(prefix) - 1
         size = len(spans), capacity
         if size not in ranges_by_size:
@@ -135,27 +132,6 @@ def make_windows(
     return windows
 
 
-def tokenize_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], Spans]]:
-    """Return the ids of each text and each token's (start, end) in characters, without special tokens; on all cores.
-
-    Names of special tokens in a text are ordinary characters, as in `Tokenizer.ids`; offsets are as in
-    `Tokenizer.encode`.
-    """
-    clean = [replace_surrogates(text) for text in texts]
-    backend = tokenizer.backend
-    if any(name in text for text in clean for name in tokenizer.special.all):
-        backend = Backend.from_str(backend.to_str())
-        backend.encode_special_tokens = True
-    has_space = tokenizer.algorithm != "wordpiece"  # in its tokens, before a word
-    result = []
-    for text, encoding in zip(texts, backend.encode_batch(clean, add_special_tokens=False), strict=True):
-        spans = encoding.offsets
-        if has_space:
-            spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]
-        result.append((np.array(encoding.ids, dtype=np.int32), tuple(spans)))
-    return result
-
-
 class WindowRange(NamedTuple):
     """The tokens from `first` to before `end` of a long text, which a window shows; most context for `max_context`."""
 
@@ -183,7 +159,7 @@ def window_ranges(count: int, capacity: int, stride: int) -> list[WindowRange]:
     return [WindowRange(firsts[i], ends[i], (edges[i], edges[i + 1])) for i in range(len(firsts))]
 
 
-def _answer_tokens(question: Question, spans: Spans) -> tuple[int, int] | None:
+def _answer_tokens(question: Question, spans: tuple[tuple[int, int], ...]) -> tuple[int, int] | None:
     """Return the first and the last token of the passage that overlap the first answer; None without any."""
     if not question.answers:
         return None
