@@ -3,9 +3,8 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, pluralized, quoted, quoted_list
 from bertviz_lab.data.documents import LONGEST_SENTENCE
@@ -155,10 +154,6 @@ class HealthReport:
     writing_system: str  # such as "Cyrillic"
     recommended: dict[str, str | bool]  # options of `pretrain` that suit the writing system and are not the defaults
     warnings: tuple[str, ...] = ()  # full sentences, each with what the lab does about it
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return asdict(self)
 
 
 def warnings_about(

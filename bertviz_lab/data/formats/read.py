@@ -42,7 +42,6 @@ from bertviz_lab.data.formats.records import reader_of
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
 from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists
-from bertviz_lab.data.formats.text_files import wrong_encoding_told
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
@@ -110,8 +109,7 @@ def _read(
     splits: list[tuple[list[RawData], DropReport]] = []
     for paths in split_paths:
         report = DropReport()
-        with wrong_encoding_told(options):
-            splits.append((load_raw_data(paths, options, report), report))
+        splits.append((load_raw_data(paths, options, report), report))
     files = [file for files_of_split, _ in splits for file in files_of_split]
     kind, first_name = type(files[0]), quoted(files[0].name)
     for file in files:

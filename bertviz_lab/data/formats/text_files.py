@@ -29,10 +29,14 @@ class TextFile:
 
     @contextmanager
     def text(self, newline: str | None = "", *, metered: bool = True) -> Iterator[io.TextIOWrapper]:
-        """The whole text as a stream; `newline` as for `open`."""
+        """The whole text as a stream; `newline` as for `open`. Raises `InputError` if the encoding does not fit."""
         binary = self.source.open(self.meter if metered else None)
         with io.TextIOWrapper(binary, encoding=self.encoding, errors="replace", newline=newline) as stream:
-            yield stream
+            try:
+                yield stream
+            except UnicodeError:  # of one that was given, such as utf-16 without its mark
+                what = f"The files are not in the encoding {quoted(self.encoding)}"
+                raise InputError(f"{what}; leave it out to have it recognized.") from None
 
     @contextmanager
     def lines(self, newline: str | None = "", *, metered: bool = True) -> Iterator[Iterator[str]]:
@@ -78,14 +82,3 @@ def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
     # A byte-order mark is not part of the first cell, even where the encoding is given.
     is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)
-
-
-@contextmanager
-def wrong_encoding_told(options: ReadOptions) -> Iterator[None]:
-    """Raises `InputError` for an encoding that was given and does not fit, such as utf-16 without its mark."""
-    try:
-        yield
-    except UnicodeError:
-        raise InputError(
-            f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognized."
-        ) from None

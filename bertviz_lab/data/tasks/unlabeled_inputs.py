@@ -25,7 +25,7 @@ from bertviz_lab.data.formats.labels import ClassCells, NumberCells, is_regressi
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawData, RawFile, RawQuestions, RawSentences, ReadOptions
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
-from bertviz_lab.data.formats.text_files import open_text, wrong_encoding_told
+from bertviz_lab.data.formats.text_files import open_text
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
@@ -59,15 +59,14 @@ def read_inputs(
     files: list[FileInfo] = []
     name, second = Path(path).name, "" if options.text_b == NO_TEXT else options.text_b
     has_columns = options.text_a or second or options.delimiter or options.header == "yes"
-    with wrong_encoding_told(options):
-        if suffix_of(path) in (".txt", ".text") and not has_columns:
-            read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
-            files.append(FileInfo(name, "text"))
-        else:
-            for raw in load_raw_data([path], options, report, wanted="test"):
-                info, examples = _examples(raw, options, report)
-                files.append(info)
-                read += examples
+    if suffix_of(path) in (".txt", ".text") and not has_columns:
+        read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
+        files.append(FileInfo(name, "text"))
+    else:
+        for raw in load_raw_data([path], options, report, wanted="test"):
+            info, examples = _examples(raw, options, report)
+            files.append(info)
+            read += examples
     if len(read) > max_inputs:
         raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
     inputs: list[Example] = []
