@@ -1,6 +1,7 @@
 """What the lessons say is true of the models that ship, and every place that they lead to is there."""
 
 import dataclasses
+import html
 import json
 import re
 from importlib import resources
@@ -222,7 +223,8 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
 
 @each_lesson
 def test_the_code_of_a_lesson_is_the_package_s_own_and_its_notebook_is_there(shipped: AppState, each: Lesson) -> None:
-    place, lines = asked(shipped, "measured", number=each.number)["code"]
+    place, lines = each.source_code()
+    assert lines in html.unescape(asked(shipped, "measured", number=each.number))
     named = re.fullmatch(r"(\S+), line (\d+)\. Step by step: (\S+\.ipynb)", place)
     assert named
     path, line, notebook = named.groups()
@@ -285,7 +287,7 @@ def test_a_place_has_an_address() -> None:
 
 def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path) -> None:
     state = AppState(little_settings(tmp_path))
-    assert all(each["missing"] for each in asked(state, "lessons"))
+    assert all("has no model" in each["page"] for each in asked(state, "lessons"))
     with pytest.raises(InputError, match="has no model wiki-mini"):
         asked(state, "measured", number=1)
 

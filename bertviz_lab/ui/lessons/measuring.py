@@ -1,6 +1,6 @@
 """What a lesson says, with the numbers in it: measured on the models of this page, once for each version of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,17 +58,6 @@ class Measured:
     def _filled(self, text: str) -> str:
         return text.format_map({name: self.say.translate(value) for name, value in self.finding.numbers.items()})
 
-    def body(self) -> dict[str, Any]:
-        say = self.say.translate
-        return {
-            "answer": self.answer,
-            "why": [choice.why for choice in self.lesson.choices],
-            "paragraphs": self.paragraphs,
-            "bars": [(say(name), share, say(words)) for name, share, words in self.finding.bars],
-            "code": tuple(map(say, self.lesson.source_code())),
-            "proof": [step_body(step, self.lesson, self.say) for step in self.proof],
-        }
-
 
 def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measured:
     """Measure a lesson, once for all languages. Raises `InputError` if its model is not there."""
@@ -85,9 +74,37 @@ def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measu
     return Measured(translated(lesson, say), finding, say)
 
 
-def step_body(step: Step, lesson: Lesson, say: Language) -> dict[str, Any]:
-    """Return a step for the page, with the place that it opens."""
-    return {"text": step.text, "name": say.translate(step.place.name), "place": step.place.opening(lesson.model)}
+def lesson_page(
+    lesson: Lesson,
+    say: Language,
+    *,
+    missing: bool = False,
+    measured: Measured | None = None,
+    chosen: int | None = None,
+    guesses: Mapping[int, int] | None = None,
+) -> str:
+    """Return a lesson in the language of `say` as HTML: before its measurement, or with `measured` after it.
+
+    Of a lesson whose model is `missing`, places keep the model that is chosen. `chosen` is the choice that was
+    predicted, and `guesses` how often a workshop's room predicted each.
+    """
+
+    def opening(step: Step) -> dict[str, Any]:
+        place = step.place.opening(lesson.model)
+        if missing:
+            place.get("input", {}).pop("model", None)
+        return place | {"lesson": {"number": lesson.number, "title": lesson.title, "text": step.text}}
+
+    counts = [(guesses or {}).get(at, 0) for at in range(len(lesson.choices))]
+    total = sum(counts)
+    room = [
+        (choice.text.replace("`", ""), count / (total or 1), say("{count} of {total}", count=count, total=total))
+        for choice, count in zip(lesson.choices, counts, strict=True)
+    ]
+    return render(
+        "views/lessons/lesson.html", say, lesson=lesson, count=len(CLAIMS), missing=missing, opening=opening,
+        measured=measured, chosen=chosen, room=None if guesses is None else room,
+    )  # fmt: skip
 
 
 def handout_page(

@@ -86,7 +86,7 @@ class Room:
         self.revealed.add(lesson)
 
     def counts(self, lesson: int) -> LessonCounts:
-        people = self._participants.values()
+        people = tuple(self._participants.values())  # a thread may count while the event loop changes them
         return LessonCounts(
             at=sum(person.lesson == lesson for person in people if self._is_present(person)),
             done=sum(lesson in person.done for person in people),

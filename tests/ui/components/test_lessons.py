@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,56 +12,58 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import language_of
+from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place
+from bertviz_lab.ui.lessons.lesson import Finding, Step
+from bertviz_lab.ui.lessons.measuring import Measured, lesson_page
 from bertviz_lab.ui.server.questions import questions_route
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import Index, View, Word, question
 from tests.browser import PageLog, complaints
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.pages import little_settings
 
-#: What the page is answered, by the number of a lesson: a body, or the sentence why there is none.
-Desk = dict[int, dict[str, Any] | str]
+#: What the page is answered, by the number of a lesson: what was found, or the sentence why there is nothing.
+Desk = dict[int, Finding | str]
 
 
-def lesson_bodies(text: str) -> list[dict[str, Any]]:
-    one = {
-        "title": "A lesson", "minutes": 5, "hour": 1, "model": "toy", "missing": False, "idea": text, "example": text,
-        "question": "What is it?", "look": [step("Look at `this`.", "predictions", "Explore, panel Predictions")],
-        "choices": ["this", "that", "neither"], "formula": "a = b", "formula_says": "They are the same.",
-        "source": "Somebody 2018", "measured_by": "How much",
-    }  # fmt: skip
-    return [{**one, "number": number, "title": f"Lesson {'ABC'[number - 1]}"} for number in (1, 2, 3)]
+def lesson_of(number: int, text: str) -> Lesson:
+    return replace(
+        LESSONS[0], number=number, title=f"Lesson {'ABC'[number - 1]}", minutes=5, hour=1, model="toy", idea=text,
+        example=text, question="What is it?", look=(Step("Look at `this`.", LOOK),), reveal=("{text}",),
+        choices=(Choice("this", "It is not `this`."), Choice("that"), Choice("neither", "It is one of the two.")),
+        proof=(Step("See it.", Place("attribution", text_a="A.", settings={"word": "x"})),), measured_by="How much",
+    )  # fmt: skip
 
 
-def step(text: str, view: str, name: str) -> dict[str, Any]:
-    place = {"space": "explore", "show": view, "part": "", "input": {"model": "toy", "text_a": "A.", "text_b": ""}}
-    return {"text": text, "name": name, "place": {**place, "settings": {f"{view}.word": "x"}}}
+LOOK = Place("predictions", text_a="A.", settings={"word": "x"})
 
 
-def answer(text: str = "It is {that}.") -> dict[str, Any]:
-    return {
-        "answer": 1,
-        "why": ["It is not `this`.", "", "It is one of the two."],
-        "code": ["model.py, line 3", "def forward(x):\n    return x"],
-        "paragraphs": [text],
-        "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
-        "proof": [step("See it.", "attribution", "Explore, panel Attribution")],
-    }
+def answer(text: str = "It is {that}.", right: int | None = 1) -> Finding:
+    return Finding(right, {"text": text}, (("this", 0.25, "25.0%"), ("that", 0.75, "75.0%")), 1, 1)
 
 
+MISSING = "There is no such model."
 PARTS = ("wire", "lesson-bar", "lessons")
 
 
 @contextmanager
 def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
-    def measured(state: Any, number: int, language: Word) -> Any:
-        body = desk.get(number, answer())
-        if isinstance(body, str):
-            raise InputError(body)
-        return body
+    def measured(state: Any, number: int, language: Word, chosen: Index | None = None) -> str:
+        found = desk.get(number, answer())
+        if isinstance(found, str):
+            raise InputError(found)
+        say = language_of(language)
+        told = Measured(lesson_of(number, text), found, say)
+        return lesson_page(told.lesson, say, measured=told, chosen=chosen)
 
     def bodies(state: Any, language: Word) -> Any:
-        return lesson_bodies(text)
+        missing, say = 1 in desk and desk[1] == MISSING, language_of(language)
+        return [
+            {"number": each.number, "title": each.title, "minutes": 5, "hour": 1}
+            | {"page": lesson_page(each, say, missing=missing)}
+            for each in (lesson_of(number, text) for number in (1, 2, 3))
+        ]
 
     asked = {"lessons": question(bodies), "measured": question(measured)}
     state = AppState(little_settings(folder, models=False))
@@ -189,8 +192,7 @@ def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk):
     expect(page.locator("#lesson-bar .lab")).to_be_focused()
     expect(page.get_by_role("region", name="Lesson 1: Lesson A Look at this.")).to_be_visible()
     lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
-    place = step("", "predictions", "")["place"]
-    assert page.evaluate("() => window.opened") == [{**place, "lesson": lesson}]
+    assert page.evaluate("() => window.opened") == [{**LOOK.opening("toy"), "lesson": lesson}]
     page.locator("#lessons .list button").last.click()
     page.get_by_role("button", name="Back to the lesson").click()
     expect(page.locator("#lessons h2")).to_have_text("Lesson A")
@@ -214,11 +216,8 @@ def test_a_place_says_all_settings_of_its_workspace_and_its_line_comes_back(visi
     assert kept == ["", "x", "", "tokens", "mine"]
 
 
-def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
-    visit: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
-):
-    bodies = lesson_bodies("x")
-    monkeypatch.setitem(globals(), "lesson_bodies", lambda text: [{**body, "missing": True} for body in bodies])
+def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(visit: Any, desk: Desk):
+    desk[1] = MISSING
     page = visit("?model=mine")
     expect(page.locator("#lessons .one")).to_contain_text("has no model toy")
     page.get_by_role("button", name="Open Explore, panel Predictions").click()
@@ -226,11 +225,11 @@ def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
 
 
 def test_a_missing_model_and_a_measurement_without_an_answer_are_told_in_place(visit: Any, desk: Desk):
-    desk[1], desk[2] = "There is no such model.", {**answer(), "answer": None}
+    desk[1], desk[2] = "It cannot be measured.", answer(right=None)
     page = visit()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
-    expect(page.locator("#lessons .verdict")).to_have_text("There is no such model.")
+    expect(page.locator("#lessons .verdict")).to_have_text("It cannot be measured.")
     expect(page.locator("#lessons .side")).not_to_contain_text("done")
     page.locator("#lessons .list button").nth(1).click()
     reveal(page)

@@ -1,5 +1,6 @@
 """A language says texts, numbers and what was measured; two of them at once do not mix."""
 
+import html
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,11 @@ def english_in(text: str) -> list[str]:
     plain = text.replace("`", "")
     longest = {each: max(re.split(r"\{\w+\}", each.replace("`", "")), key=len).strip() for each in FOREIGN}
     return [each for each, piece in longest.items() if len(piece) > 12 and piece in plain]
+
+
+def words_of(page: str) -> str:
+    """The text of a lesson's page, without lines of the package."""
+    return html.unescape(re.sub(r'(?s)<pre[^>]* lang="en">.*?</pre>|<[^>]+>', "", page))
 
 
 def test_numbers_are_written_as_the_language_writes_them() -> None:
@@ -105,12 +111,12 @@ def test_only_the_texts_of_a_lesson_are_translated() -> None:
 def test_a_lesson_has_no_english_left_in_german(shipped: AppState, each: Lesson) -> None:
     bodies = LEARN.questions["lessons"].ask(shipped, {"language": "de"})
     told = LEARN.questions["measured"].ask(shipped, {"number": each.number, "language": "de"})
-    told["code"] = told["code"][0]  # the lines themselves are the package's
-    assert english_in(json.dumps([bodies[each.number - 1], told], ensure_ascii=False)) == []
+    assert english_in(words_of(bodies[each.number - 1]["page"]) + words_of(told)) == []
     english = LEARN.questions["lessons"].ask(shipped, {"language": "en"})[each.number - 1]
-    assert len(english_in(json.dumps(english, ensure_ascii=False))) > 5  # they would be seen
-    texts = " ".join([*told["paragraphs"], *(words for _, _, words in told["bars"])])
-    assert re.findall(r"\d%|\d\.\d(?!\d\d)|\{\w+\}", texts) == []
+    assert len(english_in(words_of(english["page"]))) > 5  # they would be seen
+    result = re.sub(r'(?s)<ol class="steps">.*?</ol>', "", told)  # where a card is named as the page names it
+    texts = re.findall(r"(?s)<p>.*?</p>|<span class=\"share\">.*?</span>", result)
+    assert re.findall(r"\d%|\d\.\d(?!\d\d)|\{\w+\}", " ".join(texts)) == []
 
 
 def test_both_languages_tell_one_measurement(shipped: AppState) -> None:
@@ -128,12 +134,12 @@ def test_visitors_who_ask_at_once_in_different_languages_do_not_mix(shipped: App
     def ask(number: int) -> tuple[str, str, Any]:
         code = ("de", "en")[number % 2]
         told = LEARN.questions["measured"].ask(shipped, {"number": 1, "language": code})
-        return code, told["paragraphs"][-1], LEARN.questions["lessons"].ask(shipped, {"language": code})[0]["title"]
+        return code, told, LEARN.questions["lessons"].ask(shipped, {"language": code})[0]["title"]
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(64)))
     begins = {"de": ("Das gilt für ", "Bidirektionaler Kontext"), "en": ("This holds for ", "Bidirectional context")}
-    assert all(said.startswith(begins[code][0]) and title == begins[code][1] for code, said, title in answers)
+    assert all(f"<p>{begins[code][0]}" in said and title == begins[code][1] for code, said, title in answers)
 
 
 def test_a_server_s_language_is_that_of_visitors_who_ask_for_none(tmp_path: Path) -> None:

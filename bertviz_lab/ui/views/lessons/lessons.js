@@ -3,7 +3,7 @@
 // for the room that it belongs to. What was revealed stays revealed after a reload.
 
 import { poll, posted } from 'lab/client/ask.js';
-import { barRow, elements, emphasised, h, publishHeight } from 'lab/client/dom.js';
+import { elements, emphasised, h, publishHeight } from 'lab/client/dom.js';
 import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { LANGUAGES } from 'lab/site.js';
@@ -16,10 +16,6 @@ const memory = Object.fromEntries(Object.entries(NOTHING).map(([name, value]) =>
 const keep = (changes) => remember(KEY, Object.assign(memory, changes));
 
 const marked = (text) => emphasised(text.split('`'), 'code');
-const paragraph = (text, tag = 'p') => h(tag, ...marked(text));
-const plain = (text) => text.replaceAll('`', '');
-const button = (words, onclick) => h('button.action', { onclick }, words);
-const fold = (title, ...nodes) => h('details', h('summary', title), ...nodes);
 
 /** Bring something into sight and let a screen reader begin there. */
 function settle(node, block = 'nearest') {
@@ -35,6 +31,7 @@ export function mountLessons(root) {
   const leaders = h('a.plain', { href: `leader?lang=${LANGUAGE}`, target: '_blank' }, gettext('For leaders'));
   const again = h('button.plain', { onclick() {
     keep({ at: 1, chosen: {}, done: [] });
+    answers = {};
     open(1);
   } }, gettext('Start again'));
   const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
@@ -42,8 +39,19 @@ export function mountLessons(root) {
   root.append(h('div.course', h('nav.side', { 'aria-label': gettext('Lessons') }, list, progress,
     h('div.act', leaders, again, ...languages)), place));
   let lessons = [];
-  let opened = {}; // the lesson in sight: the room of a workshop that it belongs to, and what reveals its answer
-  const answers = {}; // number -> a measurement that is under way or there
+  let room = ''; // of a workshop: that of the lesson in sight
+  let answers = {}; // number -> the page of a measured lesson that is under way or there
+  const part = (selector) => place.querySelector(selector);
+  place.addEventListener('change', ({ target }) => {
+    keep({ chosen: { ...memory.chosen, [memory.at]: Number(target.value) } });
+    refresh();
+  });
+  place.addEventListener('click', ({ target }) => {
+    const button = target.closest('button');
+    if (button?.matches('.reveal')) reveal(true);
+    if (button?.dataset.lesson) open(Number(button.dataset.lesson));
+    if (button?.dataset.place) page.open(JSON.parse(button.dataset.place));
+  });
 
   async function begin() {
     place.replaceChildren(h('p.quiet', gettext('The lessons are loading.')));
@@ -56,13 +64,13 @@ export function mountLessons(root) {
   /** In a workshop the leader reveals. */
   const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
 
-  /** What the server measures for a lesson; asked for once. */
+  /** The page of a lesson after its measurement, which is asked for once. */
   function measured(number) {
-    answers[number] ??= page.ask('lessons', 'measured', { number, language: LANGUAGE }, `lesson ${number}`)
-      .catch(({ message }) => {
-        delete answers[number];
-        return { message: gettext(message) };
-      });
+    const question = { number, language: LANGUAGE, chosen: memory.chosen[number] };
+    answers[number] ??= page.ask('lessons', 'measured', question, `lesson ${number}`).catch((error) => {
+      delete answers[number];
+      throw error;
+    });
     return answers[number];
   }
 
@@ -70,19 +78,55 @@ export function mountLessons(root) {
     keep({ at: number });
     const search = Object.fromEntries(new URLSearchParams(location.search));
     for (const link of languages) link.search = new URLSearchParams({ ...search, lang: link.lang, lesson: number });
-    const { node, heading, reveal } = drawLesson(find(number));
-    opened = { room: memory.room, reveal };
-    place.replaceChildren(node);
+    place.innerHTML = find(number).page; // the server's own words: lesson.html
+    room = memory.room;
     drawList();
-    if (focus) settle(heading);
+    refresh();
+    if (focus) settle(part('h2'));
     if (memory.done.includes(number) || isRevealed()) reveal(false);
+  }
+
+  /** What has been predicted, and what may be done now. */
+  function refresh() {
+    const chosen = memory.chosen[memory.at];
+    for (const input of place.querySelectorAll('.choice input')) input.checked = Number(input.value) === chosen;
+    const show = part('.reveal');
+    show.disabled = chosen === undefined;
+    show.hidden = page.start.workshop; // there the leader reveals
+    const counted = page.start.workshop
+      ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
+    part('.hint').textContent = show.disabled ? gettext('First choose what you expect.') : counted;
+  }
+
+  /** Show the lesson with its measurement, or a sentence why there is none. */
+  async function reveal(fresh) {
+    const number = memory.at;
+    const told = part('.told');
+    part('.reveal').disabled = true;
+    part('.hint').textContent = gettext('Measuring …');
+    try {
+      const answer = await measured(number);
+      if (!told.isConnected) return; // another lesson is open
+      place.innerHTML = answer; // as above
+    } catch ({ message }) {
+      if (!told.isConnected) return;
+      refresh();
+      told.replaceChildren(h('p.verdict', gettext(message)));
+      told.hidden = false;
+      return;
+    }
+    if (!memory.done.includes(number)) keep({ done: [...memory.done, number] });
+    drawList();
+    if (fresh) settle(part('.told .verdict'), 'center'); // with the bars under it
   }
 
   page.on('space', (name) => { if (name === 'learn') root.querySelector('.course').append(place); });
   page.on('room', () => {
     if (!lessons.length) return;
-    if (opened.room !== memory.room) open(memory.at, false); // the leader has started again
-    else if (isRevealed() && !memory.done.includes(memory.at)) opened.reveal(true);
+    if (room !== memory.room) { // the leader has started again
+      answers = {};
+      open(memory.at, false);
+    } else if (isRevealed() && !memory.done.includes(memory.at)) reveal(true);
   });
 
   /** The line above the place that a lesson has opened leads back here, to the step that was left. A leader who calls
@@ -90,8 +134,7 @@ export function mountLessons(root) {
   page.on('open', ({ space, lesson }) => {
     if (space !== 'learn' || !find(lesson?.number)) return;
     if (memory.at !== lesson.number) open(lesson.number, false);
-    settle([...place.querySelectorAll('.set-up')].find((step) => step.dataset.text === lesson.text)
-      ?? place.querySelector('h2'));
+    settle([...place.querySelectorAll('.set-up')].find((step) => step.dataset.text === lesson.text) ?? part('h2'));
   });
 
   function drawList() {
@@ -111,120 +154,7 @@ export function mountLessons(root) {
     again.hidden = !count || page.start.workshop;
   }
 
-  // ---- one lesson
-
-  function drawLesson(lesson) {
-    const { number, title, choices, missing } = lesson;
-    const heading = h('h2', { tabindex: '-1' }, title);
-    const [boxes, told] = [h('div'), h('div.told', { hidden: true })];
-    const hint = h('p.quiet.hint', { role: 'status' });
-    const show = button(gettext('Reveal'), () => reveal(true));
-    const act = h('div.act', show, hint);
-
-    /** The choices; after the measurement each says whether it is right, and whether it was chosen. */
-    const drawChoices = (body = null) => boxes.replaceChildren(...choices.map((text, at) => {
-      const mine = memory.chosen[number] === at;
-      const input = h('input', { type: 'radio', name: `lab-lesson-${number}`, value: at, checked: mine,
-        disabled: Boolean(body), onchange() {
-          keep({ chosen: { ...memory.chosen, [number]: at } });
-          refresh();
-        } });
-      if (!body) return h('label.choice.card', input, h('span.grow', ...marked(text)));
-      const right = at === body.answer;
-      const why = mine ? gettext('Your prediction. {why}', { why: body.why[at] }) : body.why[at];
-      return h(`label.choice.card.settled${right ? '.right' : ''}`, input, h('span.grow', ...marked(text),
-        h('span.said.quiet.small', ...marked(right ? gettext('✓ Correct') : why))));
-    }));
-
-    function refresh() {
-      show.disabled = memory.chosen[number] === undefined;
-      show.hidden = page.start.workshop; // there the leader reveals
-      const counted = page.start.workshop
-        ? gettext('Your prediction is counted, without your name. You can change it until the leader reveals.') : '';
-      hint.textContent = show.disabled ? gettext('First choose what you expect.') : counted;
-    }
-
-    /** Show the measurement, or a sentence why there is none. */
-    async function reveal(fresh) {
-      show.disabled = true;
-      hint.textContent = gettext('Measuring …');
-      const body = await measured(number);
-      refresh();
-      told.hidden = false;
-      told.replaceChildren(h('p.verdict', body.message));
-      if (body.message) return;
-      if (!memory.done.includes(number)) keep({ done: [...memory.done, number] });
-      drawList();
-      drawChoices(body);
-      act.hidden = true;
-      const verdict = h('h3.verdict', { tabindex: '-1' }, ...marked(verdictOf(lesson, body.answer)));
-      const [file, code] = body.code;
-      const train = button(gettext('Open {place}', { place: 'Train' }),
-        () => page.open({ space: 'train', show: 'pretrain' }));
-      told.replaceChildren(verdict, drawRoom(lesson), drawBars(lesson.measured_by, body.bars),
-        ...body.paragraphs.map((text) => paragraph(text)), drawSteps(gettext('See for yourself'), body.proof, lesson),
-        fold(gettext('In one formula'), h('pre.formula.mono.small.card', lesson.formula), h('p', lesson.formula_says),
-          h('p.quiet', gettext('In the paper: {source}', lesson))),
-        fold(gettext('In the code and in a notebook'), h('p.quiet.small', file),
-          h('pre.mono.small.card', { tabindex: '0', lang: 'en' }, code)),
-        h('div.act', ...number < lessons.length ? [button(gettext('Next lesson'), () => open(number + 1))]
-          : [h('p.quiet', gettext('That was the last lesson. Now train a model of your own.')), train]));
-      if (fresh) settle(verdict, 'center'); // with the bars under it
-    }
-
-    refresh();
-    drawChoices();
-    const about = gettext('Lesson {number} of {count} · {minutes} minutes · model {model}',
-      { ...lesson, count: lessons.length });
-    const node = h('article.one', h('p.quiet.small', about), heading, missing ? h('p.verdict',
-      gettext('This copy of the lab has no model {model}: the question cannot be measured here.', lesson)) : null,
-    paragraph(lesson.idea, 'p.idea'), drawSteps(gettext('Look'), lesson.look, lesson), h('h3', gettext('Predict')),
-    lesson.example && h('p.example.mono.small', { lang: 'en' }, lesson.example),
-    h('fieldset.question', h('legend', ...marked(lesson.question)), boxes, act), told);
-    return { node, heading, reveal };
-  }
-
   begin();
-}
-
-function verdictOf({ number, choices }, at) {
-  const [guess, named] = [memory.chosen[number], { answer: choices[at] }];
-  if (at === null) return gettext('The measurement supports none of these.');
-  if (at === guess) return gettext('Correct.');
-  return guess === undefined ? gettext('The answer: {answer}', named)
-    : gettext('Not quite. The answer: {answer}', named);
-}
-
-/** What was measured, as bars. Shares that are all small are drawn against the largest of them. */
-function drawBars(caption, bars) {
-  const most = Math.max(...bars.map(([, share]) => share));
-  const top = most < 0.2 ? most : 1;
-  return h('figure.bars.card', h('figcaption.quiet.small', caption),
-    ...bars.map(([name, share, words]) => barRow(name, share / top, words)));
-}
-
-/** What the room of a workshop predicted, or nothing. */
-function drawRoom({ number, choices }) {
-  const guesses = page.room?.revealed[number];
-  if (!guesses) return '';
-  const total = Object.values(guesses).reduce((sum, count) => sum + count, 0);
-  return drawBars(gettext('What the room predicted'), choices.map((text, at) => {
-    const count = guesses[at] ?? 0;
-    return [plain(text), count / (total || 1), gettext('{count} of {total}', { count, total })];
-  }));
-}
-
-/** Things to look at, each with a button that opens its place. A model that this copy of the lab does not have leaves
- * the chosen one. */
-function drawSteps(heading, steps, { number, title, missing }) {
-  return h('section', h('h3', heading), h('ol.steps', ...steps.map(({ text, name, place: { input, ...there } }) => {
-    const words = gettext('Open {place}', { place: name });
-    const { model, ...texts } = input ?? {};
-    const onclick = () =>
-      page.open({ ...there, ...(input && { input: missing ? texts : input }), lesson: { number, title, text } });
-    return h('li', paragraph(text), h('button.set-up.plain',
-      { onclick, 'data-text': text, 'aria-label': `${words}: ${plain(text)}` }, words));
-  })));
 }
 
 /** What a lesson has opened, in one line that stays in sight, and the way back. */

@@ -7,41 +7,34 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.lessons.measuring import measure, step_body
+from bertviz_lab.ui.lessons.measuring import lesson_page, measure
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, Word, questions
+from bertviz_lab.ui.view import Index, View, Word, questions
 
-#: What is not an answer.
-_TOLD = (
-    *("number", "title", "minutes", "hour", "model", "idea", "example", "question"),
-    *("formula", "formula_says", "source", "measured_by"),
-)
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
 
 def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
-    """Return all lessons as they are before anything is measured."""
+    """Return all lessons as they are before anything is measured; `page` is what is shown of one."""
     shipped, say = state.models.shipped(), language_of(language, state.settings.language)
     return [
-        {name: getattr(lesson, name) for name in _TOLD}
-        | {
-            "missing": lesson.model not in shipped,
-            "look": [step_body(step, lesson, say) for step in lesson.look],
-            "choices": [choice.text for choice in lesson.choices],
-        }
+        {name: getattr(lesson, name) for name in ("number", "title", "minutes", "hour")}
+        | {"page": lesson_page(lesson, say, missing=lesson.model not in shipped)}
         for lesson in translated(LESSONS, say)
     ]
 
 
-def measured(state: AppState, number: _Number, language: Word = "") -> dict[str, Any]:
-    """Return what a lesson's measurement says, and the steps after it.
+def measured(state: AppState, number: _Number, language: Word = "", chosen: Index | None = None) -> str:
+    """Return a lesson with what its measurement says, and the steps after it, as HTML; `chosen` was predicted.
 
     Raises `InputError` where its model is not there, and in a workshop before its leader has revealed the lesson.
     """
-    say = language_of(language, state.settings.language)
-    if state.room is not None and number not in state.room.revealed:
+    say, room = language_of(language, state.settings.language), state.room
+    if room is not None and number not in room.revealed:
         raise InputError(say("The leader of this workshop has not revealed this lesson yet."))
-    return measure(state, LESSONS[number - 1], say).body()
+    answer = measure(state, LESSONS[number - 1], say)
+    guesses = None if room is None else room.counts(number).guesses
+    return lesson_page(answer.lesson, say, measured=answer, chosen=chosen, guesses=guesses)
 
 
 LEARN = View(
