@@ -87,7 +87,15 @@ function shapesOf(node, place) {
   const own = box.width > 0 && box.height > 0 ? boxShapes(style, place(box)) : [];
   const isFolded = node.localName === 'details' && !node.open;
   const children = isFolded ? node.querySelectorAll(':scope > summary') : node.childNodes;
-  return [...own, ...[...children].flatMap((child) => shapesOf(child, place))];
+  return [...own, ...[...children].flatMap((child) => shapesOf(child, place)), ...cursorShapes(node, box, place)];
+}
+
+/** What a style sheet draws over a node: the cursor of a chart. */
+function cursorShapes(node, box, place) {
+  const style = getComputedStyle(node, '::after');
+  if (style.content === 'none' || style.position !== 'absolute') return [];
+  const [left, top, width, height] = ['left', 'top', 'width', 'height'].map((name) => parseFloat(style[name]));
+  return boxShapes(style, place({ left: box.left + left, top: box.top + top, width, height }));
 }
 
 function boxShapes(style, { x, y, width, height }) {
@@ -138,7 +146,8 @@ function textShapes(node, place) {
 }
 
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap',
-  'stroke-dasharray', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight'];
+  'stroke-dasharray', 'opacity', 'display', 'paint-order', 'font-family', 'font-size', 'font-weight',
+  'image-rendering'];
 
 /** A copy of a drawing inside the page, with the colors that the page's style sheet gave it written in. */
 function vectorShape(node, box) {

@@ -4,7 +4,7 @@
 import { onThemeChange, pageColor, plainPaint } from 'lab/client/colors.js';
 import { elements, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { short, whole } from 'lab/client/format.js';
-import { decodeBase64, saveBlob, saveButtons, saveCsv, saveJson } from 'lab/client/saving.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 /** Load Plotly when it is first needed; a page of one drawing has it already. */
 async function loadPlotly() {
@@ -37,8 +37,7 @@ function withoutBase(act) {
   }
 }
 
-/** A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture
- * of it as an address, with further shapes. `on` are listeners to Plotly's own events. */
+/** A plot in `host`. `show(figure, description)` draws {data, layout}. `on` are listeners to Plotly's own events. */
 export function makePlot(host, on) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
@@ -87,16 +86,6 @@ export function makePlot(host, on) {
     /** Show the values at x, as if it was pointed at; null for none. */
     pointAt: (x) => drawn && (x === null ? window.Plotly.Fx.unhover(host, {})
       : window.Plotly.Fx.hover(host, { xval: x }, ['xy'])),
-    async image(format, title, shapes = []) {
-      const library = await loadPlotly();
-      const { data, layout } =
-        inColors({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
-      const { width, height } = size();
-      const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } },
-        margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 }, paper_bgcolor: plainPaint(pageColor('--lab-page')) };
-      return library.toImage({ data, layout: { ...layout, ...head } },
-        { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
-    },
   };
 }
 
@@ -127,7 +116,7 @@ export function makeDataTable(read) {
 /** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
  * `onPick(pick)` is called for clicks on cells of a heat map or points that can be picked. `knobs` are next to the
  * title; with `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...];
- * `caption` is the title of saved pictures, and `shapes()` returns what is drawn over them. */
+ * `caption` is the title of saved pictures. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
   const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
     'p.quiet.small');
@@ -140,17 +129,9 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   } });
   let payload = null;
 
-  const saveImage = (format, type, decode) => async () => {
-    const address = await plot.image(format, payload.caption ?? payload.title, payload.shapes?.());
-    // An address is not fetched: the page's content security policy allows its own server only.
-    saveBlob(`${payload.file}.${format}`, new Blob([decode(address.slice(address.indexOf(',') + 1))], { type }));
-  };
-  const buttons = saveButtons('the picture', {
-    PNG: saveImage('png', 'image/png', decodeBase64),
-    SVG: saveImage('svg', 'image/svg+xml', decodeURIComponent),
-    CSV: () => saveCsv(`${payload.file}.csv`, payload.csv ?? [payload.table.header, ...payload.table.rows]),
-    JSON: () => saveJson(`${payload.file}.json`, payload),
-  }, savePage && (() => savePage(payload.file)));
+  const buttons = saveDrawing('the picture', () => payload.file, { savePage, body: () => payload,
+    picture: () => pictureOf(picture, payload.caption ?? payload.title),
+    rows: () => payload.csv ?? [payload.table.header, ...payload.table.rows] });
   host.classList.add('chart');
   host.append(h('div.bar', heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
 

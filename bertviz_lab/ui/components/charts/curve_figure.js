@@ -1,6 +1,6 @@
 // The figure of a panel filled with the logs of one run or several: smoothed, thinned to what is seen, and marked.
 
-import { choices, h } from 'lab/client/dom.js';
+import { choices, makeField } from 'lab/client/dom.js';
 import { baselinesOf, severalTrials, written } from 'lab/components/runs/run_log.js';
 
 const COLUMNS = 300; // of a trace: in each of them its lowest and its highest value
@@ -128,12 +128,7 @@ export function lookControls(look, onChange) {
     Object.assign(look, some);
     onChange();
   };
-  const shown = h('output', String(look.smoothing));
-  const input = h('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: look.smoothing, oninput: () => {
-    shown.textContent = input.value;
-    change({ smoothing: Number(input.value) });
-  } });
-  const slider = h('label.slider.tick', { title: 'Exponential moving average: the weight of what came before' },
-    'Smoothing', input, shown);
+  const slider = makeField('range', 'Smoothing', look.smoothing, (smoothing) => change({ smoothing }), { inline: true,
+    min: 0, max: 0.99, step: 0.01, rest: 1, title: 'Exponential moving average: the weight of what came before' }).node;
   return { change, axis: choices('X-axis', axes, look.axis, (axis) => change({ axis })).node, slider };
 }

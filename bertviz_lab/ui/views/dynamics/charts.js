@@ -67,10 +67,6 @@ export function makeAttention(scene, onHead) {
 
 const WRITTEN = { percent, short, whole };
 
-/** The cursor in a saved picture; on the page one rule of CSS moves all cursors at once. */
-const cursorShape = ({ current }, half) => ({ type: 'rect', yref: 'paper', x0: current.index - half,
-  x1: current.index + half, y0: 0, y1: 1, line: { color: 'var(--lab-text)', width: 1.2 } });
-
 /** `show(chart, read)` draws a chart of `scene.opening` with a point for each frame: `read(frame)` returns the values
  * of its lines. Without it the chart is complete. `move()` changes only the values in the legend. A press or a drag
  * jumps to a snapshot. */
@@ -88,7 +84,7 @@ export function makeTimeline(scene, options = {}) {
     const x = customdata.map((step) => steps.indexOf(step));
     const fill = (trace, line) => ({ ...trace, x, y: rows.map((row) => row[line + 1]), customdata });
     body = { table: { header: ['step', ...keys.map(([name]) => name)], rows }, ...given,
-      caption: `${title} · ${given.title}`, shapes: () => [cursorShape(scene, 0)],
+      caption: `${title} · ${given.title}`,
       figure: { data: read ? data.map(fill) : data, layout: { ...layout, xaxis: axis } } };
     chart.show(body);
     move();
@@ -203,7 +199,7 @@ export function makeLens(scene) {
     const header = ['', ...steps.map((step) => `step ${step}`)];
     const xaxis = { ...layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] };
     node.style.setProperty('--columns', columns.length);
-    chart.show({ ...given, caption: `${title} · ${given.title}`, shapes: () => [cursorShape(scene, 0.5)],
+    chart.show({ ...given, caption: `${title} · ${given.title}`,
       picks: names.map(() => steps.map((_, at) => ({ place: at }))), figure: { data, layout: { ...layout, xaxis } },
       table: { header, rows: cells.map((row, at) => [names[at], ...row]) } });
   }
