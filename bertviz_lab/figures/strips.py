@@ -1,5 +1,6 @@
 """A text: the strip of its tokens with rows of words or numbers below them, or the text with marked spans."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -145,5 +146,8 @@ def marked_payload(
         {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
         for answer in alternatives
     ]
-    body = {"title": title, "sentence": sentence, "file": file, "text": text, "alternatives": answers}
-    return to_json({**body, "spans": [asdict(s) for s in ordered], "chosen": chosen if answers else None})
+    first = next((unicodedata.bidirectional(letter) for letter in text if letter.isalpha()), "")
+    direction = "rtl" if first in ("R", "AL") else "ltr"
+    body: dict[str, Any] = {"title": title, "sentence": sentence, "file": file, "text": text, "direction": direction}
+    body |= {"spans": [asdict(span) for span in ordered], "alternatives": answers}
+    return to_json({**body, "chosen": chosen if answers else None})

@@ -108,8 +108,8 @@ def attention_body(
         body["windows"] = list(windows)
         if max(local) // 2 < length - 1:
             body["guide"] += " Grey cells are outside the window."
-    if special is not None:
-        body["special"] = [bool(flag) for flag in special]
+    spelled = [token in ("[CLS]", "[SEP]", "[PAD]") for token in tokens]
+    body["special"] = spelled if special is None else [bool(flag) for flag in special]
     if number == "score":
         body["unit"] = score_unit(values)
         values = values / body["unit"]

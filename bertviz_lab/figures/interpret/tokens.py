@@ -113,22 +113,44 @@ def _counted(count: int, noun: str) -> str:
 _MAX_WORDS = 60
 _MAX_STEPS = 40
 _MAX_CANDIDATES = 12
+_RULES = {
+    "wordpiece": "WordPiece takes the longest prefix of the word that is in the vocabulary, then the longest piece "
+    "that continues it, marked with ##, and so on. If no piece matches, the word becomes [UNK].",
+    "bpe": "Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned "
+    "first, until no learned pair is left. Ġ marks the space before a word.",
+    "unigram": "Unigram takes the split with the largest sum of log-probabilities. Each line has the piece taken, "
+    "after others that end at the same place, with the best sum up to there. ▁ marks the space before a word.",
+}
+#: Of a word that is not in the vocabulary as a whole, and was not searched.
+_WITHOUT_STEPS = {
+    "wordpiece": "The word has more characters than WordPiece takes: it becomes [UNK] without a search.",
+    "bpe": "None of its pairs was learned: its bytes stay single.",
+}
 
 
 def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
     """Return the word-splitting view: the first words of a long text, the first steps of a long word."""
-    shown = [
+    first = words[:_MAX_WORDS]
+    split = [word for word in first if len(word.pieces) > 1 or list(word.pieces) == [unknown] != [word.word]]
+    drawn = [
         {
             "word": word.word,
             "pieces": list(word.pieces),
-            "unknown": list(word.pieces) == [unknown],
-            "kind": algorithm,
             "steps": [_step(step) for step in word.steps[:_MAX_STEPS]],
-            "omitted": max(0, len(word.steps) - _MAX_STEPS),
+            "note": _note(len(word.steps), algorithm),
         }
-        for word in words[:_MAX_WORDS]
+        for word in split
     ]
-    return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MAX_WORDS)})
+    entire = list(dict.fromkeys(word.word for word in first if word not in split))
+    more = max(0, len(words) - _MAX_WORDS)
+    return to_json({"rule": _RULES[algorithm], "words": drawn, "entire": entire, "more": more})
+
+
+def _note(steps: int, algorithm: str) -> str | None:
+    omitted = steps - _MAX_STEPS
+    if omitted > 0:
+        return f"{_counted(omitted, 'more step')} not shown."
+    return None if steps else _WITHOUT_STEPS.get(algorithm)
 
 
 def _step(step: SplitStep | MergeStep | PathStep) -> dict[str, Any]:

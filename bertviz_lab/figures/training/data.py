@@ -37,6 +37,12 @@ def health_payload(report: "HealthReport", name: str) -> Payload:
 
 
 _ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # maximum that is sent; the page truncates further
+#: What the columns of each kind of file are used as, by their roles; those of questions are known.
+_USED = {
+    "table": {"a": "text", "label": "label"},
+    "pair": {"a": "text A", "b": "text B", "label": "label"},
+    "words": {"a": "words", "label": "labels"},
+}
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _FORMATS = {
     "table": "a table",
@@ -71,7 +77,8 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payl
         body["rows"] = [[_cut(str(cell)) for cell in row] for row in reading.rows[:_ROWS]]
     else:
         return message_payload(f"{reading.name} has no rows to show.")
-    named = [{"name": name, "role": role} for name, role in columns]
+    used = _USED.get("pair" if body["kind"] == "table" and any(role == "b" for _, role in columns) else body["kind"])
+    named = [{"name": name, "role": role, "words": used and used.get(role, "")} for name, role in columns]
     return to_json({"title": reading.name, "sentence": _how_read(reading), "columns": named} | body)
 
 

@@ -48,9 +48,12 @@ def test_examples_of_a_fine_tuned_model_are_of_its_task(tuned: AppState) -> None
 
 def test_the_tokens_of_a_pair_know_their_segments(session: AppState) -> None:
     tokens = ask(session, "encode", model="", text_a=A, text_b=B)["tokens"]
-    assert [token["token"] for token in tokens if token["special"]] == ["[CLS]", "[SEP]", "[SEP]"]
-    encoding = session.models.open().tokenizer.encode(A, B)
-    assert [token["segment"] for token in tokens] == list(encoding.token_type_ids)
+    assert [token for token, kind in tokens if kind == "special"] == ["[CLS]", "[SEP]", "[SEP]"]
+    second = session.models.open().tokenizer.encode(A, B).token_type_ids
+    assert {(kind, part) for (_, kind), part in zip(tokens, second, strict=True) if kind != "special"} == {
+        ("seg-a", 0),
+        ("seg-b", 1),
+    }
 
 
 def test_a_text_that_is_too_long_is_told(session: AppState) -> None:

@@ -17,8 +17,7 @@ export function readAttention(payload) {
   const stored = new Map(payload.sent.map((layer, place) => // layer -> its codes
     [layer, codes.subarray(place * heads * perHead, (place + 1) * heads * perHead)]));
   return { ...payload, cells: null, size: tokens.length, perHead, stored,
-    rollout: payload.rollout && codesOf(payload.rollout),
-    special: payload.special ?? tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
+    rollout: payload.rollout && codesOf(payload.rollout) };
 }
 
 /** One square of many. */

@@ -2,13 +2,6 @@
 
 import { elements, h, payloadView } from 'lab/client/dom.js';
 
-/** What the columns of each kind of file are used as. */
-const USED = {
-  table: { a: 'text', label: 'label' },
-  pair: { a: 'text A', b: 'text B', label: 'label' },
-  words: { a: 'words', label: 'labels' },
-};
-
 export default payloadView('Choose a file: its first rows appear here.', (content, { events }) => {
   const [heading, sentence] = elements('p.heading', 'p.quiet');
   const names = h('div.names.line', { role: 'group', 'aria-label': 'Columns of the file' });
@@ -17,7 +10,8 @@ export default payloadView('Choose a file: its first rows appear here.', (conten
 
   const chip = (role, words) => h(`span.role.small.role-${role}`, words);
 
-  function columnButton({ name, role }, place, words) {
+  function columnHead({ name, role, words }, place) {
+    if (words === null) return chip(role, name); // what the columns of questions are is known
     const used = words ? `used as ${words}` : 'not used';
     return h('button.column.plain', { 'aria-label': `${name}, ${used}. Choose what this column is.`,
       title: `${name}: ${used}. Click to choose what this column is.`,
@@ -41,9 +35,7 @@ export default payloadView('Choose a file: its first rows appear here.', (conten
   return ({ title, sentence: about, kind, columns, rows: lines, sentences }) => {
     heading.textContent = title;
     sentence.textContent = about;
-    const used = USED[kind === 'table' && columns.some(({ role }) => role === 'b') ? 'pair' : kind];
-    const heads = columns.map((column, place) => (used ? columnButton(column, place, used[column.role])
-      : chip(column.role, column.name))); // what the columns of questions are is known
+    const heads = columns.map(columnHead);
     names.hidden = !sentences;
     names.replaceChildren(...(sentences ? heads : []));
     rows.replaceChildren(...(sentences?.map(drawSentence) ?? [drawTable(kind, columns, heads, lines)]));

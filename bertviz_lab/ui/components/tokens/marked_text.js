@@ -1,6 +1,6 @@
 // A text with stretches of it marked, a legend of their types, and under it answers that can be shown in their place.
 
-import { barRow, elements, h, nextByArrow, payloadView, setText } from 'lab/client/dom.js';
+import { barRow, elements, h, payloadView, setText, walkWithKeys } from 'lab/client/dom.js';
 import { percent, plural, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/saving.js';
 
@@ -9,12 +9,13 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   let payload = null;
   let letters = []; // the text's code points: offsets count these, not JavaScript's units of 16 bits
   let marks = []; // the spans on show
-  let current = 0; // the mark that the arrow keys are on
 
   const [heading, sentence, legend] = elements('p.heading', 'p.quiet', 'div.keys');
-  const running = h('div.running.card', { tabindex: '0', role: 'group' });
+  const running = h('div.running.card', { role: 'group' });
   const readout = h('p.readout', { 'aria-live': 'polite' });
   const answers = h('div.answers', { role: 'group', 'aria-label': 'Top answers' });
+  const nodes = () => [...running.querySelectorAll('mark')];
+  const walk = walkWithKeys(running, { items: nodes });
   const buttons = saveDrawing('the marks', () => payload.file, {
     rows: () => [['kind', 'start', 'end', 'label', 'text', 'score'],
       ...payload.spans.map((span) => ['mark', span.start, span.end, span.label, textOf(span), span.score]),
@@ -24,15 +25,12 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
   });
   content.append(h('div.bar', heading, buttons), sentence, running, readout, legend, answers);
 
-  /** By the first letter. "auto" would not do: it passes over what is marked. */
-  const directionOf = (text) =>
-    (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text.match(/\p{L}/u)?.[0] ?? '') ? 'rtl' : 'ltr');
   const textOf = ({ start, end }) => letters.slice(start, end).join('');
 
   function show(body) {
     payload = body;
     letters = [...body.text];
-    running.dir = directionOf(body.text);
+    running.dir = body.direction; // "auto" would not do: it passes over what is marked
     heading.textContent = body.title;
     setText(sentence, body.sentence);
     answers.replaceChildren(...(body.alternatives.length ? [h('p.heading', 'Top answers')] : []),
@@ -50,17 +48,18 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
     marks = !answer?.text ? payload.spans
       : [...payload.spans.filter((span) => span.end <= answer.start || span.start >= answer.end),
         { ...answer, label: ANSWER, score: answer.probability }].sort((one, other) => one.start - other.start);
-    current = 0;
     const types = [...new Set([...payload.spans.map(({ label }) => label), ANSWER])]; // in the order of their colors
     const kindOf = (type) => `kind-${types.indexOf(type) % 4}`;
     let at = 0;
-    const nodes = marks.flatMap((span) => {
+    const parts = marks.flatMap((span) => {
       const before = letters.slice(at, span.start).join('');
       at = span.end;
       // Isolated: the label must not turn with a text written from right to left. The space is for those who hear it.
       return [before, h(`mark.${kindOf(span.label)}`, h('bdi.words', textOf(span)), h('bdi.type', ` ${span.label}`))];
     });
-    running.replaceChildren(...nodes, letters.slice(at).join(''));
+    running.replaceChildren(...parts, letters.slice(at).join(''));
+    walk.moveTo(0, false);
+    running.tabIndex = marks.length ? -1 : 0; // a long text is scrolled by keys: from mark to mark, or by itself
     const count = (type) => marks.filter(({ label }) => label === type).length;
     const used = types.filter(count);
     legend.replaceChildren(...used.map((type) =>
@@ -72,10 +71,8 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
       : payload.alternatives.length ? 'No answer is marked in the text.' : 'Nothing is marked in this text.'));
   }
 
-  const nodes = () => [...running.querySelectorAll('mark')];
-
   function tell(place) {
-    current = place;
+    walk.moveTo(place, false);
     nodes().forEach((node, at) => node.classList.toggle('now', at === place));
     const { start, end, label, score } = marks[place];
     const sure = Number.isFinite(score) ? `, ${percent(score)}` : '';
@@ -83,18 +80,9 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
       `: ${label}${sure}. Characters ${whole(start)} to ${whole(end)}.`);
   }
 
-  running.addEventListener('pointermove', (event) => {
-    const place = nodes().indexOf(event.target.closest('mark'));
+  for (const event of ['pointermove', 'focusin']) running.addEventListener(event, ({ target }) => {
+    const place = nodes().indexOf(target.closest('mark'));
     if (place >= 0) tell(place);
-  });
-  running.addEventListener('focus', () => marks.length && running.matches(':focus-visible') && tell(current));
-  running.addEventListener('keydown', (event) => {
-    if (event.key === 'ArrowUp' || event.key === 'ArrowDown') return; // these scroll a long text
-    const next = nextByArrow(event.key, current, marks.length);
-    if (next === null || !marks.length) return;
-    event.preventDefault();
-    tell(next);
-    nodes()[next].scrollIntoView({ block: 'nearest' });
   });
 
   // ---- answers

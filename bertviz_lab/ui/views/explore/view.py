@@ -9,6 +9,7 @@ from pydantic import Field
 from bertviz_lab.config import PretrainConfig, family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
+from bertviz_lab.figures.strips import token_columns
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components import standalone
 from bertviz_lab.ui.lazy import checkpoints, interpret
@@ -101,15 +102,10 @@ def download(state: AppState, model: ModelName) -> None:
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """Return the tokens of the input, {token, segment, special, masked} each, and a note where the text is too long."""
+    """Return the tokens of the input with their kinds, and a note where the text is too long."""
     checkpoint = state.models.open(model)
     encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
-    masks = encoding.mask_positions(checkpoint.tokenizer.mask_id)
-    kinds = zip(encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
-    tokens = [
-        {"token": token, "segment": segment, "special": bool(special), "masked": position in masks}
-        for position, (token, segment, special) in enumerate(kinds)
-    ]
+    tokens = [(column["token"], column["kind"]) for column in token_columns(encoding)]
     return {"tokens": tokens, "note": checkpoint.encoding_warning(encoding)}
 
 

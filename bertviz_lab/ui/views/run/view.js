@@ -89,11 +89,7 @@ export function mount(panel) {
     for (const { node, can } of ACTIONS) node.hidden = !can();
     if (pressed.hidden) buttons.querySelector(':not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
-    const [what, more] = run.active ? ['newest checkpoint', '; it is updated during training.']
-      : ['model', `.${run.path && ` It is in ${run.path}.`}`];
-    const told = run.shipped ? kind && `There is no run of yours yet: this is how ${run.name}, which ships with the `
-      + 'lab, was trained.' : run.saved && `The ${what} of ${run.name} can be opened in Explore${more}`;
-    said.textContent = told || '';
+    said.textContent = run.shipped && !kind ? '' : run.said;
   }
 
   function markStopping(which) {

@@ -51,7 +51,8 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if is_shipped:
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
-        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "path": "", "deleted_at": None}
+        said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
+        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -70,10 +71,17 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),
-        "path": model_path(state, run_id) if saved else "",
+        "said": _where_its_model_is(state, run_id, active) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
         "charts": _CHARTS.get(objective, ()),
     }
+
+
+def _where_its_model_is(state: AppState, run_id: str, active: bool) -> str:
+    name, path = state.runs.name(run_id), model_path(state, run_id)
+    if active:
+        return f"The newest checkpoint of {name} can be opened in Explore; it is updated during training."
+    return f"The model of {name} can be opened in Explore.{f' It is in {path}.' if path else ''}"
 
 
 def curves(state: AppState, run_id: Word) -> Payload:
