@@ -11,11 +11,10 @@ export const posted = (body) => ({
 /** Return `ask(view, question, arguments, line)`, which resolves to the answer, or to undefined where a newer
  * question of the same `line` has taken its place; it throws an error whose message is for people. `answerer` is
  * {answer(ticket, view, question, arguments), cancel(ticket)}: `answer` resolves to {answer} or {error}.
- * `emit('asked' | 'answered', ticket)` reports each question. `ask.cancel(line)` cancels what is asked in a line,
- * which resolves to undefined. */
+ * `emit('asked' | 'answered', ticket)` reports each question. */
 export function askWith(answerer, emit = () => {}) {
   const lines = new Map(); // name of a line -> { busy, next, ticket }
-  async function ask(view, question, args = {}, line = `${view}.${question}`) {
+  return async function ask(view, question, args = {}, line = `${view}.${question}`) {
     const turn = lines.get(line) ?? { busy: false, next: null, ticket: '' };
     lines.set(line, turn);
     if (turn.busy) {
@@ -35,15 +34,7 @@ export function askWith(answerer, emit = () => {}) {
     if (next) return next(true); // the line stays busy: a newer question goes on, and its answer is shown instead
     if (error) throw new Error(error);
     return answer;
-  }
-  ask.cancel = (line) => {
-    const turn = lines.get(line);
-    if (!turn?.busy) return;
-    turn.next?.(false);
-    turn.next = (free) => { if (free) turn.busy = false; }; // takes the place of what is asked
-    answerer.cancel(turn.ticket);
   };
-  return ask;
 }
 
 /** Read an answer of packed arrays (`to_bytes` of the server): its JSON, and the arrays as views of `buffer`. */

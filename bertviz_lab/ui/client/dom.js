@@ -60,10 +60,11 @@ export function setOptions(box, options, value = options[0]?.[0]) {
   box.value = value;
 }
 
-/** A control under its name: {node, value, set(value), input, setOptions(options, value)}. `kind` is text, textarea,
- * number, range, checkbox, select with `options` as above, or radio with those of `choices`. `onChange(value)` is
- * called while a person types, too, when no key has been pressed for `rest` milliseconds. */
-export function makeField(kind, label, first, onChange, { options = [], rest = 0, ...attributes } = {}) {
+/** A control under its name, or `inline` in one line with it: {node, value, set(value), input, setOptions(options,
+ * value)}. `kind` is text, textarea, number, range, checkbox, select with `options` as above, or radio with those of
+ * `choices`. `onChange(value)` is called while a person types, too, when no key has been pressed for `rest`
+ * milliseconds. */
+export function makeField(kind, label, first, onChange, { options = [], rest = 0, inline, ...attributes } = {}) {
   if (kind === 'radio') return choices(label, options, first, onChange, attributes);
   const type = ['select', 'textarea'].includes(kind) ? null : kind;
   const input = h(type ? 'input' : kind, { type, autocomplete: 'off', spellcheck: 'false', ...attributes });
@@ -76,7 +77,8 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
   };
   const field = {
     input,
-    node: h(`label.field.field-${kind}`, h('span.name.quiet.small', label), shown, input),
+    node: inline ? h('label.tick', label, shown, input)
+      : h(`label.field.field-${kind}`, h('span.name.quiet.small', label), shown, input),
     get value() {
       if (kind === 'checkbox') return input.checked;
       return ['number', 'range'].includes(kind) ? Number(input.value) : input.value;
@@ -105,13 +107,6 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
   return field;
 }
 
-/** A box to tick: `onChange(checked)`. */
-export function tickBox(words, checked, onChange) {
-  const box = h('input', { type: 'checkbox', onchange: () => onChange(box.checked) });
-  box.checked = checked;
-  return { box, node: h('label.tick', box, words) };
-}
-
 /** Radio buttons that look like a switch: {node, inputs, value, set()}. `options` are [value, label, explanation]. */
 export function choices(label, options, chosen, onChange, attributes = {}) {
   const name = `lab-${Math.random().toString(36).slice(2)}`;
@@ -125,18 +120,9 @@ export function choices(label, options, chosen, onChange, attributes = {}) {
   return { node, inputs, set, get value() { return options.find(([each]) => inputs.get(each).checked)?.[0] ?? ''; } };
 }
 
-/** Where a key leads among `count` items, `across` of them in a line; null for other keys. */
-export function nextByArrow(key, index, count, across = 1) {
-  const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across };
-  if (key === 'Home') return 0;
-  if (key === 'End') return count - 1;
-  if (!(key in moves)) return null;
-  const next = index + moves[key];
-  return next >= 0 && next < count ? next : index;
-}
-
-/** One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call
- * `choose(place, event)`, a step `onMove(place, event)`. `across()` is how many there are in a line, 1 in a column. */
+/** One of the children of `host` is in the tab order, and arrow keys, Home and End walk through them; Enter and Space
+ * call `choose(place, event)`, a step `onMove(place, event)`. `across()` is how many there are in a line, 1 in a
+ * column. */
 export function walkWithKeys(host,
   { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
@@ -146,17 +132,19 @@ export function walkWithKeys(host,
     if (focus) items()[place]?.focus();
   }
   host.addEventListener('keydown', (event) => {
-    if (!items().includes(event.target)) return;
-    const chosen = choose && (event.key === 'Enter' || event.key === ' ');
-    const next = nextByArrow(event.key, current, items().length, across());
-    if (!chosen && next === null) return;
+    const { target, key } = event;
+    if (!items().includes(target)) return;
+    const chosen = choose && (key === 'Enter' || key === ' ');
+    const last = items().length - 1;
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across(), ArrowDown: across() }[key];
+    const next = { Home: 0, End: last }[key] ?? current + step;
+    if (!chosen && Number.isNaN(next)) return;
     event.preventDefault();
-    if (chosen) {
-      choose(current, event);
-      return;
+    if (chosen) choose(current, event);
+    else if (next >= 0 && next <= last) {
+      moveTo(next, true);
+      onMove(next, event);
     }
-    moveTo(next, true);
-    onMove(next, event);
   });
   return { moveTo, get current() { return current; } };
 }

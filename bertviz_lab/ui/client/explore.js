@@ -99,8 +99,7 @@ export function mountExplore(root) {
       .catch(({ message }) => ({ tokens: [], note: message }));
     if (!answer) return;
     setText(complaint, answer.note);
-    strip.replaceChildren(...answer.tokens.map(({ token, segment, special, masked }, position) => {
-      const kind = masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a';
+    strip.replaceChildren(...answer.tokens.map(([token, kind], position) => {
       const onclick = () => page.select(page.selected === position ? null : position);
       return h(`button.token.mono.small.${kind}`, { role: 'option', 'data-position': position, onclick }, token);
     }));

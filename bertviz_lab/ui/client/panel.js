@@ -135,8 +135,6 @@ export function makePanel(view, body, prefix = view.id) {
     view, body, prefix, ask,
     page: own,
     field: makeField,
-    /** Cancel a question of this panel, which then resolves to undefined. */
-    cancel: (question) => page.ask.cancel(`${prefix}.${question}`),
     drawing: (kind, label, options) => makeDrawing(kind, label, { ...options, own }),
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(`${prefix}.${name}`, otherwise),

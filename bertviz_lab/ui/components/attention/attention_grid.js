@@ -1,6 +1,6 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
-import { barRow, choices, elements, h, makeTable, payloadView, setOptions, setText } from 'lab/client/dom.js';
+import { barRow, choices, elements, h, makeField, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { percent, plural } from 'lab/client/format.js';
 import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/saving.js';
 import {
@@ -57,10 +57,11 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
   const heatmap = makeHeatmap(mapHost, moveCursor);
   const showLines = makeLines(linesHost, pickRow);
   const drawPair = drawChart(pairPlot);
-  const togetherBox = select('Show', (of) => change({ of }));
-  const orderBox = select('Sort heads', (order) => change({ order }));
+  const select = (name, onChange) => makeField('select', h('span.quiet', name), '', onChange, { inline: true });
+  const together = select('Show', (of) => change({ of }));
+  const order = select('Sort heads', (name) => change({ order: name }));
   const knobs = h('details.knobs', { 'data-noexport': '' }, h('summary', 'Filters and aggregates'),
-    h('div.bar', chosen.quarter.node, chosen.special.node, togetherBox.node));
+    h('div.bar', chosen.quarter.node, chosen.special.node, together.node));
   const titled = (...words) => [data.title, ...words].filter(Boolean).join(' · ');
   const saveGrid = saveButtons('the picture of all heads',
     { PNG: () => savePng('attention-all-heads.png', pictureOf(gridHost, titled(scaleWords())), 4) });
@@ -68,15 +69,9 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     { picture: pictureOfHead, rows: tableRows, body: table, savePage: savePage && (() => savePage('attention')) });
   const legend = h('div.legend.small', h('div', { 'aria-hidden': 'true' }, legendBar, legendTicks), legendText);
   content.append(h('div.bar', title, h('div.push', chosen.scale.node)), knobs, h('div.split',
-    h('div.all', h('div.bar', h('p.heading', 'All heads'), orderBox.node, saveGrid), gridHost, note, legend, guide),
+    h('div.all', h('div.bar', h('p.heading', 'All heads'), order.node, saveGrid), gridHost, note, legend, guide),
     h('div.one', h('div.bar', headName, chosen.form.node, saveHead), mapHost, linesHost, readout, shareWords, pair,
     strongestHost)));
-
-  /** A list to choose one of. */
-  function select(name, onChange) {
-    const box = h('select', { 'aria-label': name, onchange: () => onChange(box.value) });
-    return { node: h('label.tick', h('span.quiet', name), box), box };
-  }
 
   const real = (number) => number * (data.unit ?? 1); // scores are sent in units of the largest
   const scaleWords = () => `Colors: ${scaleOf(data, state.scale).says}.`;
@@ -119,12 +114,12 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     chosen.special.inputs.get('renormalised').closest('label').hidden = data.signed;
     if (data.signed && state.special === 'renormalised') state.special = 'hidden';
     for (const [name, { inputs }] of Object.entries(chosen)) inputs.get(state[name]).checked = true;
-    orderBox.node.hidden = !data.metrics;
-    setOptions(orderBox.box, [['', 'by layer'],
+    order.node.hidden = !data.metrics;
+    order.setOptions([['', 'by layer'],
       ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
     const isPossible = { head: true, layer: true, all: isWhole, rollout: data.rollout };
     if (!isPossible[state.of]) state.of = 'head';
-    setOptions(togetherBox.box, Object.entries(TOGETHER).filter(([of]) => isPossible[of]));
+    together.setOptions(Object.entries(TOGETHER).filter(([of]) => isPossible[of]), state.of);
     draw();
     if (layer !== state.layer && memory.kept('layer')) fetchLayer(layer);
   }
@@ -156,7 +151,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
   }
 
   function draw() {
-    togetherBox.box.value = state.of;
+    together.set(state.of);
     overview.show(data, look());
     overview.mark(state.layer, state.head);
     drawHead();
@@ -256,9 +251,9 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     legendTicks.replaceChildren(...ticks(peak).map((tick) =>
       h('span', { style: `left: ${100 * Math.min(1, Math.max(0, place(tick, peak)))}%` },
         String(Number(real(tick).toPrecision(2))))));
-    const order = data.metrics?.[state.order];
+    const metric = data.metrics?.[state.order];
     legendText.textContent = [scaleWords(), state.scale === 'head' && 'The numbers are those of the selected head.',
-      order && `Sorted by ${order.title}: ${order.says}.`].filter(Boolean).join(' ');
+      metric && `Sorted by ${metric.title}: ${metric.says}.`].filter(Boolean).join(' ');
   }
 
   // ---- what the server is asked for: further layers, and the product behind a weight

@@ -1,23 +1,20 @@
 // Examples under each other: what is true, what the model said and how sure it was, and the beginning of the text.
 
 import { elements, h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
-import { percent, whole } from 'lab/client/format.js';
+import { percent } from 'lab/client/format.js';
 import { rowsOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('No examples yet. They appear after the first evaluation.',
   (content, { events, savePage }) => {
-  const AT_ONCE = 50;
   let payload = null;
   let chosen = null; // index of the marked example
 
   const [heading, sentence, nothing] = elements('p.heading', 'p.quiet', 'p.empty');
   const list = h('div.list.card', { role: 'listbox' });
-  const more = h('button.more.plain', { onclick: showMore });
-  const said = h('p.hush', { role: 'status' });
   const buttons = saveDrawing('the examples', () => payload.file, { body: () => payload, savePage,
     rows: () => rowsOf(payload.items.map(({ index, row, detail }) => ({ index, ...row, detail }))) });
   const walk = walkWithKeys(list, { choose });
-  content.append(h('div.bar', heading, buttons), sentence, nothing, list, more, said);
+  content.append(h('div.bar', heading, buttons), sentence, nothing, list);
 
   function show(body) {
     if (payload?.key !== body.key || !body.key) chosen = null;
@@ -27,26 +24,9 @@ export default payloadView('No examples yet. They appear after the first evaluat
     setText(nothing, body.items.length ? '' : 'There are no examples of this kind.');
     list.hidden = buttons.hidden = body.items.length === 0;
     list.setAttribute('aria-label', body.title);
-    list.replaceChildren();
-    const marked = body.items.findIndex((item) => item.index === chosen);
-    append(Math.max(AT_ONCE, marked + 1));
+    list.replaceChildren(...body.items.map(drawItem));
     list.scrollTo(0, 0);
-    walk.moveTo(Math.max(0, marked), false);
-  }
-
-  /** Draw so many more. */
-  function append(count) {
-    const first = list.children.length;
-    list.append(...payload.items.slice(first, first + count).map((item, at) => drawItem(item, first + at)));
-    const left = payload.items.length - list.children.length;
-    setText(more, left && `Show ${whole(Math.min(AT_ONCE, left))} more of the ${whole(left)} left`);
-  }
-
-  function showMore() {
-    const first = list.children.length;
-    append(AT_ONCE);
-    said.textContent = `${whole(list.children.length)} of ${whole(payload.items.length)} are shown.`;
-    walk.moveTo(first, true);
+    walk.moveTo(Math.max(0, body.items.findIndex((item) => item.index === chosen)), false);
   }
 
   function drawItem({ index, right, facts, probability, texts = [], words, detail }, place) {
@@ -58,8 +38,7 @@ export default payloadView('No examples yet. They appear after the first evaluat
     const sure = Number.isFinite(probability)
       ? h('span.sure', track(probability, { 'aria-hidden': 'true' }), h('span.share', percent(probability))) : null;
     const onclick = () => { if (!String(getSelection())) choose(place); }; // text can be marked for copying
-    return h('div.item', { role: 'option', tabindex: '-1', onclick, 'aria-selected': String(index === chosen),
-      'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
+    return h('div.item', { role: 'option', tabindex: '-1', onclick, 'aria-selected': String(index === chosen) },
       h('p.verdict.line', sign, ...named, sure),
       ...texts.map((text, at) => h(at ? 'p.text.two-lines.second' : 'p.text.two-lines', { dir: 'auto' }, text)),
       words ? h('p.words', { dir: 'auto' }, ...words.flatMap((word) => [drawWord(...word), ' '])) : null,

@@ -1,6 +1,6 @@
 // A small table to type or paste labeled examples into. What is in it is uploaded as a CSV file.
 
-import { h, makeTable, setText, tickBox } from 'lab/client/dom.js';
+import { h, makeField, makeTable, setText } from 'lab/client/dom.js';
 import { recall, remember } from 'lab/client/saving.js';
 
 const PAUSE = 800; // milliseconds after a change until it is uploaded
@@ -12,13 +12,13 @@ export function makeTypedExamples(id, put) {
   const rows = []; // of inputs, one for each of NAMES
   const known = h('datalist', { id: `${id}-labels` });
   const status = h('p.quiet.small', { role: 'status', hidden: true });
-  const pairs = tickBox('Pairs of texts', false, changed);
+  const pairs = makeField('checkbox', 'Pairs of texts', false, changed, { inline: true });
   const table = makeTable(Object.values(NAMES), []);
   let timer = 0;
 
   /** The columns that are shown, as [name, place]. */
   const columns = () => Object.keys(NAMES).map((name, place) => [name, place])
-    .filter(([name]) => name !== 'text_b' || pairs.box.checked);
+    .filter(([name]) => name !== 'text_b' || pairs.value);
 
   function addRow() {
     const row = Object.entries(NAMES).map(([name, words], place) => h('input', { type: 'text', autocomplete: 'off',
@@ -51,7 +51,7 @@ export function makeTypedExamples(id, put) {
   }
 
   function changed() {
-    table.classList.toggle('pairs', pairs.box.checked);
+    table.classList.toggle('pairs', pairs.value);
     if (rows.at(-1).some(({ value }) => value)) addRow();
     clearTimeout(timer);
     timer = setTimeout(send, PAUSE);

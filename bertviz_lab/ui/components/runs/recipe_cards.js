@@ -1,7 +1,7 @@
 // Cards for what may be left out of the recipe: tick, train, predict, reveal.
 
 import { poll } from 'lab/client/ask.js';
-import { barRow, choices, elements, h, payloadView, setText, tickBox } from 'lab/client/dom.js';
+import { barRow, choices, elements, h, makeField, payloadView, setText } from 'lab/client/dom.js';
 import { ACTIVE, percent, plural, shareDone, stateWords } from 'lab/client/format.js';
 import { pictureOf, recall, remember, saveDrawing } from 'lab/client/saving.js';
 
@@ -95,7 +95,7 @@ const progressWords = (run) =>
 function makeCard(body, { set, predictions }, onChange, onReveal) {
   const key = `bertviz-lab-predicted ${set} ${body.name}`;
   const { revealed = false, ...predicted } = recall(key);
-  const { box, node: tick } = tickBox(h('b', body.title), Boolean(body.ticked), onChange);
+  const { input: box, node: tick } = makeField('checkbox', h('b', body.title), body.ticked, onChange, { inline: true });
   const [state, fill, hint] = elements('p.state.quiet.small', 'div.fill', 'span.quiet.small.hint');
   const bar = h('div.progress.track', { 'aria-hidden': 'true' }, fill);
   const reveal = h('button.reveal.action', { onclick: () => onReveal(card) }, 'Reveal');

@@ -1,6 +1,6 @@
 // Runs side by side: asks each for what is new, and draws the table and the curves of all.
 
-import { elements, h, makeTable, payloadView, setOptions, setText, tickBox } from 'lab/client/dom.js';
+import { elements, h, makeField, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { ACTIVE, STATUS, duration, whole } from 'lab/client/format.js';
 import { pictureOf, rowsOf, saveDrawing } from 'lab/client/saving.js';
 import { inTurn, makeDataTable, makePlot } from 'lab/components/charts/chart.js';
@@ -19,15 +19,16 @@ export default payloadView('Choose runs above to compare them here.', (content, 
   const note = h('p.quiet.small',
     'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
   const plot = makePlot(host, { plotly_relayout: want });
-  const metric = h('select', { onchange: () => setMetric(metric.value) });
+  const metric = makeField('select', 'Metric', '', setMetric, { inline: true });
   const controls = lookControls(look, want);
-  const logX = tickBox('log x-axis', false, (on) => {
+  const tick = (words, isOn, onChange) => makeField('checkbox', words, isOn, onChange, { inline: true });
+  const logX = tick('log x-axis', false, (on) => {
     touched = true;
     controls.change({ logX: on });
   });
-  const knobs = h('div.bar', { 'data-noexport': '' }, h('label.tick', 'Metric', metric), controls.axis, logX.node,
-    tickBox('log y-axis', false, (logY) => controls.change({ logY })).node,
-    tickBox('training curves', true, (on) => controls.change({ heldOutOnly: !on })).node, controls.slider);
+  const knobs = h('div.bar', { 'data-noexport': '' }, metric.node, controls.axis, logX.node,
+    tick('log y-axis', false, (logY) => controls.change({ logY })).node,
+    tick('training curves', true, (on) => controls.change({ heldOutOnly: !on })).node, controls.slider);
   const numbers = makeDataTable(() => tableOf(entries(NEWEST), payload.panels));
   numbers.node.setAttribute('data-noexport', '');
   const heading = (text, what, name, part, body) => h('div.bar', h('p.heading', text),
@@ -50,7 +51,7 @@ export default payloadView('Choose runs above to compare them here.', (content, 
       return { ...run, log, status: run.id ? 'starting' : 'finished' };
     });
     runs = mine;
-    setOptions(metric, body.panels.map(({ id, title }) => [id, title]));
+    metric.setOptions(body.panels.map(({ id, title }) => [id, title]), '');
     setMetric(panel?.id);
     refresh();
     const told = (isChanged) => isChanged && refresh();
@@ -60,7 +61,7 @@ export default payloadView('Choose runs above to compare them here.', (content, 
 
   function setMetric(id) {
     panel = payload.panels.find((one) => one.id === id) ?? payload.panels[0];
-    metric.value = panel.id;
+    metric.set(panel.id);
     about.textContent = `${panel.title}: ${panel.about}.`;
     want();
   }
@@ -68,7 +69,7 @@ export default payloadView('Choose runs above to compare them here.', (content, 
   function refresh() {
     // Runs of very different lengths are seen together on a logarithmic axis only.
     const lengths = runs.map(({ log }) => log.last?.step).filter(Boolean);
-    if (!touched && lengths.length) look.logX = logX.box.checked = Math.max(...lengths) > 8 * Math.min(...lengths);
+    if (!touched && lengths.length) look.logX = logX.input.checked = Math.max(...lengths) > 8 * Math.min(...lengths);
     drawTable();
     numbers.fill();
     want();

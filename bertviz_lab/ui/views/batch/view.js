@@ -8,7 +8,8 @@ const HELP = 'Without a query you get a prediction for each text; with one the t
   + "sentence embeddings and the query's: semantic search.";
 
 export async function mount(panel) {
-  const form = await panel.ask('form');
+  const { page } = panel; // its questions are not about the texts of the input bar
+  const form = await page.ask('batch', 'form');
   const message = panel.drawing('facts', 'Message', { id: 'try-file-message' });
   const query = panel.field('text', 'Query (optional)', '', predict, { id: 'try-file-query' });
   const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
@@ -19,16 +20,13 @@ export async function mount(panel) {
   panel.body.append(query.node, h('p.quiet.small', HELP), files.node, message.host, save);
 
   async function predict() {
-    panel.cancel('predict');
+    const [file = null] = files.tokens; // without one the answer is null, and takes the place of an older one
     save.hidden = true;
-    message.show(null);
-    if (!files.tokens.length) return;
-    message.say('Reading the texts …');
-    const { model } = panel.page.input;
-    table = await panel.ask('predict', { model, file: files.tokens[0], query: query.value })
-      .catch(({ message: note }) => message.show({ note, tone: 'error' }));
-    if (!table) return;
-    save.hidden = false;
-    message.say(table.sentence);
+    message.say(file && 'Reading the texts …');
+    table = await page.ask('batch', 'predict', { model: page.input.model, file, query: query.value })
+      .catch(({ message: note }) => ({ note, tone: 'error' }));
+    if (table === undefined) return;
+    save.hidden = !table?.table;
+    message.show(table && { note: table.sentence, ...table });
   }
 }

@@ -31,12 +31,15 @@ def form(state: AppState) -> dict[str, Any]:
     return {"upload": label, "accept": _FILE_TYPES}
 
 
-def predict(state: AppState, model: ModelName, file: Upload | None, query: Text) -> dict[str, str]:
-    """Return the `table` of predictions, or of the texts ranked by a query, its `name`, and a `sentence`."""
+def predict(state: AppState, model: ModelName, file: Upload | None, query: Text) -> dict[str, str] | None:
+    """Return the `table` of predictions, or of the texts ranked by a query, its `name`, and a `sentence`.
+
+    None without a file.
+    """
     from bertviz_lab.training.finetuning.predict import write_csv
 
     if file is None:
-        raise InputError("Upload a file of texts first.")
+        return None
     ranked = query.strip()
     rows, sentences = _search(state, model, file.path, query) if ranked else _predict(state, model, file.path)
     table = io.StringIO()

@@ -14,13 +14,9 @@ export function mount(panel) {
   const compared = () => ({ lines: settings.values.sentences, pooling: settings.values.pooling });
 
   const table = panel.drawing('chart', 'Cosine similarity of the sentences', { id: 'similarity' });
-  let typing = 0;
   const sentences = settings.field('sentences', 'textarea',
     'Sentences, one per line (at most 20); empty: the texts above and examples', { id: 'similarity-sentences',
-    rows: 5, oninput() {
-      clearTimeout(typing);
-      typing = setTimeout(() => settings.change({ sentences: sentences.value }), TYPING);
-    } });
+    rows: 5, rest: TYPING });
   const pooling = settings.field('pooling', 'select', 'Sentence embedding', { id: 'similarity-pooling',
     options: [['auto', "the model's own pooling"], ['mean', 'mean pooling'], ['cls', '[CLS] pooling']] });
   const similarity = panel.part([h('div.fields', sentences.node, pooling.node), table.host], async () => {

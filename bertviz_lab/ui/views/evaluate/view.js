@@ -14,14 +14,11 @@ export async function mount(panel) {
   panel.page.on('start', part.redraw);
 
   async function evaluate() {
-    panel.cancel('evaluate');
-    scores.show(null);
-    if (!files.tokens.length) return;
-    scores.say('Scoring …');
+    scores.say(files.tokens.length ? 'Scoring …' : null);
     const answer = await panel.ask('evaluate', { run: panel.page.kept('run.id'), files: files.tokens })
       .catch(({ message }) => ({ scores: { message, tone: 'error' } }));
     if (!answer) return;
     scores.show(answer.scores);
-    if (answer.started) panel.page.follow(answer.started);
+    if (answer.started) panel.page.emit('follow', answer.started);
   }
 }

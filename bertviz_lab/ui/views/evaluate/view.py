@@ -38,8 +38,10 @@ def form(state: AppState) -> dict[str, Any]:
 def evaluate(state: AppState, visitor: Visitor, run: Word, files: Uploads) -> dict[str, Any]:
     """Return the accuracies of the model of a run on minimal pairs; or queue its fine-tuning on the tasks of GLUE.
 
-    `started` is the run to follow, "" for none.
+    `started` is the run to follow, "" for none. Without files there are no `scores`.
     """
+    if not files:
+        return {"scores": None, "started": ""}
     model, folder = run or current(state, visitor, ""), download_folder()
     paths = [file.path for file in files]
     if any([state.files.unpack_glue(path, folder) for path in paths if path.suffix == ".zip"]):
