@@ -86,7 +86,7 @@ class PretrainConfig(TrainingConfig):
     streaming: bool = corpora(
         False,
         "Streaming",
-        "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order",
+        "Read a table, a folder of them or dataset:NAME while training, without a copy on disk; a row is a document",
         by=COMMAND,
     )
     held_out_documents: Annotated[int, 2, 100_000] = corpora(
@@ -277,8 +277,10 @@ class PretrainConfig(TrainingConfig):
                 f"--short-seq-len is {self.short_seq_len}: choose at least {SHORTEST_SEQUENCE} tokens, or 0 for "
                 "the same length throughout."
             )
-        if self.streaming and (len(self.corpus) != 1 or not self.corpus[0].startswith("dataset:")):
-            raise InputError("--streaming reads one data set: name it as --corpus dataset:NAME.")
+        if self.streaming and (len(self.corpus) != 1 or not _holds_rows(self.corpus[0])):
+            raise InputError(
+                "--streaming reads one data set: a Parquet or JSONL file, a folder of them, or dataset:NAME."
+            )
         if self.streaming and self.documents != "auto":
             raise InputError("With --streaming each row is a document; leave --documents out.")
         if self.streaming and self.masking == "static":
@@ -349,3 +351,9 @@ class PretrainConfig(TrainingConfig):
         """Of the chosen tokens the shares that become [MASK] and a random token; the others stay as they are."""
         masked, random, _ = (int(part) / 100 for part in self.mask_split.split("/"))
         return masked, random
+
+
+def _holds_rows(entry: str) -> bool:
+    """Return whether a corpus is read row by row: a data set, a table, or a folder of tables."""
+    endings = (".parquet", ".jsonl", ".json", ".csv", ".tsv")
+    return entry.startswith("dataset:") or Path(entry).suffix.lower() in endings or Path(entry).is_dir()

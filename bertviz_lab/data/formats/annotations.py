@@ -131,9 +131,9 @@ def _said(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def flat(record: dict[str, Any]) -> dict[str, Any]:
+def flat(record: dict[str, Any], depth: int = 3) -> dict[str, Any]:
     """Return a record with what its inner objects hold under the names there; metadata is left out."""
-    if not any(isinstance(value, dict) for value in record.values()):
+    if depth == 0 or not any(isinstance(value, dict) for value in record.values()):
         return record
     leaves: dict[str, Any] = {}
     for name, value in record.items():
@@ -142,7 +142,7 @@ def flat(record: dict[str, Any]) -> dict[str, Any]:
         elif name not in ("meta", "metadata"):
             leaves |= {
                 (f"{name}.{inner}" if inner in record or inner in leaves else str(inner)): v
-                for inner, v in value.items()
+                for inner, v in flat(value, depth - 1).items()
             }
     return leaves
 

@@ -377,14 +377,15 @@ def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOpti
     several.
     """
     first, named = tables[0], {name.lower() for name in tables[0].names or ()}
+    labelled = options.label or (options.task != "multilabel" and not named.isdisjoint(LABEL_NAMES))
+    if options.task not in ("auto", "multilabel", "classification") or labelled or not first.names:
+        return options
     indicators = []
     for name, cells in zip(first.column_names, first.columns, strict=True):
         values = {cell.strip().lower() for cell in cells} - {""}
-        if first.names and values and any(values <= bits for bits in _BITS) and name.lower() not in METADATA_NAMES:
+        if values and any(values <= bits for bits in _BITS) and name.lower() not in METADATA_NAMES:
             indicators.append(name)
-    labelled = options.label or (options.task != "multilabel" and not named.isdisjoint(LABEL_NAMES))
-    shared = all(set(indicators) <= set(table.column_names) for table in tables[:deciding])
-    if options.task not in ("auto", "multilabel", "classification") or labelled or len(indicators) < 2 or not shared:
+    if len(indicators) < 2 or not all(set(indicators) <= set(table.column_names) for table in tables[:deciding]):
         return options
     columns = [list(map(table.column, indicators)) for table in tables]
     exclusive = options.task != "multilabel" and all(

@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
@@ -378,8 +378,7 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     Raises `InputError` for a word a row where nothing says where sentences end.
     """
     names = [name.lower() for name in table.column_names]
-    rows = table.complete_rows
-    sample = [row for _, row in rows[:500]]
+    sample = [row for _, row in islice(table.complete_rows, 500)]
     marking = [n for n in range(table.width) if _cells_mark_spans([row[n] for row in sample])]
     may_be = [name if options.task == "tokens" or n in marking else "" for n, name in enumerate(names)]
     tag = table.column(options.label) if options.label else _first_of(_TAGS, may_be)
@@ -389,7 +388,7 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     if table.names is None and not _cells_mark_spans([sample[0][tag]]) and set(_split(sample[0][tag])) != {OUTSIDE}:
         table.names = table.rows[0]
         table.leave_out([0])
-        rows, sample = rows[1:], sample[1:]
+        sample = sample[1:]
     counts = [len(_split(row[tag])) for row in sample]
     is_word = max(counts) == 1
     word = table.column(options.text_a) if options.text_a else _first_of(_WORDS, [*names[:tag], "", *names[tag + 1 :]])
@@ -411,7 +410,7 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     raw = RawSentences(table.info_with_columns(word, None, tag), table.unit)
     sentences: list[tuple[int, list[str], list[str]]] = []
     current = ""
-    for row_number, row in rows:
+    for row_number, row in table.complete_rows:
         if not is_word or number is None:
             sentences.append((row_number, _split(row[word]), _split(row[tag])))
             continue

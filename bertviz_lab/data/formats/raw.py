@@ -1,7 +1,7 @@
 """How files are to be read, what a file holds before its columns are interpreted, and the report of dropped rows."""
 
 import codecs
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
@@ -121,9 +121,9 @@ class RawTable(RawFile):
         return tuple(names[c] if c < len(names) and names[c] else str(c + 1) for c in range(self.width))
 
     @property
-    def complete_rows(self) -> list[tuple[int, list[str]]]:
+    def complete_rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows of `width` cells, with their numbers."""
-        return [pair for pair in zip(self.numbers, self.rows, strict=True) if len(pair[1]) == self.width]
+        return (pair for pair in zip(self.numbers, self.rows, strict=True) if len(pair[1]) == self.width)
 
     @property
     def columns(self) -> list[list[str]]:

@@ -181,7 +181,8 @@ def _read_tables(
             tables[-1].append((table, columns))
     if "label" not in options.given:
         for (_, report), tables_of_split in zip(splits, tables, strict=True):
-            _doubt_unlike_files(tables_of_split, report)
+            if len(tables_of_split) > 1:
+                _doubt_unlike_files(tables_of_split, report)
     if listed := sum(split_lists(table, columns.label) for table, columns in chain.from_iterable(tables)):
         one = "label cell holds a list and was read as its labels"
         lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
@@ -211,6 +212,8 @@ def _read_tables(
             splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
     else:
         cells = ClassCells.of(counts, known)
+        if not known and len(counts) > _SPELLINGS * MAX_CLASSES:  # before seconds are lost on its examples
+            _check_classes(counts, first, first_columns.label)
     results = []
     for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
         if number == deciding:
@@ -241,16 +244,21 @@ def _doubt_unlike_files(tables: list[tuple[RawTable, Columns]], report: DropRepo
 def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
     """Adds the label set of the splits that decide it, and a note on training classes of one example."""
     counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
-    column = f"{first.describe_column(label)} of {quoted(first.name)}"
     if results[0].task == "multilabel":
+        column = f"{first.describe_column(label)} of {quoted(first.name)}"
         check_label_sets(counts, len(results[0].examples), column)
     else:
-        check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
+        _check_classes(counts, first, label)
     single = sorted(name for name, n in counts.items() if n == 1)
     if single:
         note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
         results[0] = replace(results[0], notes=(*results[0].notes, note))
     return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
+
+
+def _check_classes(counts: Counter[str], table: RawTable, label: int) -> None:
+    column = f"{table.describe_column(label)} of {quoted(table.name)}"
+    check_classes(counts, column, quoted_list(table.column_names, 20) if table.width > 2 else "")
 
 
 def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str] = ()) -> list[TaskData]:

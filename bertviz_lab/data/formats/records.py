@@ -35,6 +35,7 @@ _SPLIT = re.compile(r"(oos_)?(train|val|dev|test)[a-z]*(_\w{1,12})?")
 ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
+_CHOICES = ("options", "choices", "endings", "distractors")
 _SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -69,7 +70,7 @@ def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[A
             what = f"is not JSON from line {line:,} on ({reason}); correct it there."
             raise InputError(f"{quoted(file.name)} {what}") from None
         with file.text(None, metered=False) as again:
-            yield from json_lines(again, file.name)
+            yield from json_values(again, file.name, unpack=False)
         return
     yield from _records_of(value, file.name, report)
 
@@ -183,6 +184,9 @@ def reader_of(
     if options.task in ("auto", "qa") and 2 * sum(map(is_squad, sample)) >= len(sample):
         return lambda records: read_squad(records, file.info, options, report)
     columns = list(dict.fromkeys(key for row in sample for key in row))
+    if choices := [c for c in _CHOICES if isinstance(sample[0].get(c), (list, dict)) and "question" in columns]:
+        what = f"multiple-choice questions (field {quoted(choices[0])}), which no task here learns"
+        raise InputError(f"{quoted(file.name)} holds {what}; give records with a text and a label each.")
     raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
     reader: Callable[[list[Any]], RawData] | None = None
     fields: tuple[str, ...] = ()

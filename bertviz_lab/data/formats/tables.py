@@ -18,11 +18,11 @@ from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTa
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
-#: Delimiters of several characters, which become a tab.
-LONG_DELIMITERS = (" ||| ", "|||", "::", "\t\t", "||", "~~")
+#: Delimiters of several characters, which become a tab: two signs or more that hardly a text has.
+_LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}")
 _RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
 _ESTIMATED_AFTER = 100_000  # rows
-_TOTALS = ("total", "totals", "sum", "gesamt", "summe", "grand total")
+_TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe", "mittelwert", "итого", "合计")
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
 
@@ -102,12 +102,18 @@ def _lines_above(lines: Sequence[str]) -> int:
 
 
 def long_delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter of several characters that nearly all lines hold, and equally often; "" for none."""
-    for delimiter in LONG_DELIMITERS:
-        counts = Counter(line.count(delimiter) for line in lines if line.strip())
-        (most, times), *_ = counts.most_common(1) or [(0, 0)]
-        tidy = delimiter != "\t\t" or not any("\t" in line.replace(delimiter, "") for line in lines)
-        if most > 0 and times > 0.9 * counts.total() > 1 and tidy:
+    """Return the delimiter of several characters that nearly all lines hold, and equally often; "" for none.
+
+    One sign repeated is none where it also occurs alone, as next to an empty cell: `7;late;;bad`.
+    """
+    filled = [line for line in lines if line.strip()]
+    for delimiter in sorted(set(_LONG_DELIMITER.findall("".join(filled[:2]))), key=len, reverse=True):
+        (most, times), *_ = Counter(line.count(delimiter) for line in filled).most_common(1)
+        sign = delimiter.strip(" ")[0]
+        alone = (
+            sum(sign in line.replace(delimiter, "") for line in filled) if set(delimiter.strip(" ")) == {sign} else 0
+        )
+        if most > 0 and times > 0.9 * len(filled) > 1 and alone < 0.1 * len(filled):
             return delimiter
     return ""
 
@@ -133,11 +139,19 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
         table.leave_out([1])
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
-    totals = [row[0].strip().lower().rstrip(":") in _TOTALS for row in table.rows[-2:]]
-    if is_apart or totals == [False, True]:
+    totals = sum(1 for _ in takewhile(_is_total, reversed(table.rows)))
+    if is_apart or 0 < totals < 4:
         what = "sentence below the table" if is_apart else "row of totals"
-        report.repair(f"{what} was left out", "rows below the table were left out", table, place)
-        table.leave_out([len(table.rows) - 1])
+        below = range(len(table.rows) - max(1, totals), len(table.rows))
+        for number in table.numbers[below.start :]:
+            report.repair(f"{what} was left out", "rows below the table were left out", table, number)
+        table.leave_out(below)
+
+
+def _is_total(row: list[str]) -> bool:
+    """Return whether a row holds numbers only, and what they are: a total, or a mean."""
+    words = [cell.strip().lower().rstrip(":") for cell in row if cell.strip() and number_of(cell) is None]
+    return bool(words) and set(words) <= set(_TOTALS)
 
 
 def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:

@@ -197,6 +197,8 @@ def write_checkpoint(
     `half` stores the weights in fp16 (they are loaded as fp32); `most_bytes` limits the size of a file.
     """
     body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
+    if checkpoint.config.model_type == "modernbert":  # unlike other families it has them in config.json
+        body |= {"cls_token_id": checkpoint.tokenizer.cls_id, "sep_token_id": checkpoint.tokenizer.sep_id}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
     state = state_for_huggingface(checkpoint.model)
     write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)

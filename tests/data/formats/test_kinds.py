@@ -81,9 +81,14 @@ def test_empty_columns_of_a_spreadsheet_are_left_out(tmp_path):
     assert data.files[0].columns == ("v1", "v2")
 
 
-@pytest.mark.parametrize("delimiter", ["|||", "::"])
+@pytest.mark.parametrize("delimiter", ["|||", "::", "~|~", "##"])
 def test_delimiters_of_several_characters_are_found(delimiter, tmp_path):
     path = written(tmp_path, "a.txt", "".join(f"{label}{delimiter}{text}\n" for text, label in TEXTS))
+    assert rows_of(read_task(path)) == PLAIN
+
+
+def test_a_repeated_sign_around_an_empty_cell_is_no_delimiter_of_several_characters(tmp_path):
+    path = written(tmp_path, "a.csv", "".join(f"{n};{text};;{label}\n" for n, (text, label) in enumerate(TEXTS)))
     assert rows_of(read_task(path)) == PLAIN
 
 
@@ -121,16 +126,13 @@ def test_lists_of_topics_are_several_labels_even_if_few_stand_alone(tmp_path):
     assert data.labels == ("delivery", "other", "price", "quality", "service")
 
 
-def test_a_title_above_the_header_and_a_row_of_totals_are_left_out(tmp_path):
-    lines = [
-        "Survey 2024,,",
-        "id,text,label",
-        *(f'{n},"{t}",{label}' for n, (t, label) in enumerate(TEXTS)),
-        "Total,,30",
-    ]
-    data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
+@pytest.mark.parametrize("below", [["Total,,30"], ["Total,,30", ",Average:,3.02"]])
+def test_a_title_above_the_header_and_rows_of_totals_are_left_out(below, tmp_path):
+    rows = (f'{n},"{text}",{label}' for n, (text, label) in enumerate(TEXTS))
+    data = read_task(written(tmp_path, "a.csv", "\n".join(["Survey 2024,,", "id,text,label", *rows, *below])))
     assert rows_of(data) == PLAIN
-    assert repaired(data) == [("title above the header was left out", 1), ("row of totals was left out", 1)]
+    totals = "row of totals was left out" if len(below) == 1 else "rows below the table were left out"
+    assert repaired(data) == [("title above the header was left out", 1), (totals, len(below))]
 
 
 def test_a_first_row_without_the_dates_of_the_others_is_the_header(tmp_path):

@@ -22,6 +22,24 @@ def test_a_record_a_line_is_read_under_either_ending(tmp_path, name):
     assert len(data.examples) == 20
 
 
+def test_records_over_several_lines_each_are_read_one_after_the_other(tmp_path):
+    data = read_task(written(tmp_path, "a.json", "\n".join(json.dumps(record, indent=2) for record in RECORDS)))
+    assert len(data.examples) == 20
+
+
+def test_objects_inside_objects_become_columns(tmp_path):
+    lines = [{"item": {"body": {"text": f"film {n} was good"}, "said": {"verdict": "ab"[n % 2]}}} for n in range(20)]
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))))
+    assert (data.files[0].label, data.labels) == ("verdict", ("a", "b"))
+
+
+def test_multiple_choice_is_named_and_refused(tmp_path):
+    line = {"article": "It lies at the sea.", "question": "Where is it?", "options": ["sea", "hill", "lake"]}
+    path = written(tmp_path, "a.jsonl", "\n".join(json.dumps(line | {"answer": "ABC"[n % 3]}) for n in range(20)))
+    with pytest.raises(InputError, match="multiple-choice questions"):
+        read_task(path)
+
+
 def test_booleans_are_classes_and_decimals_regression_targets(tmp_path):
     lines = [{"question": f"is it {n} now", "passage": f"it was {n} then", "answer": n % 2 == 0} for n in range(8)]
     data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.streaming import ChunkReader, StreamedText, open_streamed_text
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 from bertviz_lab.errors import InputError
@@ -62,6 +63,15 @@ def test_the_first_documents_are_held_out_and_the_others_come_in_order(tmp_path,
     assert len(chunks[0]) < 35, "a chunk is a part"
     expected = [tokenizer.decode(tokenizer.ids([text_of(number)])[0]) for number in range(5, 40)]
     assert everything[:35] == expected
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_file_and_a_folder_are_named_as_they_are(tmp_path, kind):
+    folder = write_rows(tmp_path / "rows", kind=kind)
+    for entry in (folder, folder / f"part-0000.{kind}"):
+        assert PretrainConfig(corpus=(str(entry),), streaming=True).streaming
+        held_out = open_streamed_text(str(entry), "", 5).held_out_documents()
+        assert [" ".join(sentences) for sentences in held_out] == [text_of(number) for number in range(5)]
 
 
 def test_a_data_set_begins_again_also_for_a_second_document(tmp_path, tokenizer):

@@ -65,6 +65,11 @@ def test_a_saved_folder_opens_in_transformers_with_the_same_outputs(variant, hea
     assert not info["missing_keys"]
     assert not info["unexpected_keys"]
     assert type(theirs).__name__ == json.loads((folder / "config.json").read_text())["architectures"][0]
+    ids = _tokenizer().cls_id, _tokenizer().sep_id
+    assert (
+        tuple(getattr(theirs.config, f"{name}_token_id", id) for name, id in zip(("cls", "sep"), ids, strict=True))
+        == ids
+    )
     assert difference(model, theirs.eval(), head) < 1e-5
     again = load_checkpoint(folder)
     assert again.config == model.config

@@ -57,6 +57,18 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
         assert card_row(score, value) in checkpoint.card
 
 
+@pytest.mark.thorough
+def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data: Path, tmp_path: Path) -> None:
+    types = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"}
+    text = (shared_data / "wnut17" / "emerging.test.annotated").read_text(encoding="utf-8")
+    text = re.sub(r"\t([BI])-(\S+)", lambda tag: f"\t{tag[1]}-{types[tag[2]]}" if tag[2] in types else "\tO", text)
+    (tmp_path / "wnut.conll").write_text(text, encoding="utf-8")
+    checkpoint = load_checkpoint("entities-mini")
+    found = evaluate_task(checkpoint, [str(tmp_path / "wnut.conll")], "tokens")
+    for score in ("f1", "precision", "recall"):
+        assert f"{found[score]:.1%}" in checkpoint.card.split("WNUT17")[1]
+
+
 @pytest.mark.parametrize(
     ("name", "task", "files"),
     [

@@ -62,8 +62,8 @@ def test_a_resumed_run_is_bit_for_bit_that_of_an_uninterrupted_one(rows, tmp_pat
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"corpus": ("book.txt",)}, r"--corpus dataset:NAME"),
-        ({"corpus": ("dataset:a", "dataset:b")}, r"--corpus dataset:NAME"),
+        ({"corpus": ("book.txt",)}, r"Parquet or JSONL file"),
+        ({"corpus": ("dataset:a", "dataset:b")}, r"reads one data set"),
         ({"documents": "file"}, r"each row is a document"),
         ({"masking": "static"}, r"choose dynamic"),
     ],

@@ -68,8 +68,11 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
             raise InputError(f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it there.") from None
 
 
-def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """Yield the items of a list or an object's longest list, or values in turn. Raises `InputError` with the line."""
+def json_values(stream: TextIO, name: str, *, unpack: bool = True) -> Iterator[Any]:
+    """Yield the items of a list or, to `unpack`, of an object's longest list, or values in turn.
+
+    Raises `InputError` with the line.
+    """
     text = _Window(stream, name)
     in_list = text.after(_BLANKS) == "["
     if in_list:
@@ -81,7 +84,7 @@ def json_values(stream: TextIO, name: str) -> Iterator[Any]:
         if following == "" or (in_list and following == "]"):
             return
         value = text.value()
-        if isinstance(value, dict) and not in_list:
+        if unpack and isinstance(value, dict) and not in_list:
             lists = [v for v in value.values() if isinstance(v, list) and v and isinstance(v[0], (str, dict))]
             if lists and known_name(list(value)) is None:
                 yield from max(lists, key=len)
