@@ -10,6 +10,11 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import read_js
 
 _CONVERT = "python -c \"from transformers import {kind} as M; M.from_pretrained('{folder}', {option}=True)"
 _CONVERT += ".save_pretrained('{folder}')\""
+_PICKLED = (
+    "weights under another name; save them as pytorch_model.bin",
+    "python -c \"import torch; s = torch.load('{file}', map_location='cpu'); "
+    "torch.save(s.get('state_dict', s.get('model_state_dict', s)), '{folder}/pytorch_model.bin')\"",
+)
 #: File -> what it makes of its folder, and the command; the file with the highest number where there are several.
 _FORMS = {
     "adapter_config.json": (
@@ -28,6 +33,9 @@ _FORMS = {
     ),
     "tf_model.h5": ("the weights of TensorFlow; convert them, with transformers 4 and TensorFlow", _CONVERT),
     "flax_model.msgpack": ("the weights of Flax; convert them, with transformers 4 and Flax", _CONVERT),
+    "*.pt": _PICKLED,
+    "*.ckpt": _PICKLED,
+    "*/config.json": ("a folder with a model; name that", "--model {file.parent}"),
     "bert_config.json": ("a model with an old name of config.json; rename it", "mv {file} {folder}/config.json"),
 }
 _TASKS = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
@@ -40,7 +48,8 @@ def refuse_foreign(folder: Path) -> None:
     if (folder / "config.json").is_file() and weights:
         return
     for pattern, (what, command) in _FORMS.items():
-        if files := sorted(folder.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path.name))]):
+        files = [path for path in folder.glob(pattern) if re.fullmatch(r"[\w.=+-]+", path.name)]
+        if files := sorted(files, key=lambda path: [*map(int, re.findall(r"\d+", path.name))]):
             values = _values(folder) | {"option": "from_flax" if pattern.startswith("flax") else "from_tf"}
             raise InputError(f"{folder} holds {what}: {command.format(folder=folder, file=files[-1], **values)}")
 

@@ -89,6 +89,8 @@ def test_weights_of_another_class_than_the_config_names_are_pointed_out(tokenize
         (["bert_config.json", "bert_model.ckpt.index"], "bert_model.ckpt.index', from_tf=True, config="),
         (["bert_config.json", "pytorch_model.bin"], "mv .*/bert_config.json .*/config.json"),
         (["checkpoint-90/config.json", "checkpoint-500/config.json"], "--model .*/checkpoint-500"),
+        (["config.json", "epoch=3.ckpt"], "torch.load('.*/epoch=3.ckpt'"),
+        (["inner/config.json"], "--model .*/inner"),
         (["config.json", "zero_to_fp32.py", "global_step5/states.pt"], "python .*/zero_to_fp32.py"),
         (["config.json", "optimizer_0/0.distcp", "pytorch_model_fsdp_0/0.distcp"], "merge-weights .*_fsdp_0"),
     ],
