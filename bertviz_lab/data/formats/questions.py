@@ -25,6 +25,7 @@ _PASSAGES = ("context", "passage", "context_text", "paragraph", "document")
 _ANSWERS = ("detected_answers", "answers", "answer", "answer_text", "gold_answers")
 _STARTS = ("answer_start", "answerStart", "answer_begin", "char_answer_begin", "start", "begin", "start_char",
            "answer_offset", "offset", "char_start", "char_spans", "answer_starts")  # fmt: skip
+_ENDS = ("answer_end", "answerEnd", "end", "end_char", "char_end")
 _TEXTS = ("text", "answer_text", "answer", "span", "value")
 _LONGEST_LITERAL = 100_000  # characters
 _CONVERTED = (
@@ -58,9 +59,10 @@ def is_squad(record: Any) -> bool:
 
 def _is_question(record: Mapping[str, Any]) -> bool:
     """Return whether a record is a question with a passage and answers; yes, no and classes are not such answers."""
-    question, passage, answers = (_field(record, names) for names in (_QUESTIONS, _PASSAGES, _ANSWERS))
+    question, passage = _field(record, _QUESTIONS), _field(record, _PASSAGES)
     if not isinstance(question, str) or not isinstance(passage, str):
         return False
+    answers = _stated(record, passage)
     if isinstance(answers, str) and answers and _field(record, _STARTS) is None:
         return answers in passage
     return isinstance(answers, (str, list, dict))
@@ -84,6 +86,12 @@ def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
     """Return the value of the first of these fields that a record has, in any case; None where it has none."""
     lower = {str(name).lower(): value for name, value in record.items() if value is not None}
     return next((lower[name.lower()] for name in names if name.lower() in lower), None)
+
+
+def _stated(record: Mapping[str, Any], passage: str) -> Any:
+    """Return the field of the answers, or the words of the passage between two offsets where these are all."""
+    answers, start, end = (_field(record, names) for names in (_ANSWERS, _STARTS, _ENDS))
+    return passage[offset(start) : offset(end)] if answers is None and 0 <= offset(start) < offset(end) else answers
 
 
 def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
@@ -150,7 +158,7 @@ def _question(
         return "its passage is empty"
     if not isinstance(text, str) or not text.strip():
         return "the question is empty"
-    stated = _answers(_field(entry, _ANSWERS), _field(entry, _STARTS))
+    stated = _answers(_stated(entry, passage), _field(entry, _STARTS))
     if str(entry.get("is_impossible")).lower() == "true":
         stated = []
     elif stated is None:

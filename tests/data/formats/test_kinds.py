@@ -101,6 +101,13 @@ def test_single_quotation_marks_enclose_cells(tmp_path):
     assert rows_of(read_task(written(tmp_path, "a.csv", csv_of(TEXTS, cell=lambda t: f"'{t}'")))) == PLAIN
 
 
+def test_quotation_marks_inside_cells_need_not_be_doubled(tmp_path):
+    texts = [(f'{text[:4]}"so-called" {text[4:]}', label) for text, label in TEXTS]
+    path = written(tmp_path, "a.csv", "text,size,label\n" + "".join(f'"{t}",5" x 3",{label}\n' for t, label in texts))
+    data = read_task(path, text_a="text")
+    assert [(e.text_a, e.label) for e in data.examples] == texts
+
+
 def test_tabs_in_every_line_outweigh_commas(tmp_path):
     path = written(tmp_path, "a.txt", "".join(f"{n}\tthe text, {n} here\t{'ab'[n % 2]}\n" for n in range(20)))
     assert rows_of(read_task(path))[3] == ("the text, 3 here", None, "b")

@@ -39,6 +39,11 @@ def test_a_misplaced_answer_is_taken_from_its_nearest_occurrence(tmp_path, state
     assert example.answers == (Answer("river", start),)
 
 
+def test_an_answer_may_be_two_offsets_only(tmp_path):
+    record = {"context": PASSAGE, "question": "When?", "answer_start": 24, "answer_end": 28}
+    assert read_task(written(tmp_path, "a.jsonl", json.dumps(record))).examples[0].answers == (Answer("1890", 24),)
+
+
 def test_a_question_whose_answer_is_not_in_its_passage_is_dropped(tmp_path):
     data = read_task(written(tmp_path, "a.json", squad(question("one", "1890", 24), question("two", "1900", 24))))
     assert [e.id for e in data.examples] == ["one"]

@@ -41,6 +41,7 @@ class Dialect:
     # a backslash before a quotation mark, or without quoting before a delimiter, makes it part of the cell
     escaped: bool = False
     quote: str = '"'  # the quotation mark
+    bare: bool = False  # quotation marks inside quoted cells are not doubled
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return the cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
@@ -52,11 +53,23 @@ class Dialect:
             return ([cell.replace(mark, self.delimiter) for cell in end.split(line)] if line else [] for line in plain)
         escape = "\\" if self.escaped else None
         return csv.reader(
-            lines, delimiter=self.delimiter, quotechar=self.quote, escapechar=escape, skipinitialspace=self.spaced
+            self._doubled(lines) if self.bare else lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            escapechar=escape,
+            skipinitialspace=self.spaced,
         )
+
+    def _doubled(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines with the quotation marks inside their quoted cells doubled."""
+        end, mark = re.escape(self.delimiter), self.quote
+        cell = re.compile(rf"((?:^|{end}){mark})(.*?)(?={mark}(?:{end}|[\r\n]*$))")
+        for line in lines:
+            yield cell.sub(lambda found: found[1] + found[2].replace(2 * mark, mark).replace(mark, 2 * mark), line)
 
     def is_strict(self, lines: Iterable[str]) -> bool:
         """Return whether each closing quotation mark ends its cell; the last row may be cut off."""
+        lines = self._doubled(lines) if self.bare else lines
         try:
             list(csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote, strict=True))
         except csv.Error as error:
@@ -110,6 +123,9 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
             spaced = quoting and f"{delimiter} {quote}" in text
             has_escapes = escaped if quoting else f"\\{delimiter}" in text
             attempt = Dialect(delimiter, quoting, spaced=spaced, escaped=has_escapes, quote=quote)
+            if quoting and not (escaped or spaced) and quote in text and not attempt.is_strict(lines):
+                bare = replace(attempt, bare=True)
+                attempt = bare if bare.is_strict(lines) else attempt
             try:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
