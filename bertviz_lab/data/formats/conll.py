@@ -241,27 +241,22 @@ def spelling_repairs(counts: Mapping[str, int]) -> dict[str, str]:
     that is nothing of the kind, and rare, is read as O.
     """
     outside = {label for label in counts if label in ("O", "o", "0", "OUT", "-O-")}
-    parts = {label: _span_parts(label) for label in counts if label not in outside}
-    marks = sum(counts[label] for label, part in parts.items() if part)
-    others = [label for label, part in parts.items() if not part]
-    strays = sum(counts[label] for label in others)
-    prefixes, types = ({part[n] for part in parts.values() if part} for n in (0, 1))
+    parts = {label: part for label in counts if label not in outside and (part := _span_parts(label))}
+    others = [label for label in counts if label not in outside and label not in parts]
+    marks, strays = (sum(counts[label] for label in labels) for labels in (parts, others))
+    prefixes, types = ({part[n] for part in parts.values()} for n in (0, 1))
     if not prefixes & {"B", "I"} or not types - {""} or strays > max(1, 0.02 * marks) or (strays and not outside):
         return {}
     spelled: Counter[str] = Counter()  # how often each spelling of a type occurs, those of BIO labels first
-    for label, part in parts.items():
-        if part:
-            spelled[part[1]] += counts[label] if label == f"{part[0]}-{part[1]}" else 0
+    for label, (prefix, name) in parts.items():
+        spelled[name] += counts[label] if label == f"{prefix}-{name}" else 0
     usual: dict[str, str] = {}
     for name, _ in sorted(spelled.items(), key=lambda item: (-item[1], item[0])):
         usual.setdefault(name.lower(), name)
-    repairs = {label: OUTSIDE for label in [*outside, *others] if label != OUTSIDE}
-    for label, part in parts.items():
-        if part:
-            meant = f"{part[0]}-{usual[part[1].lower()]}" if part[1] else part[0]
-            if meant != label:
-                repairs[label] = meant
-    return repairs
+    meant = dict.fromkeys([*outside, *others], OUTSIDE)
+    for label, (prefix, name) in parts.items():
+        meant[label] = f"{prefix}-{usual[name.lower()]}" if name else prefix
+    return {label: name for label, name in meant.items() if label != name}
 
 
 def _span_parts(label: str) -> tuple[str, str] | None:

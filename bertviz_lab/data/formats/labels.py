@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 from bertviz_lab.data.corpora.formats.tables import number_of
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, labels_of_example
+from bertviz_lab.data.formats.raw import RawTable
 from bertviz_lab.errors import InputError
 
 #: What tables have in cells without a value.
@@ -92,10 +93,10 @@ def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[
     return tuple(sorted(names))
 
 
-def check_classes(counts: Counter[str], column: str, columns: str) -> None:
-    """Raise `InputError` for a column of one class, or of too many; messages name `columns` to choose from."""
-    total = sum(counts.values())
-    advice = f"; name another: {columns}" if columns else "; name another column"
+def check_classes(counts: Counter[str], table: RawTable, label: int) -> None:
+    """Raise `InputError` for a column of one class, or of too many; messages name the columns to choose from."""
+    total, column = sum(counts.values()), table.describe_column(label, of_file=True)
+    advice = f"; name another: {quoted_list(table.column_names, 20)}" if table.width > 2 else "; name another column"
     if len(counts) == 1:
         (only,) = counts
         subject = "The only example has" if total == 1 else f"All {total:,} examples have"
@@ -164,8 +165,9 @@ def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
     return ()
 
 
-def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
+def check_label_sets(counts: Counter[str], examples: int, table: RawTable, label: int) -> None:
     """Raise `InputError` for a column that gives no, one or too many labels; `counts` are of training examples."""
+    column = table.describe_column(label, of_file=True)
     subject = column[:1].upper() + column[1:]
     if not counts:
         raise InputError(f"{subject} gives no example a label; name another column.")

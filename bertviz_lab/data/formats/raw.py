@@ -136,10 +136,10 @@ class RawTable(RawFile):
         kept = [n not in places for n in range(len(self.rows))]
         self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 
-    def describe_column(self, column: int) -> str:
-        """Return a column as messages name it."""
+    def describe_column(self, column: int, of_file: bool = False) -> str:
+        """Return a column as messages name it, with the file's name where they do not give it otherwise."""
         name = self.names[column] if self.names and column < len(self.names) else ""
-        return f"column {quoted(name)}" if name else f"column {column + 1}"
+        return f"column {quoted(name) if name else column + 1}" + (f" of {quoted(self.name)}" if of_file else "")
 
     def info_with_columns(self, text_a: int, text_b: int | None, label: int | None) -> FileInfo:
         """Return how the table was read, with the columns that are used."""

@@ -213,7 +213,7 @@ def _read_tables(
     else:
         cells = ClassCells.of(counts, known)
         if not known and len(counts) > _SPELLINGS * MAX_CLASSES:  # before seconds are lost on its examples
-            _check_classes(counts, first, first_columns.label)
+            check_classes(counts, first, first_columns.label)
     results = []
     for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
         if number == deciding:
@@ -245,20 +245,14 @@ def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding
     """Adds the label set of the splits that decide it, and a note on training classes of one example."""
     counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
     if results[0].task == "multilabel":
-        column = f"{first.describe_column(label)} of {quoted(first.name)}"
-        check_label_sets(counts, len(results[0].examples), column)
+        check_label_sets(counts, len(results[0].examples), first, label)
     else:
-        _check_classes(counts, first, label)
+        check_classes(counts, first, label)
     single = sorted(name for name, n in counts.items() if n == 1)
     if single:
         note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
         results[0] = replace(results[0], notes=(*results[0].notes, note))
     return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
-
-
-def _check_classes(counts: Counter[str], table: RawTable, label: int) -> None:
-    column = f"{table.describe_column(label)} of {quoted(table.name)}"
-    check_classes(counts, column, quoted_list(table.column_names, 20) if table.width > 2 else "")
 
 
 def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str] = ()) -> list[TaskData]:

@@ -18,8 +18,8 @@ from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTa
 from bertviz_lab.data.formats.text_files import TextFile
 from bertviz_lab.errors import InputError
 
-#: Delimiters of several characters, which become a tab: two signs or more that hardly a text has.
-_LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}")
+#: Delimiters that become a tab: two signs or more that hardly a text has, or one before a label at the end of a line.
+_LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}|[~^#@$§]")
 _RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
 _ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe", "mittelwert", "итого", "合计")
@@ -102,18 +102,17 @@ def _lines_above(lines: Sequence[str]) -> int:
 
 
 def long_delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter of several characters that nearly all lines hold, and equally often; "" for none.
+    """Return the unusual delimiter that nearly all lines hold, and equally often; "" for none.
 
     One sign repeated is none where it also occurs alone, as next to an empty cell: `7;late;;bad`.
     """
     filled = [line for line in lines if line.strip()]
     for delimiter in sorted(set(_LONG_DELIMITER.findall("".join(filled[:2]))), key=len, reverse=True):
         (most, times), *_ = Counter(line.count(delimiter) for line in filled).most_common(1)
-        sign = delimiter.strip(" ")[0]
-        alone = (
-            sum(sign in line.replace(delimiter, "") for line in filled) if set(delimiter.strip(" ")) == {sign} else 0
-        )
-        if most > 0 and times > 0.9 * len(filled) > 1 and alone < 0.1 * len(filled):
+        signs, ends = set(delimiter.strip(" ")), {line.rsplit(delimiter, 1)[-1].strip() for line in filled}
+        alone = sum(not signs.isdisjoint(line.replace(delimiter, "")) for line in filled) if len(signs) == 1 else 0
+        are_labels = len(ends) <= max(3, len(filled) // 5) and not any(re.search("[,;\t|]", end) for end in ends)
+        if times > 0.9 * len(filled) > 1 and most > 0 and alone < 0.1 * len(filled) and (delimiter[1:] or are_labels):
             return delimiter
     return ""
 

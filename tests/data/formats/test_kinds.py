@@ -87,6 +87,14 @@ def test_delimiters_of_several_characters_are_found(delimiter, tmp_path):
     assert rows_of(read_task(path)) == PLAIN
 
 
+@pytest.mark.parametrize("delimiter", ["^", "@"])
+def test_a_rare_sign_before_a_label_divides_cells(delimiter, tmp_path):
+    path = written(tmp_path, "a.txt", "".join(f"{text}{delimiter}{label}\n" for text, label in TEXTS))
+    assert rows_of(read_task(path)) == PLAIN
+    mentions = "".join(f"{n},{label},@ann {text}\n" for n, (text, label) in enumerate(TEXTS))
+    assert read_task(written(tmp_path, "a.csv", mentions), label="2").labels == ("bad", "good")
+
+
 def test_a_repeated_sign_around_an_empty_cell_is_no_delimiter_of_several_characters(tmp_path):
     path = written(tmp_path, "a.csv", "".join(f"{n};{text};;{label}\n" for n, (text, label) in enumerate(TEXTS)))
     assert rows_of(read_task(path)) == PLAIN

@@ -52,12 +52,9 @@ class Dialect:
             mark, end = f"\\{self.delimiter}", re.compile(rf"(?<!\\){re.escape(self.delimiter)}")
             return ([cell.replace(mark, self.delimiter) for cell in end.split(line)] if line else [] for line in plain)
         escape = "\\" if self.escaped else None
+        lines = self._doubled(lines) if self.bare else lines
         return csv.reader(
-            self._doubled(lines) if self.bare else lines,
-            delimiter=self.delimiter,
-            quotechar=self.quote,
-            escapechar=escape,
-            skipinitialspace=self.spaced,
+            lines, delimiter=self.delimiter, quotechar=self.quote, escapechar=escape, skipinitialspace=self.spaced
         )
 
     def _doubled(self, lines: Iterable[str]) -> Iterator[str]:
