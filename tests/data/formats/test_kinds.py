@@ -96,8 +96,9 @@ def test_a_rare_sign_before_a_label_divides_cells(delimiter, tmp_path):
 
 
 def test_a_repeated_sign_around_an_empty_cell_is_no_delimiter_of_several_characters(tmp_path):
-    path = written(tmp_path, "a.csv", "".join(f"{n};{text};;{label}\n" for n, (text, label) in enumerate(TEXTS)))
-    assert rows_of(read_task(path)) == PLAIN
+    texts = [(text.replace(",", ""), label) for text, label in TEXTS]
+    path = written(tmp_path, "a.csv", "".join(f"{n};{text};;{label}\n" for n, (text, label) in enumerate(texts)))
+    assert [(e.text_a, e.label) for e in read_task(path).examples] == texts
 
 
 def test_the_line_that_names_the_separator_is_no_row(tmp_path):
