@@ -7,7 +7,9 @@ with an `spm.model` and no other tokenizer.
 """
 
 import base64
+import tomllib
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +19,8 @@ from tokenizers import Tokenizer as Backend
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import SpecialTokens, template
 
-#: Stages of a pipeline, each linear in the text.
-_KNOWN = frozenset(
-    "Sequence "
-    "BertNormalizer Lowercase NFC NFD NFKC NFKD Nmt Precompiled Replace Strip StripAccents Prepend ByteLevel "
-    "BertPreTokenizer CharDelimiterSplit Digits Metaspace Punctuation Split UnicodeScripts Whitespace WhitespaceSplit "
-    "BertProcessing RobertaProcessing TemplateProcessing "
-    "BPEDecoder ByteFallback CTC Fuse WordPiece".split()
-)
-#: Regular expressions of published pipelines: runs of spaces, line breaks, and the words of GPT-2.
-_KNOWN_PATTERNS = frozenset(
-    (
-        " {2,}",
-        r"\s+",
-        r"\s{2,}|[\n\r\t]",
-        r"\d",
-        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    )
-)
+#: `stages` that are linear in the text, and regular expressions (`patterns`) of published pipelines.
+_KNOWN = tomllib.loads(resources.files(__package__).joinpath("known_stages.toml").read_text(encoding="utf-8"))
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _LONGEST_WORD = 1_000  # characters; WordPiece takes time quadratic in them, Unigram times those of its longest piece
 _LONGEST_REPLACEMENT = 72  # bytes; the ligature of 18 letters in NFKC has 33
@@ -46,11 +31,11 @@ def check_stages(state: dict[str, Any], path: Path) -> None:
     """Raises `InputError` where a tokenizer.json has a stage, or a size, that could take a page down."""
     for part in _objects([state.get(stage) for stage in _STAGES]):
         kind = part.get("type")
-        if kind is not None and kind not in _KNOWN and "SpecialToken" not in part and "Sequence" not in part:
+        if kind is not None and kind not in _KNOWN["stages"] and "SpecialToken" not in part and "Sequence" not in part:
             raise _refusal(path, f"its stage {str(kind)[:40]!r} is not one of BERT's")
         pattern = part.get("pattern")
         expression = pattern.get("Regex") if isinstance(pattern, dict) else None
-        if expression is not None and expression not in _KNOWN_PATTERNS:
+        if expression is not None and expression not in _KNOWN["patterns"]:
             raise _refusal(path, f"its regular expression {str(expression)[:40]!r} is not one of a known pipeline")
         if kind == "Precompiled":
             try:

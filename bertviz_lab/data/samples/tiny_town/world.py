@@ -91,24 +91,18 @@ class Dish:
     taste: str
 
 
-def _woman(name: str) -> Person:
-    return Person(name, "she", "her", "herself")
+_TABLES = json.loads(resources.files(__package__).joinpath("world.json").read_text(encoding="utf-8"))
 
 
-def _man(name: str) -> Person:
-    return Person(name, "he", "him", "himself")
+def _people(table: str) -> tuple[Person, ...]:
+    named = ((name, kind) for kind, names in _TABLES[table].items() for name in names)
+    return tuple(Person(name, *_TABLES["pronouns"][kind]) for name, kind in named)
 
 
-PEOPLE = (
-    *map(_woman, ("Ada", "Amara", "Anna", "Ella", "Emma", "Leila", "Lucy", "Mia", "Nina", "Sara", "Yuki", "Zoe")),
-    *map(_man, ("Ben", "Finn", "Hugo", "Ivan", "Jack", "Kofi", "Leo", "Noah", "Omar", "Ravi", "Sam", "Tom")),
-)
-NEIGHBOURS = (_woman("Grandma"), _man("Grandpa"))
-
+PEOPLE, NEIGHBOURS = _people("people"), _people("neighbours")
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "white", "black")
 FUR = ("white", "black", "brown", "grey")
 
-_TABLES = json.loads(resources.files(__package__).joinpath("world.json").read_text(encoding="utf-8"))
 THINGS = tuple(Thing(**row) for row in _TABLES["things"])
 CLOTHES = tuple(Thing(**row) for row in _TABLES["clothes"])
 PLACES = tuple(Place(**row) for row in _TABLES["places"])
