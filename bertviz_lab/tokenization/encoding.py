@@ -47,11 +47,6 @@ class Encoding:
         """The number of tokens that were truncated."""
         return len(self.dropped_a) + len(self.dropped_b)
 
-    @property
-    def position_ids(self) -> tuple[int, ...]:
-        """0, 1, 2 ...: the indices of the position embeddings."""
-        return tuple(range(len(self.ids)))
-
     def mask_positions(self, mask_id: int) -> tuple[int, ...]:
         """Return the positions of the mask token, whose id is `mask_id`."""
         return tuple(position for position, token_id in enumerate(self.ids) if token_id == mask_id)

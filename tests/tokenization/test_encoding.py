@@ -37,7 +37,6 @@ def test_segments_change_after_the_first_separator(wordpiece):
     assert encoding.tokens == ("[CLS]", "the", "cat", "[SEP]", "a", "dog", "[SEP]")
     assert encoding.token_type_ids == (0, 0, 0, 0, 1, 1, 1)
     assert encoding.special_tokens_mask == (1, 0, 0, 1, 0, 0, 1)
-    assert encoding.position_ids == (0, 1, 2, 3, 4, 5, 6)
 
 
 def test_a_space_that_is_a_token_of_its_own_has_no_characters(bpe):

@@ -118,9 +118,7 @@ def examine(
         frequent=tuple(
             (tokenizer.token(i), float(frequency[i] / frequency.sum())) for i in most_frequent if frequency[i]
         ),
-        mean_sentence_tokens=float(lengths.mean()),
         reading=tuple(notes.descriptions()) if notes else (),
-        writing_system=writing.name,
         recommended=writing.settings,
     )
     warnings = (

@@ -149,9 +149,7 @@ class HealthReport:
     nsp_possible: bool  # there are two documents and a pair; otherwise the lab trains MLM only
     unigram_entropy: float  # of the tokens, in nats: the MLM loss of the unigram baseline
     frequent: tuple[tuple[str, float], ...]  # the most frequent tokens with their shares, 0 to 1, in descending order
-    mean_sentence_tokens: float  # mean number of tokens in a sentence
     reading: tuple[str, ...]  # a sentence per file on how it was read, for the first files
-    writing_system: str  # such as "Cyrillic"
     recommended: dict[str, str | bool]  # options of `pretrain` that suit the writing system and are not the defaults
     warnings: tuple[str, ...] = ()  # full sentences, each with what the lab does about it
 

@@ -53,7 +53,6 @@ def test_counts_are_those_of_the_whole_text(healthy, tokenizer):
     assert (healthy.words, healthy.longest_sentence) == (12 * 2_400, 12)
     assert healthy.characters == sum(map(len, sentences))
     assert healthy.tokens == sum(map(len, tokenizer.ids(sentences)))
-    assert healthy.mean_sentence_tokens == pytest.approx(healthy.tokens / 2_400)
     assert healthy.nsp_possible
     assert not healthy.tokens_estimated
     assert healthy.warnings == ()
