@@ -189,7 +189,8 @@ def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
 class DropReport:
     """Rows that gave no example, by reason, and notes on what was repaired; filled while files are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: tuple[str, ...] = ()) -> None:
+        self._given = given  # the options that were given
         self._notes: dict[str, None] = {}
         self._doubts: dict[Doubt, None] = {}
         self._dropped: dict[tuple[str, str, str], Dropped] = {}
@@ -212,13 +213,11 @@ class DropReport:
         self._doubts[Doubt(sentence, options)] = None
         self.note(sentence)
 
-    def data(
-        self, task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...], given: tuple[str, ...] = ()
-    ) -> TaskData:
+    def data(self, task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...]) -> TaskData:
         """Return examples with what was noted, the notes on repairs last."""
         notes = (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in self._repaired.values()))
         repaired, doubts = tuple(self._repaired.values()), tuple(self._doubts)
-        return TaskData(task, tuple(examples), (), files, self.dropped, notes, repaired, doubts, given)
+        return TaskData(task, tuple(examples), (), files, self.dropped, notes, repaired, doubts, self._given)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:

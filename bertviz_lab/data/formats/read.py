@@ -108,7 +108,7 @@ def _read(
     """Return the splits, read as the first `deciding` of them require; for a model where its labels are `known`."""
     splits: list[tuple[list[RawData], DropReport]] = []
     for paths in split_paths:
-        report = DropReport()
+        report = DropReport(options.given)
         splits.append((load_raw_data(paths, options, report), report))
     files = [file for files_of_split, _ in splits for file in files_of_split]
     kind, first_name = type(files[0]), quoted(files[0].name)
@@ -132,15 +132,13 @@ def _read(
     if kind is RawTable:
         first = split_paths[0]
         names = names_beside([first] if isinstance(first, (str, Path)) else first)
-        results = _read_tables(cast(list[_Tables], splits), options, names, deciding, known)
-    elif kind is RawSentences:
-        results = _read_sentences(cast(list[_Sentences], splits), deciding, known)
-    else:
-        results = [
-            _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
-            for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
-        ]
-    return [replace(data, given=options.given) for data in results]
+        return _read_tables(cast(list[_Tables], splits), options, names, deciding, known)
+    if kind is RawSentences:
+        return _read_sentences(cast(list[_Sentences], splits), deciding, known)
+    return [
+        _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
+        for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
+    ]
 
 
 def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -> list[RawData]:

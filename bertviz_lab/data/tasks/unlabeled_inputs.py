@@ -53,8 +53,8 @@ def read_inputs(
     Raises:
         InputError: the file cannot be read, has no inputs, or exceeds a limit.
     """
-    report = DropReport()
     options = ReadOptions(max_examples=max_inputs, **reading)  # type: ignore[arg-type]  # of texts
+    report = DropReport(options.given)
     read: list[Example] = []
     files: list[FileInfo] = []
     name, second = Path(path).name, "" if options.text_b == NO_TEXT else options.text_b
@@ -83,7 +83,7 @@ def read_inputs(
         nothing = "no questions with their passages; give questions in SQuAD's JSON format"
         other = "no texts; give a file with a text a line, or a table"
         raise InputError(f"{quoted(name)} holds {nothing if task == 'qa' else other}.")
-    return report.data(task, inputs, tuple(files), options.given)
+    return report.data(task, inputs, tuple(files))
 
 
 def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[tuple[int, str]]:
