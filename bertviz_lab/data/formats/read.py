@@ -119,10 +119,8 @@ def _read(
                 "give files of one kind."
             )
     if kind is RawTable:
-        converted = [_converted(files, options, report) for files, report in splits]
-        if any(type(file) is not RawTable for files in converted for file in files):
-            splits = [(files, report) for files, (_, report) in zip(converted, splits, strict=True)]
-            kind = type(converted[0][0])
+        splits = [(_converted(files, options, report), report) for files, report in splits]
+        kind = type(splits[0][0][0])
     what, tasks = _KINDS[kind]
     if options.task not in ("auto", *tasks):
         raise InputError(
