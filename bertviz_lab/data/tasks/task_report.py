@@ -129,12 +129,10 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
             texts += [(text, None) for text in example.texts]
         else:
             texts.append(texts_of_example(example))
-    first, second = [text for text, _ in texts], [pair or "" for _, pair in texts]
-    passages = list(dict.fromkeys(second))
-    encoded = zip(passages, tokenizer.ids(passages), strict=True)
-    measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}
-    pairs = zip(tokenizer.ids(first), second, strict=True)
-    rows = [(len(ids), ids.count(tokenizer.unk_id), *measured[passage]) for ids, passage in pairs]
+    distinct = list(dict.fromkeys(text or "" for pair in texts for text in pair))
+    encoded = zip(distinct, tokenizer.ids(distinct), strict=True)
+    measured = {text: (len(ids), ids.count(tokenizer.unk_id)) for text, ids in encoded}
+    rows = [(*measured[text], *measured[second or ""]) for text, second in texts]
     ours, unknown, theirs, more_unknown = np.array(rows, np.int64).reshape(-1, 4).T
     lengths = ours + 2 + np.where(theirs > 0, theirs + 1, 0)
     total = int((ours + theirs).sum())
