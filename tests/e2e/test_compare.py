@@ -14,7 +14,7 @@ from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, complaints, eventually, reload
+from tests.browser import PageLog, complaints, eventually, in_menu, reload
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
@@ -36,8 +36,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
         yield served
 
 
-def open_views(page: Page, address: str) -> None:
-    page.goto(f"{address}?space=runs&runs.open=compare,ablation")
+def open_ablations(page: Page, address: str) -> None:
+    page.goto(f"{address}?space=runs&runs.open=ablation")
     expect(page.locator("#ablation-cards .card")).to_have_count(len(ABLATIONS))
 
 
@@ -49,9 +49,11 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:
     address, session = served
-    open_views(page, address)
+    open_ablations(page, address)
     # A model that ships is there to be looked at before anybody has trained.
+    page.locator("#tab-compare").click()
     expect(page.locator("#compare-runs table")).to_contain_text("50.0%")
+    page.locator("#tab-ablation").click()
     page.locator("#ablation-settings summary").click()
     steps = page.locator("#ablation-steps")
     expect(steps).to_have_value("2000")
@@ -101,7 +103,7 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     expect(page.locator("#compare-runs .plotly-host .xtitle")).to_contain_text("time")
     expect(page.locator("#compare-probes .plotly-host")).to_contain_text("chance")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the curves as CSV").click()
+        in_menu(page.locator("#compare-runs [data-save=csv]").first).click()
     assert "held-out" in waiting.value.path().read_text(encoding="utf-8")
 
     # One question to both.
@@ -122,7 +124,7 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     folder.mkdir(parents=True)
     write_state(folder, RunState("stopped", message="<img src=x onerror='window.hacked=1'>"))
     write_json(folder / "config.json", ablated(WHOLE, steps=999).to_dict())
-    open_views(page, address)
+    page.goto(f"{address}?space=runs&runs.open=compare")
     page.locator("#compare-add").select_option(f"Full recipe ({short_name(run_id)})")
     expect(page.locator("#compare-runs table")).to_contain_text("stopped")
     # A run that is removed while it is looked at.
@@ -137,6 +139,7 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     expect(page.locator("#compare-runs")).to_contain_text("Choose one or more runs")
     page.locator("#compare-add").select_option("little (comes with the lab)")
     expect(page.locator("#compare-runs")).to_contain_text("50.0%")
+    page.locator("#tab-ablation").click()
     page.locator("#ablation-settings summary").click()
     page.locator("#ablation-steps").fill("3")
     page.locator("#ablation-steps").press("Tab")

@@ -168,7 +168,7 @@ export function makeTabs(tabs, onSelect) {
 /** A button that shows and hides a card of controls below it; Escape and a press elsewhere hide it. */
 export function makeMenu(title, ...nodes) {
   const head = h('summary.plain', title);
-  const node = h('details.menu', head, h('div.card', ...nodes));
+  const node = h('details.menu', head, h('div.popup', ...nodes));
   const leave = ({ target }) => { if (!node.contains(target)) node.open = false; };
   node.addEventListener('toggle',
     () => document[node.open ? 'addEventListener' : 'removeEventListener']('pointerdown', leave));
