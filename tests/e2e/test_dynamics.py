@@ -323,6 +323,7 @@ def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: t
     page.goto(f"{served[0]}?space=runs&run.id=mini")
     page.locator("#run-dynamics").click()
     expect(page.locator("#dynamics-scrubber")).to_contain_text("Training dynamics of mini")
+    page.locator("#tab-run").click()
     page.locator("#run-compare").click()
     expect(page.locator("#compare-chosen button")).to_have_text("mini (comes with the lab) ×")
     expect(page.locator("#compare-runs table")).to_contain_text("mini")
