@@ -81,7 +81,7 @@ def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
         checkpoint = past.open(step)
         middle = time.perf_counter()
         analysis = interpret.analyze_snapshot(checkpoint, text, tracked=range(5, 8), projected=range(5, 45))
-        payload = frame_payload(analysis, step, interpret.METRICS)
+        payload = frame_payload(analysis, step)
         framed.append(1000 * (time.perf_counter() - middle))
         opened.append(1000 * (middle - began))
         sent.append(len(payload))

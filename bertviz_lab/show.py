@@ -66,9 +66,7 @@ def _chart(label: str, payload: str, height: int = 420) -> View:
 
 def _heads(label: str, tokens: Encoding | interpret.Alignment, *shown: Any, **frame: Any) -> View:
     """Return the grid of heads for what is `shown`, the numbers and their title."""
-    segments = tokens.segment_ids if isinstance(tokens, interpret.Alignment) else tokens.token_type_ids
-    frame["special"] = tokens.special_tokens_mask
-    body = attention_figures.attention_body(tokens.tokens, segments, *shown, **frame)
+    body = attention_figures.attention_body(tokens, *shown, **frame)
     return _view("attention", label, attention_figures.attention_payload(body), 900)
 
 
@@ -128,15 +126,12 @@ def joint_fill(joint: interpret.JointFill) -> View:
 
 def pseudo_log_likelihood(scored: interpret.PseudoLogLikelihood) -> View:
     """Show the surprisal of each token (pseudo-log-likelihood)."""
-    scores = scored.log_probabilities, scored.expected, scored.total, scored.perplexity
-    payload = layer_figures.surprisal_payload(scored.encoding, *scores)
-    return _view("tokens", "Surprisal of each token", payload, 360)
+    return _view("tokens", "Surprisal of each token", layer_figures.surprisal_payload(scored), 360)
 
 
 def next_sentence(prediction: interpret.NextSentence) -> View:
     """Show the NSP prediction."""
-    payload = prediction_figures.next_sentence_payload(prediction.is_next, prediction.is_random)
-    return _chart("Next sentence", payload, 320)
+    return _chart("Next sentence", prediction_figures.next_sentence_payload(prediction), 320)
 
 
 def next_sentences(predictions: Mapping[str, interpret.NextSentence]) -> View:
@@ -163,14 +158,12 @@ def answer(answer: interpret.PassageAnswer) -> View:
 def attribution(attributions: interpret.Attribution | Sequence[interpret.Attribution]) -> View:
     """Show the attribution of a prediction to its tokens, by one method or several."""
     several = [attributions] if isinstance(attributions, interpret.Attribution) else list(attributions)
-    return _view("tokens", "interpret.Attribution", attribution_figures.attribution_payload(several), 360)
+    return _view("tokens", "Attribution", attribution_figures.attribution_payload(several), 360)
 
 
 def head_ablation(ablation: interpret.HeadAblation) -> View:
     """Show effect of each head on a prediction (head ablation)."""
-    of_layers = ablation.baseline - ablation.without_layer
-    payload = attribution_figures.head_ablation_payload(ablation.effects, of_layers, ablation.target)
-    return _chart("Head ablation", payload, 640)
+    return _chart("Head ablation", attribution_figures.head_ablation_payload(ablation), 640)
 
 
 def intervention(before: interpret.FillMask, after: interpret.FillMask, what: str) -> View:
@@ -189,14 +182,13 @@ def intervention(before: interpret.FillMask, after: interpret.FillMask, what: st
 
 def attention(trace: interpret.TextTrace, title: str = "") -> View:
     """Show every head of a trace: the grid, one head in detail, lines, filters, metrics."""
-    metrics = interpret.head_metrics(trace).metrics
     return _heads(
         "Attention of every head",
         trace.encoding,
         trace.attentions,
         title,
         layers=range(len(trace.layers)),  # there is no server to ask for others
-        metrics={name: (interpret.METRICS[name], values) for name, values in metrics.items()},
+        metrics=interpret.head_metrics(trace).metrics,
         rollout=interpret.rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )
@@ -235,11 +227,9 @@ def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
     """Show all heads of several models side by side, by their names."""
     grids = []
     for trace in traces.values():
-        shown, windows = (
-            (trace.tokens, trace.encoding.token_type_ids, trace.attentions),
-            [x.window for x in trace.layers],
-        )
-        grids.append(attention_figures.attention_payload(attention_figures.attention_body(*shown, windows=windows)))
+        windows = [layer.window for layer in trace.layers]
+        body = attention_figures.attention_body(trace.encoding, trace.attentions, windows=windows)
+        grids.append(attention_figures.attention_payload(body))
     return _view("heads", "Heads of several models", prediction_figures.heads_payload(list(traces), grids), 640)
 
 
@@ -265,14 +255,12 @@ def embedding_sum(embeddings: interpret.EmbeddingSum) -> View:
 
 def similarity(result: interpret.Similarity) -> View:
     """Show the cosine similarity of sentences."""
-    payload = embedding_figures.similarity_payload(result.texts, result.cosines)
-    return _chart("Cosine similarity of the sentences", payload, 480)
+    return _chart("Cosine similarity of the sentences", embedding_figures.similarity_payload(result), 480)
 
 
 def sentence_map(result: interpret.Similarity) -> View:
     """Show sentences in the plane of the first two principal components of their vectors."""
-    payload = embedding_figures.map_payload(result.texts, result.map, result.explained)
-    return _chart("Map of the sentences", payload, 480)
+    return _chart("Map of the sentences", embedding_figures.map_payload(result), 480)
 
 
 def neighbours(word: str, nearest: Sequence[interpret.Neighbour]) -> View:

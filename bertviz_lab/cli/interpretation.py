@@ -3,11 +3,15 @@
 import argparse
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bertviz_lab import strict_json
 from bertviz_lab.cli.options import AddCommand
 from bertviz_lab.cli.result import Result, notes_of, write_file
 from bertviz_lab.errors import InputError
+
+if TYPE_CHECKING:
+    from bertviz_lab.interpret import TextTrace
 
 
 def add_commands(command: AddCommand) -> None:
@@ -61,7 +65,7 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 
 def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention weights of every head for a text as HTML, PNG or JSON."""
-    from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
+    from bertviz_lab.figures.documents import attention_document, attention_png
     from bertviz_lab.interpret import trace_text
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -73,7 +77,7 @@ def attention_command(options: argparse.Namespace) -> Result:
     notes = notes_of(checkpoint.encoding_warning(trace.encoding))
     title = f"{options.model}: {options.text_a}"
     if path.suffix == ".html":
-        content = attention_html(trace.tokens, trace.attentions, title).encode()
+        content = _attention_page(trace, title).encode()
     elif path.suffix == ".png":
         content = attention_png(trace.attentions, title)
     else:
@@ -83,6 +87,24 @@ def attention_command(options: argparse.Namespace) -> Result:
     layers, heads, tokens, _ = trace.attentions.shape
     body = {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens}
     return Result(body, f"{layers} x {heads} heads over {tokens} tokens, written to {path}", notes=notes)
+
+
+def _attention_page(trace: "TextTrace", title: str) -> str:
+    """Return the page's grid of heads as a page that works offline."""
+    from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
+    from bertviz_lab.interpret import head_metrics, rollout
+    from bertviz_lab.ui.components.standalone import standalone_page
+
+    body = attention_body(
+        trace.encoding,
+        trace.attentions,
+        title,
+        layers=range(len(trace.layers)),
+        metrics=head_metrics(trace).metrics,
+        rollout=rollout(trace.attentions),
+        windows=[layer.window for layer in trace.layers],
+    )
+    return standalone_page("attention", title, attention_payload(body))
 
 
 def tokenize_command(options: argparse.Namespace) -> Result:

@@ -1,16 +1,13 @@
-"""Attention as a standalone file: an offline HTML page, a PNG picture, or JSON numbers."""
+"""Attention as a file: a PNG picture, or JSON numbers."""
 
 import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from plotly.colors import sample_colorscale
-
-from bertviz_lab.figures.plots import escaped
 
 _HEAD_PIXELS = 160  # minimum side of a head in a picture
 _GAP = 12
@@ -28,44 +25,6 @@ def attention_document(
         "columns": "the token attended to",
         "attentions": np.round(attentions.astype(np.float64), 6).tolist(),
     }
-
-
-def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], title: str) -> str:
-    """Return a self-contained page with a heat map and a menu of all heads.
-
-    `attentions` is (layers, heads, tokens, tokens). Tokens are escaped.
-    """
-    labels = [escaped(token) for token in tokens]
-    heads = [(layer, head) for layer in range(attentions.shape[0]) for head in range(attentions.shape[1])]
-    figure = go.Figure()
-    for layer, head in heads:
-        figure.add_heatmap(
-            z=attentions[layer, head].astype(np.float32),
-            zmin=0,
-            zmax=1,
-            colorscale="Viridis",
-            visible=layer == head == 0,
-            colorbar_title="weight",
-            hovertemplate="from %{y}<br>to %{x}<br>weight %{z:.4f}<extra></extra>",
-        )
-    buttons = [
-        {
-            "label": f"layer {layer + 1}, head {head + 1}",
-            "method": "update",
-            "args": [{"visible": [other == (layer, head) for other in heads]}],
-        }
-        for layer, head in heads
-    ]
-    ticks = {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels}
-    figure.update_layout(
-        template="none",
-        title=escaped(title),
-        updatemenus=[{"buttons": buttons, "x": 0, "y": 1.12, "xanchor": "left"}],
-        xaxis={**ticks, "title": "attended to", "tickangle": -45},
-        yaxis={**ticks, "title": "looking", "autorange": "reversed", "scaleanchor": "x"},
-        height=max(500, 22 * len(labels) + 220),
-    )
-    return figure.to_html(include_plotlyjs=True, full_html=True)
 
 
 def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:

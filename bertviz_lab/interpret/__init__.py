@@ -9,7 +9,6 @@ the snapshots of a run) and `results` (of a fine-tuning).
 
 from bertviz_lab.data.examples import texts_of_example
 from bertviz_lab.interpret.attention import (
-    METRICS,
     AttentionScores,
     HeadMetrics,
     QueryKey,
@@ -27,7 +26,7 @@ from bertviz_lab.interpret.attribution import (
     Method,
     ablate_heads,
     attribute,
-    check_attribution,
+    attribute_by_all,
     explain_example,
 )
 from bertviz_lab.interpret.comparison import (

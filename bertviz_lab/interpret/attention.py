@@ -191,21 +191,12 @@ def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_
     return attention_scores(trace).pair(layer, head, query_position, key_position)
 
 
-#: Name of each metric and its description. All are means over the query tokens.
-METRICS = {
-    "entropy": "in nats: 0 is a single token, ln(tokens) is uniform attention",
-    "distance": "mean distance of the tokens attended to, in tokens",
-    "previous": "share of attention to the previous token",
-    "next": "share of attention to the next token",
-    "same": "share of attention to the token itself",
-    "special": "share of attention to special tokens, such as [CLS] and [SEP]",
-    "across": "share of attention from one sentence to the other",
-}
-
-
 @dataclass(frozen=True, eq=False)
 class HeadMetrics:
-    """Each of `METRICS` for every head, (layers, heads)."""
+    """Attention entropy in nats, mean distance in tokens, and shares of attention, (layers, heads) each.
+
+    The keys are entropy, distance, previous, next, same, special and across; all are means over the query tokens.
+    """
 
     metrics: dict[str, NDArray[np.float64]]
 

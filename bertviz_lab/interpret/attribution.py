@@ -110,10 +110,22 @@ def attribute(
     return Attribution(inputs.encoding, target, method, scores.double().numpy(), change, error, steps)
 
 
-def check_attribution(checkpoint: Checkpoint, inputs: ModelInputs) -> None:
-    """Raise `InputError` if one of the methods takes more than a question may."""
+def attribute_by_all(
+    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, on_progress: OnProgress = nothing
+) -> list[Attribution]:
+    """Attribute a prediction to the tokens of a text by every method, as `attribute` does.
+
+    Raises `InputError` before the first one if one of them takes more than a question may.
+    """
     for method in METHODS:
         check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
+    texts, share = (inputs.encoding.text_a, inputs.encoding.text_b), 1 / len(METHODS)
+    return [
+        attribute(
+            checkpoint, *texts, method=method, target=target, on_progress=part_of(on_progress, place * share, share)
+        )
+        for place, method in enumerate(METHODS)
+    ]
 
 
 def _passes(inputs: ModelInputs, method: Method) -> int:
@@ -282,12 +294,7 @@ def explain_example(
         of_passage = (n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= (start or 0) < b)
         position = 0 if start is None else next(of_passage, None)
         target = choose_target(checkpoint, inputs, "start", position=position)
-    check_attribution(checkpoint, inputs)
-    parts = [part_of(on_progress, place / len(METHODS), 1 / len(METHODS)) for place in range(len(METHODS))]
-    return [
-        attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=part)
-        for method, part in zip(METHODS, parts, strict=True)
-    ]
+    return attribute_by_all(checkpoint, inputs, target, on_progress)
 
 
 def _contrast(checkpoint: Checkpoint, true: str, predicted: str) -> str | None:

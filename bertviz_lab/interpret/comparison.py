@@ -28,7 +28,7 @@ class Alignment:
     """The stretches of a text, or a pair, in two models; the special tokens at one place are one of them."""
 
     tokens: tuple[str, ...]  # of the first model where it has one token there, else the text itself
-    segment_ids: tuple[int, ...]
+    token_type_ids: tuple[int, ...]
     special_tokens_mask: tuple[int, ...]
     stretches_of_first: tuple[int, ...]  # for each token of the first model the index of its stretch
     stretches_of_second: tuple[int, ...]
@@ -51,7 +51,7 @@ def align(first: Encoding, second: Encoding) -> Alignment:
     groups = [[at for at, stretch in enumerate(in_first) if stretch == index] for index in range(len(starts))]
     return Alignment(
         tokens=tuple(_name(first, group) for group in groups),
-        segment_ids=tuple(first.token_type_ids[group[0]] for group in groups),
+        token_type_ids=tuple(first.token_type_ids[group[0]] for group in groups),
         special_tokens_mask=tuple(first.special_tokens_mask[group[0]] for group in groups),
         stretches_of_first=in_first,
         stretches_of_second=in_second,

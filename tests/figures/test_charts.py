@@ -14,7 +14,7 @@ from bertviz_lab.figures.interpret.predictions import comparison_payload
 from bertviz_lab.figures.payload import base64_array, to_json
 from bertviz_lab.figures.plots import heatmap_figure
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
-from bertviz_lab.interpret import Attribution, Target
+from bertviz_lab.interpret import Attribution, HeadAblation, Target
 from tests.charts import shown
 from tests.ui.components.harness import SENTENCE, encoding
 
@@ -60,23 +60,23 @@ def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
 
 
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
-    effects, layers = np.array([[0.5, -0.25]]), np.array([1.0])
     cat = Target("token", 1, 2, "cat")
-    body = shown(head_ablation_payload(effects, layers, cat, [[True, False]]))
+    ablation = HeadAblation(encoding(SENTENCE), cat, 0.0, -np.array([[0.5, -0.25]]), -np.array([1.0]))
+    body = shown(head_ablation_payload(ablation, [(0, 0)]))
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
     assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
-    assert not shown(head_ablation_payload(effects, layers, cat))["picks"]
+    assert not shown(head_ablation_payload(ablation))["picks"]
 
 
 @pytest.mark.parametrize("is_regression", [False, True])
 def test_effects_on_a_number_are_not_said_to_be_log_probabilities(is_regression: bool) -> None:
     quantity = "predicted value" if is_regression else "log-probability"
     target = Target("label", 0, 0, "stars", is_regression=is_regression)
-    heads = shown(head_ablation_payload(np.array([[0.5]]), np.array([1.0]), target))
+    text = encoding(SENTENCE)
+    heads = shown(head_ablation_payload(HeadAblation(text, target, 1.0, np.array([[0.5]]), np.array([0.0]))))
     assert ("nats" in heads["details"][0][0]) != is_regression
     assert f"{quantity} with the head" in heads["note"]
-    text = encoding(SENTENCE)
     strip = attribution_payload([Attribution(text, target, "occlusion", np.zeros(len(text.tokens)), 0.5, None)])
     assert f"Loss in {quantity}" in strip
     assert ("log" in strip) != is_regression

@@ -151,7 +151,7 @@ def test_attention_of_any_family_is_compared_with_that_of_bert(model_type, check
     # BERT's tokens are whole words here, which every other tokenizer splits or has.
     words = ("[CLS]", "the", "red", "[MASK]", "sat", "on", "unbelievably", "[SEP]", "a", "small", "dog", "ran", "[SEP]")
     assert compared.alignment.tokens == words
-    assert compared.alignment.segment_ids == (0,) * 8 + (1,) * 5
+    assert compared.alignment.token_type_ids == (0,) * 8 + (1,) * 5
     np.testing.assert_array_equal(
         compared.first, interpret.trace_text(bert, "the red [MASK] sat on unbelievably", TEXT_B).attentions
     )

@@ -10,21 +10,22 @@ from bertviz_lab.figures.charts import columns_payload
 from bertviz_lab.figures.payload import Payload, base64_array, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import QueryKey
+    from bertviz_lab.interpret import Alignment, QueryKey
+    from bertviz_lab.tokenization import Encoding
 
 #: Up to this many bytes, all heads are sent at once with 16 bits per cell (12 x 12 heads: 170 tokens);
 #: above it the page requests further layers as needed.
 WHOLE_MODEL_BYTES = 8 * 2**20
 
-#: Display names of `interpret.METRICS`.
-METRIC_TITLES = {
-    "entropy": "attention entropy",
-    "distance": "distance",
-    "previous": "previous token",
-    "next": "next token",
-    "same": "token itself",
-    "special": "special tokens",
-    "across": "other sentence",
+#: Each of `interpret.HeadMetrics`: its name on the page, and what it is. All are means over the query tokens.
+METRICS = {
+    "entropy": ("attention entropy", "in nats: 0 is a single token, ln(tokens) is uniform attention"),
+    "distance": ("distance", "mean distance of the tokens attended to, in tokens"),
+    "previous": ("previous token", "share of attention to the previous token"),
+    "next": ("next token", "share of attention to the next token"),
+    "same": ("token itself", "share of attention to the token itself"),
+    "special": ("special tokens", "share of attention to special tokens, such as [CLS] and [SEP]"),
+    "across": ("other sentence", "share of attention from one sentence to the other"),
 }
 
 #: What the grid can show besides attention weights: the score before the softmax, or one of its terms.
@@ -56,8 +57,7 @@ def attention_payload(body: Mapping[str, Any]) -> Payload:
 
 
 def attention_body(
-    tokens: Sequence[str],
-    segment_ids: Sequence[int],
+    encoding: "Encoding | Alignment",
     values: NDArray[np.floating],
     title: str = "",
     *,
@@ -65,8 +65,7 @@ def attention_body(
     layers: Sequence[int] | None = None,
     bits: Literal[8, 16] = 16,
     key: str = "",
-    special: Sequence[int] | None = None,
-    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
+    metrics: Mapping[str, NDArray[np.floating]] | None = None,
     rollout: NDArray[np.floating] | None = None,
     windows: Sequence[int | None] = (),
     note: str = "",
@@ -79,37 +78,29 @@ def attention_body(
 
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last, or of numbers with
     a sign the last ones. `bits` are those of a weight. `key` identifies the computation when the grid requests further
-    layers. `special` marks the tokens that can be hidden; by default those spelt so. `metrics` maps the name of a
-    metric, by which heads can be sorted, to its description and values (layers, heads); `rollout` is (layers, tokens,
-    tokens). `windows` has for each layer that of its local attention, None where it sees all tokens; `note` is a
-    sentence about the model.
+    layers. `metrics` has those of `METRICS` by which heads can be sorted, (layers, heads) each; `rollout` is (layers,
+    tokens, tokens). `windows` has for each layer that of its local attention, None where it sees all tokens; `note` is
+    a sentence about the model.
     """
     layer_count, heads, length, _ = values.shape
     body: dict[str, Any] = {
         "title": title,
         "key": key,
-        "tokens": list(tokens),
-        "segments": [int(segment) for segment in segment_ids],
+        "tokens": list(encoding.tokens),
+        "segments": [int(segment) for segment in encoding.token_type_ids],
+        "special": [bool(flag) for flag in encoding.special_tokens_mask],
         "layers": layer_count,
         "heads": heads,
         "number": number,
         "guide": f"{_GUIDES[number]} {note}".strip(),
     }
     if metrics:
-        body["metrics"] = {
-            name: {
-                "title": METRIC_TITLES.get(name, name),
-                "says": description,
-                "values": np.round(of_heads, 5).tolist(),
-            }
-            for name, (description, of_heads) in metrics.items()
-        }
+        named = [(name, *METRICS[name], np.round(of_heads, 5).tolist()) for name, of_heads in metrics.items()]
+        body["metrics"] = {name: {"title": title, "says": says, "values": rows} for name, title, says, rows in named}
     if local := [*filter(None, windows)]:
         body["windows"] = list(windows)
         if max(local) // 2 < length - 1:
             body["guide"] += " Grey cells are outside the window."
-    spelled = [token in ("[CLS]", "[SEP]", "[PAD]") for token in tokens]
-    body["special"] = spelled if special is None else [bool(flag) for flag in special]
     if number == "score":
         body["unit"] = score_unit(values)
         values = values / body["unit"]

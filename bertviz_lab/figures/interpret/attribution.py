@@ -1,7 +1,7 @@
 """The contribution of each token and of each attention head to a prediction."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Attribution, Target
+    from bertviz_lab.interpret import Attribution, HeadAblation
 
 
 NOT_AN_EXPLANATION = (
@@ -79,22 +79,20 @@ def _times(change: float) -> str:
 
 
 def head_ablation_payload(
-    effects: NDArray[np.floating],
-    layer_effects: NDArray[np.floating],
-    target: "Target",
-    off: Sequence[Sequence[bool]] | None = None,
-    sharing_note: str = "",
+    ablation: "HeadAblation", off: Collection[tuple[int, int]] | None = None, sharing_note: str = ""
 ) -> Payload:
     """Return the (layers, heads) effects on the target's score, with a column for whole layers.
 
-    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked. With a
+    With `off`, cells can be selected to ablate heads, and the ablated heads in it, (layer, head), are marked. With a
     `sharing_note` all layers are one, and a head is ablated where that layer is used for one of them.
     """
+    effects, target = ablation.effects, ablation.target
     layers, heads = effects.shape
-    values = np.concatenate([effects, layer_effects[:, None]], axis=1)
+    values = np.concatenate([effects, (ablation.baseline - ablation.without_layer)[:, None]], axis=1)
     texts = [[f"{value:.3g}" for value in row] for row in values]
-    for layer, head in np.argwhere(np.asarray(off)) if off is not None else ():
-        texts[layer][head] = "off"
+    for layer, head in off or ():
+        if layer < layers and head < heads:
+            texts[layer][head] = "off"
     return matrix_payload(
         values,
         [f"layer {layer + 1}" for layer in range(layers)],

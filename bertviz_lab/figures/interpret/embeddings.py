@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour
+    from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour, Similarity
 
 _ALL_SIMILAR = 0.3  # a cosine; that of unrelated sentences is about 0 where a model was trained for their similarity
 
@@ -49,15 +48,15 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
     )
 
 
-def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> Payload:
+def similarity_payload(compared: "Similarity") -> Payload:
     """Return the cosine of each pair of sentences."""
-    names = [_name(text, index) for index, text in enumerate(texts)]
-    off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
+    names = [f"{number}. {text}" for number, text in enumerate(compared.texts, 1)]
+    off_diagonal = compared.cosines[~np.eye(len(names), dtype=bool)]
     least = float(off_diagonal.min()) if off_diagonal.size else 0.0
     return matrix_payload(
-        cosines,
+        compared.cosines,
         names,
-        [str(index + 1) for index in range(len(texts))],
+        [str(index + 1) for index in range(len(names))],
         column_name="and",
         peak=1.0,
         title="Cosine similarity of the sentences",
@@ -70,16 +69,16 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
     )
 
 
-def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: float) -> Payload:
+def map_payload(compared: "Similarity") -> Payload:
     """Return sentence embeddings in the plane of their first two principal components."""
     return plane_payload(
-        points,
-        [str(index + 1) for index in range(len(texts))],
+        compared.map,
+        [str(index + 1) for index in range(len(compared.texts))],
         title="Map of the sentences (PCA)",
-        details=[_name(text, index) for index, text in enumerate(texts)],
+        details=[f"{number}. {text}" for number, text in enumerate(compared.texts, 1)],
         file="map",
         sentence="The first two principal components of the embeddings.",
-        note=f"They explain {explained:.0%} of the variance.",
+        note=f"They explain {compared.explained:.0%} of the variance.",
     )
 
 
@@ -131,7 +130,3 @@ def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tupl
         "together here may differ in the others: the cosines above compare whole vectors.",
     )
     return lines, plane
-
-
-def _name(text: str, index: int) -> str:
-    return f"{index + 1}. {text}"

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload, words_row
-from bertviz_lab.tokenization import Encoding
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Candidate, LogitLens, NormsByLayer
+    from bertviz_lab.interpret import LogitLens, NormsByLayer, PseudoLogLikelihood
 
 
 def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_prenorm: bool = False) -> Payload:
@@ -42,23 +40,17 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_preno
     )
 
 
-def surprisal_payload(
-    encoding: Encoding,
-    log_probabilities: NDArray[np.floating],
-    expected: Sequence["Candidate | None"],
-    total: float,
-    perplexity: float,
-) -> Payload:
+def surprisal_payload(scored: "PseudoLogLikelihood") -> Payload:
     """Return each token's surprisal in nats, with the top prediction where it differs."""
     predictions = [
         candidate.token if candidate and candidate.token != token else ""
-        for candidate, token in zip(expected, encoding.tokens, strict=True)
+        for candidate, token in zip(scored.expected, scored.encoding.tokens, strict=True)
     ]
-    probabilities = np.exp(log_probabilities)
+    surprisals, probabilities = -scored.log_probabilities, np.exp(scored.log_probabilities)
     return scores_payload(
-        encoding,
+        scored.encoding,
         [
-            ScoreRow("surprisal", "-log of its probability, in nats; 0 is certain", -log_probabilities, digits=1),
+            ScoreRow("surprisal", "-log of its probability, in nats; 0 is certain", surprisals, digits=1),
             ScoreRow(
                 "probability",
                 "Of the token itself when it and the later pieces of its word are masked",
@@ -70,8 +62,8 @@ def surprisal_payload(
         ],
         title="Surprisal of each token",
         sentence="Each token is masked in turn, with the later pieces of its word; darker means higher surprisal.",
-        note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: the model is on "
-        f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020; "
+        note=f"Pseudo-log-likelihood {scored.total:.1f} nats, pseudo-perplexity {scored.perplexity:.1f}: the model is "
+        f"on average as uncertain as among {scored.perplexity:.1f} equally likely tokens (Salazar et al. 2020; "
         "Kauf and Ivanova 2023).",
         file="surprisal",
     )

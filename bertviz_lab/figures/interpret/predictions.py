@@ -11,15 +11,23 @@ from bertviz_lab.figures.strips import Span, marked_payload, token_columns
 from bertviz_lab.metrics.entities import marks_entities
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Classification, FillComparison, FillMask, JointFill, PassageAnswer, WordLabels
+    from bertviz_lab.interpret import (
+        Classification,
+        FillComparison,
+        FillMask,
+        JointFill,
+        NextSentence,
+        PassageAnswer,
+        WordLabels,
+    )
 
 
-def next_sentence_payload(is_next: float, is_random: float) -> Payload:
+def next_sentence_payload(prediction: "NextSentence") -> Payload:
     """Return the NSP prediction: two probabilities that sum to 1."""
     return bars_payload(
         ["B follows A", "B comes from elsewhere"],
-        [("probability", [is_next, is_random])],
-        title="Prediction: is next" if is_next > 0.5 else "Prediction: not next",
+        [("probability", [prediction.is_next, prediction.is_random])],
+        title="Prediction: is next" if prediction.is_next > 0.5 else "Prediction: not next",
         number_format=".1%",
         file="next-sentence",
     )

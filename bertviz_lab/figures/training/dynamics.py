@@ -21,22 +21,20 @@ MAX_POINTS = 400
 _VECTOR_TOP = 32767  # scale of a number in -1..1 as 16 bits
 
 
-def frame_payload(analysis: "SnapshotAnalysis", step: int, metric_descriptions: Mapping[str, str]) -> Payload:
+def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
     """Return one frame: attention with 8 bits per weight, other numbers as precise as the page shows them."""
     encoding, answer = analysis.encoding, None
     if analysis.answer is not None:
         best = analysis.answer.best
         answer = {"text": analysis.answer.text, "probability": best[0].probability if best else 0.0}
     grid = attention_body(
-        encoding.tokens,
-        encoding.token_type_ids,
+        encoding,
         analysis.attentions,
         f"step {step:,}",
         bits=8,
-        special=encoding.special_tokens_mask,
         windows=analysis.windows,
         metrics={
-            name: (metric_descriptions[name], values)
+            name: values
             for name, values in analysis.heads.metrics.items()
             if name != "across" or 1 in encoding.token_type_ids
         },

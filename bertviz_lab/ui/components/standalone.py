@@ -5,7 +5,6 @@ that shows the next payload. Panels make them by name (`client/panel.js`).
 """
 
 import base64
-import html
 import json
 import re
 from collections.abc import Iterable
@@ -13,7 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from markupsafe import Markup
+
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.languages import ENGLISH
+from bertviz_lab.ui.templates import render
 
 #: Plotly for charts with axes, of the version that plotly.py writes figures for.
 PLOTLY = "vendor/plotly-cartesian.min.js"
@@ -81,46 +84,23 @@ def standalone_page(kind: str, label: str, payload: str = _PAYLOAD) -> str:
     """
     if kind not in DRAWINGS:
         raise InputError(f"There is no drawing {kind!r}.")
-    before, after = _page(kind)
-    title, body = before.split("<title>", 1)
-    return f"{title}<title>{html.escape(label)}{body}{payload}{after}"
+    values = {"kind": kind, "label": label, "payload": Markup(payload)}
+    return render("components/standalone.html", ENGLISH, **values, **_parts(kind))
 
 
 @cache
-def _page(kind: str) -> tuple[str, str]:
-    """Return what is before and after the payload; the title is not part of what is cached."""
+def _parts(kind: str) -> dict[str, Markup]:
+    """Return what the page of a drawing carries: its modules, its rules, and Plotly where it is drawn with it."""
     drawing = DRAWINGS[kind]
     modules = {
         f"lab/{name}": f"data:text/javascript;base64,{base64.b64encode(source(name).encode()).decode()}"
         for name in with_imports([drawing.module])
     }
-    shared = source("components/shared.css").replace(".dark &", "&.dark")
-    rules = "\n".join(source(name) for name in drawing.sheets)
-    plotly = f"<script>{source(PLOTLY)}</script>" if drawing.needs_plotly else ""
-    before = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title></title><style>
-:root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
-body {{ margin: 16px; background: #fff }}
-#view {{ max-width: 1160px; margin: auto;
-{shared}
-}}
-#view#view {{
-{rules}
-}}
-#view.dark {{ --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19 }}
-body:has(.dark) {{ background: #0b0f19 }}
-</style><script type="importmap">{json.dumps({"imports": modules})}</script></head>
-<body><div id="view" class="lab-island"><section class="lab lab-{kind}"></section></div>
-{plotly}<script type="application/json" id="payload">"""
-    after = f"""</script>
-<script type="module">
-import draw from 'lab/{drawing.module}';
-const view = document.getElementById('view');
-const night = matchMedia('(prefers-color-scheme: dark)');
-const paint = () => view.classList.toggle('dark', night.matches);
-night.addEventListener('change', paint);
-paint();
-draw(view.firstChild, JSON.parse(document.getElementById('payload').textContent), {{ label: document.title }});
-</script></body></html>"""
-    return before, after
+    parts = {
+        "module": drawing.module,
+        "import_map": json.dumps({"imports": modules}),
+        "shared": source("components/shared.css").replace(".dark &", "&.dark"),
+        "rules": "\n".join(source(name) for name in drawing.sheets),
+        "plotly": f"<script>{source(PLOTLY)}</script>" if drawing.needs_plotly else "",
+    }
+    return {name: Markup(part) for name, part in parts.items()}

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
 _PADDING = 20  # tokens
 _WRITTEN = 12  # tokens
-#: config.json of the base models, as far as they are not the defaults, and the published millions of parameters.
-_WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "num_hidden_layers": 12}
-_DEBERTA = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 256, "share_att_key": True}
-_DEBERTA |= {"norm_rel_ebd": "layer_norm", "position_biased_input": False, "max_relative_positions": -1}
-_FAMILIES: tuple[tuple[str, dict[str, Any], float], ...] = (
-    ("BERT", {"model_type": "bert"}, 110),
-    ("RoBERTa", {"model_type": "roberta", "type_vocab_size": 1}, 125),
-    ("ALBERT", {"model_type": "albert", "embedding_size": 128, **_WIDE}, 12),
-    ("DistilBERT", {"model_type": "distilbert"}, 66),
-    ("ELECTRA", {"model_type": "electra", "embedding_size": 768, **_WIDE}, 110),
-    ("DeBERTa-v3", {"model_type": "deberta-v2", "vocab_size": 128100, "type_vocab_size": 0, **_WIDE, **_DEBERTA}, 184),
-    ("ModernBERT", {"model_type": "modernbert"}, 149),
-    ("MPNet", {"model_type": "mpnet"}, 110),
-)
 
 
 def wordpiece(session: AppState, lesson: Lesson) -> Finding:
@@ -184,10 +170,11 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.model import BertModel
 
     sizes = {}
-    for name, body, _ in _FAMILIES:
+    for name, base in CASES["families"].items():
         with torch.device("meta"):
-            sizes[name] = sum(value.numel() for value in BertModel(BertConfig.from_dict(body)).parameters()) / 1e6
-    published = {name: millions for name, _, millions in _FAMILIES}
+            model = BertModel(BertConfig.from_dict(base["config"]))
+        sizes[name] = sum(value.numel() for value in model.parameters()) / 1e6
+    published = {name: base["millions"] for name, base in CASES["families"].items()}
     held = (abs(size - published[name]) <= 0.03 * published[name] for name, size in sizes.items())
     share = sizes["ALBERT"] / sizes["BERT"]
     answer = only_choice(share > 0.8, 0.05 < share < 0.15, 0.4 < share < 0.65)

@@ -15,9 +15,6 @@ from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 
-#: Sentences that many small models take for blame; the lesson shows the first that its model does.
-TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "I expected a bad film and was wrong.")
-
 #: What the sample of sentiments calls its kinds of sentence.
 _KINDS = {
     "plain": Message("plain"), "negation": Message("negation"), "comparison": Message("comparison"),
@@ -39,8 +36,8 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
         return [near // half == at // half for at, near in enumerate(found)]
 
     twin, same = is_twin(before), is_same(after)
-    said = {text: interpret.classify(tuned, text).labels[0] for text in TRAPS}
-    trap = next((text for text in TRAPS if said[text].label == "negative"), TRAPS[0])
+    said = {text: interpret.classify(tuned, text).labels[0] for text in CASES["traps"]}
+    trap = next((text for text in said if said[text].label == "negative"), CASES["traps"][0])
     config, total = tuned.config, checkpoints.parameter_count(tuned.model)
     new = len(config.labels) * (config.hidden_size + 1)
     numbers = {

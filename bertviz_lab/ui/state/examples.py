@@ -1,13 +1,17 @@
 """Texts to try on a model: sentences whose words it has met, and examples that a fine-tuned one was not trained on."""
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.samples.task_samples import sample_path
@@ -39,98 +43,10 @@ class Examples:
         return tuple(f"{first} {second}" for first, second in self.pairs)
 
 
-#: For models that have read all sorts of things.
-GENERAL = Examples(
-    masked=(
-        "She won a gold [MASK] at the Olympic Games.",
-        "Two of the houses [MASK] built in 1890.",
-        "She was born in 1950. [MASK] was an actress.",
-        "Her first [MASK] was [MASK] in 2005.",
-        "The [MASK] was built in 1890.",
-    ),
-    pairs=(
-        ("The river rises in the mountains.", "It flows into the sea near the city."),
-        ("He was born in Berlin in 1950.", "He studied music at the university."),
-        ("He was born in Berlin in 1950.", "The species is found in Australia."),
-    ),
-    contrast=("The house stands on the bank of the river.", "The bank was founded with money of the state.", "bank"),
-    others=(
-        "The album was released in 2005.",
-        "It is a species of beetle.",
-        "The school has about 500 students.",
-        "The war ended two years later.",
-        "She played for the national team.",
-        "The film won three awards.",
-        "The town lies at the foot of a mountain.",
-    ),
-    tracked=(
-        ("She won a gold [MASK] at the Olympic Games.", "", "medal, cup, player"),
-        ("Two of the houses [MASK] built in 1890.", "", "were, was, is"),
-        ("She was born in 1950. [MASK] was an actress.", "", "she, he, it"),
-        ("He was born in Berlin in 1950.", "He studied [MASK] at the university.", "music, law, water"),
-    ),
-)
-
-#: For models that know Tiny Town and nothing else.
-TOWN = Examples(
-    masked=(
-        "The squirrels near the bench [MASK].",
-        "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite.",
-        "Grandma feels better, and [MASK] thanks Ravi.",
-        "Amara wants the red drum. Now the red drum belongs to [MASK].",
-        "In the evening Finn [MASK] Lucy for the [MASK].",
-    ),
-    pairs=(
-        ("Leo has a blue bike, and Mia has a red bike.", "The blue bike of Leo is fast."),
-        ("Amara is sad, because she wants the drum.", "Noah wants to share with Amara."),
-        ("The yellow truck of Leo is broken.", "In spring the two roses are small."),
-    ),
-    contrast=("Leo has a red bike.", "Mia wants the red drum.", "red"),
-    others=(
-        "The blue bike of Leo is fast.",
-        "In spring the two roses are small.",
-        "Noah wants to share with Amara.",
-        "Mia is ill today.",
-        "The green ball belongs to Finn.",
-    ),
-    tracked=(
-        (
-            "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite.",
-            "",
-            "black, white, red",
-        ),
-        ("The squirrels near the bench [MASK].", "", "climb, climbs, run"),
-        ("Grandma feels better, and [MASK] thanks Ravi.", "", "she, he, they"),
-        ("Amara wants the red drum. Now the red [MASK] belongs to Amara.", "", "drum, kite, bike"),
-        ("Today is the birthday of Mia.", "Leo wants to give [MASK] a gift.", "mia, leo, anna"),
-    ),
-)
-
-#: For models that have read the documentation of Python.
-PYTHON = Examples(
-    masked=(
-        "Return a [MASK] of the list.",
-        "If the file does not exist, [MASK] an error.",
-        "The [MASK] argument is optional.",
-        "Return True if the [MASK] is empty.",
-    ),
-    pairs=(
-        ("Open the file for reading.", "Return a file object."),
-        ("The default value is None.", "If the argument is given, it must be a string."),
-        ("Raise an error if the key is not found.", "Otherwise return the value."),
-    ),
-    contrast=("Return the value of the key.", "Use this function to sort by a key.", "key"),
-    others=(
-        "The file is closed.",
-        "Return a list of strings.",
-        "This method is called by the server.",
-        "The class is used for testing.",
-    ),
-    tracked=(
-        ("Return a [MASK] of the list.", "", "copy, list, string"),
-        ("If the file does not exist, [MASK] an error.", "", "raise, return, the"),
-        ("Open the file for [MASK].", "Return a file object.", "reading, writing, the"),
-    ),
+#: For models that have read all sorts of things, those that know Tiny Town and nothing else, and those that have
+#: read Python's documentation.
+GENERAL, TOWN, PYTHON = TypeAdapter(tuple[Examples, ...]).validate_python(
+    tomllib.loads((resources.files(__package__) / "examples.toml").read_text(encoding="utf-8"))["sets"]
 )
 
 

@@ -110,7 +110,7 @@ class SnapshotStore:
             analysis = interpret.analyze_snapshot(
                 checkpoint, tracked.text_a, tracked.text_b or None, tracked=tracked.watched, projected=tracked.mapped
             )
-            return frame_payload(analysis, step, interpret.METRICS)
+            return frame_payload(analysis, step)
 
         key = (tracked, step, *self._version(self.folder(tracked.run), step))
         return self._frames.get(key, make)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,14 @@ def read(text: str) -> tuple[dict[str, Any], NDArray[np.float64]]:
     return body, values.reshape(len(body["sent"]), body["heads"], size, size)
 
 
-def names(size: int) -> tuple[list[str], list[int]]:
-    return [f"t{index}" for index in range(size)], [0] * size
+def encoding(size: int) -> Any:
+    tokens = [f"t{index}" for index in range(size)]
+    return SimpleNamespace(tokens=tokens, token_type_ids=[0] * size, special_tokens_mask=[0] * size)
 
 
 def test_weights_are_sent_right_to_four_digits():
     attention = weights(4, 4, 30)
-    body, values = read(attention_payload(attention_body(*names(30), attention, "title")))
+    body, values = read(attention_payload(attention_body(encoding(30), attention, "title")))
     assert (body["layers"], body["heads"], body["sent"]) == (4, 4, [*range(4)])
     assert np.abs(values - attention).max() < 2e-5
 
@@ -39,8 +41,8 @@ def test_weights_are_sent_right_to_four_digits():
 def test_long_text_sends_the_last_layer_unless_another_is_asked_for():
     attention = weights(2, 8, 520)
     assert 2 * attention.size > figure.WHOLE_MODEL_BYTES
-    assert read(attention_payload(attention_body(*names(520), attention)))[0]["sent"] == [1]
-    body, values = read(attention_payload(attention_body(*names(520), attention, layers=[0])))
+    assert read(attention_payload(attention_body(encoding(520), attention)))[0]["sent"] == [1]
+    body, values = read(attention_payload(attention_body(encoding(520), attention, layers=[0])))
     assert body["sent"] == [0]
     assert np.abs(values[0] - attention[0]).max() < 2e-5
 
@@ -50,4 +52,4 @@ def test_numbers_that_are_no_weights_are_refused(value: float):
     attention = np.full((1, 1, 2, 2), 0.5, np.float32)
     attention[0, 0, 0, 0] = value
     with pytest.raises(ValueError, match="from 0 to 1"):
-        attention_body(*names(2), attention)
+        attention_body(encoding(2), attention)

@@ -21,14 +21,14 @@ def test_a_frame_can_be_read_back():
     checkpoint = little_checkpoint()
     tracked = [checkpoint.tokenizer.id("cat")]
     found = interpret.analyze_snapshot(checkpoint, TEXT, tracked=tracked, projected=tracked)
-    body = json.loads(frame_payload(found, 500, interpret.METRICS))
+    body = json.loads(frame_payload(found, 500))
     assert body["step"] == 500
     grid = body["grid"]
     cells = np.frombuffer(base64.b64decode(grid["cells"]), np.uint8).reshape(found.attentions.shape)
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
     assert body["joined"] == [True, True]
     assert grid["metrics"]["previous"]["values"] == np.round(found.heads.metrics["previous"], 5).tolist()
-    assert set(grid["metrics"]) == set(interpret.METRICS) - {"across"}  # there is no other sentence
+    assert set(grid["metrics"]) == set(found.heads.metrics) - {"across"}  # there is no other sentence
     (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]
     (asked,) = found.masked_tokens[0].tracked
@@ -50,7 +50,7 @@ def opening(analysis, *, tracked=(), projected=(), steps=(0, 1), curve=(), **mor
     plane = plane_body(np.eye(3), interpret.embedding_plane(np.eye(3)))
     options = {"labels": (), "question": {}, "live": False, "title": "h", "plane": plane, "vocab_size": 200} | more
     given = {"steps": steps, "tracked": tracked, "projected": projected, "curve": curve_body(curve)}
-    first = frame_payload(analysis, 1, interpret.METRICS)
+    first = frame_payload(analysis, 1)
     return opening_payload(analysis, **given, first=first, **options)
 
 

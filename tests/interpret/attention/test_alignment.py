@@ -43,7 +43,7 @@ def test_tokens_that_overlap_or_separate_are_one_stretch() -> None:
     )
     assert aligned.tokens == ("[CLS]", "the", "cat", "[SEP]", "a", "dog", "[SEP]")
     assert aligned.stretches_of_second == (0, 1, 2, 3, 3, 4, 5, 6)
-    assert aligned.segment_ids == (0, 0, 0, 0, 1, 1, 1)
+    assert aligned.token_type_ids == (0, 0, 0, 0, 1, 1, 1)
 
 
 def test_tokens_without_characters_or_counterparts_belong_to_a_neighbour() -> None:

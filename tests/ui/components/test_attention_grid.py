@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
 from tests.browser import eventually
-from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, saved, sentence_attention
+from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, encoding, saved, sentence_attention
 
 PARTS = ["attention"]
 
@@ -189,7 +189,7 @@ def test_saved_numbers_are_the_weights_and_formulas_are_disarmed(visit: Visit, f
     assert len(rows) == SIZE * SIZE
     weights = {(int(row["from_position"]), int(row["to_position"])): float(row["weight"]) for row in rows}
     assert weights[3, 5] == pytest.approx(float(truth[3, 5]), abs=3e-5)
-    feed("attention", attention_payload(attention_body(["=1+1", "tok"], [0, 0], attention(1, 1, 2), "formulas")))
+    feed("attention", attention_payload(attention_body(encoding(["=1+1", "tok"]), attention(1, 1, 2), "formulas")))
     expect(page.locator("#attention .heading").first).to_have_text("formulas")
     assert b"0,'=1+1,0,'=1+1," in saved(page, "attention", "csv")
 
@@ -201,9 +201,7 @@ def test_long_text_fetches_layers_and_exact_weights(visit: Visit, desk: Desk, fe
     desk.attentions["k1"] = truth
     feed(
         "attention",
-        attention_payload(
-            attention_body([f"tok{index}" for index in range(size)], [0] * size, truth, "long", key="k1")
-        ),
+        attention_payload(attention_body(encoding([f"tok{index}" for index in range(size)]), truth, "long", key="k1")),
     )
     expect(page.locator("#attention .one .heading").first).to_have_text("Layer 6 of 6, head 1 of 8")
     expect(page.locator("#attention .grid canvas")).to_have_count(8)
@@ -244,7 +242,7 @@ def more(page: Page) -> None:
 
 def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     page = visit()
-    page.locator("#attention select[aria-label='Sort heads']").select_option("first")
+    page.locator("#attention select[aria-label='Sort heads']").select_option("special")
     values = attention(4, 4, SIZE)[..., 0].mean(-1)
     order = [divmod(int(i), 4) for i in np.argsort(-values, axis=None, kind="stable")]
     cells = page.locator("#attention .grid canvas")
@@ -257,7 +255,7 @@ def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     assert head_name(page) == f"Layer {order[2][0] + 1} of 4, head {order[2][1] + 1} of 4"
     page.keyboard.press("ArrowRight")
     assert head_name(page) == f"Layer {order[3][0] + 1} of 4, head {order[3][1] + 1} of 4"
-    expect(page.locator("#attention .legend")).to_contain_text("share of attention on the first token")
+    expect(page.locator("#attention .legend")).to_contain_text("share of attention to special tokens")
 
 
 def test_averages_and_rollout_are_those_of_the_weights(visit: Visit):
@@ -320,7 +318,7 @@ def test_differences_have_a_sign_and_a_middle_and_are_not_scaled_up(visit: Visit
     feed(
         "attention",
         attention_payload(
-            attention_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first", number="difference")
+            attention_body(encoding(SENTENCE, second=10), difference, "Second less first", number="difference")
         ),
     )
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
@@ -337,7 +335,7 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(visit: Visit):
     weights = attention(2, 2, SIZE)
     near = np.abs(np.arange(SIZE)[:, None] - np.arange(SIZE)) <= 2
     weights[1] = weights[1] * near / (weights[1] * near).sum(-1, keepdims=True)
-    body = attention_body(SENTENCE, [0] * SIZE, weights, "local", windows=[None, 4], note="Layer 2 is local.")
+    body = attention_body(encoding(SENTENCE), weights, "local", windows=[None, 4], note="Layer 2 is local.")
     page = visit(attention=attention_payload(body))
     expect(page.locator("#attention .foot")).to_contain_text("Layer 2 is local. Grey cells are outside")
     opaque = "canvas => [0, 1, 2, 3].map((column) => canvas.getContext('2d').getImageData(column, 0, 1, 1).data[3] > 0)"
@@ -356,7 +354,7 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(visit: Visit):
 
 def test_scores_are_read_in_their_own_unit(visit: Visit):
     scores = np.random.default_rng(0).normal(0, 5, (2, 2, SIZE, SIZE)).astype(np.float32)
-    page = visit(attention=attention_payload(attention_body(SENTENCE, [0] * SIZE, scores, "Scores", number="score")))
+    page = visit(attention=attention_payload(attention_body(encoding(SENTENCE), scores, "Scores", number="score")))
     expect(page.locator("#attention .heading").first).to_have_text("Scores")
     walk(page, "ArrowDown")
     text = page.locator("#attention .readout").inner_text()

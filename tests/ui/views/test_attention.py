@@ -9,6 +9,7 @@ import pytest
 
 from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.attention.view import ATTENTION
@@ -58,7 +59,7 @@ def test_the_query_key_product_explains_a_weight(session: AppState) -> None:
 
 def test_heads_come_with_their_metrics(session: AppState) -> None:
     metrics = attention(session)["metrics"]
-    assert metrics.keys() == interpret.METRICS.keys()
+    assert metrics.keys() == figures.METRICS.keys()
     assert all(metric["says"] and len(metric["values"]) == 2 for metric in metrics.values())
 
 

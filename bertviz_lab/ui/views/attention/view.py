@@ -6,6 +6,7 @@ from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
@@ -34,17 +35,14 @@ def attention(
     values = scores.values(shown) if is_score else scores.attentions
     sent = values / figures.score_unit(values) if is_score else values
     note = family_notes.positions_note(checkpoint.config)
-    metrics = interpret.head_metrics(trace).metrics
     notes = (note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
     body = figures.attention_body(
-        trace.tokens,
-        trace.encoding.token_type_ids,
+        trace.encoding,
         values,
         f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
         number="score" if is_score else "weight",
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
-        special=trace.encoding.special_tokens_mask,
-        metrics={name: (interpret.METRICS[name], of_heads) for name, of_heads in metrics.items()},
+        metrics=interpret.head_metrics(trace).metrics,
         rollout=interpret.rollout(trace.attentions),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
@@ -69,15 +67,15 @@ def difference(
     Raises `InputError` where the models differ in layers or heads, or another text has not as many tokens.
     """
     checkpoint = state.models.open(model)
+    encoding: Encoding | interpret.Alignment
     if against == "model":
         other_checkpoint = state.models.open_comparison(checkpoint, other)
         version = state.models.comparison_version(other)
         compared = interpret.compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
-        alignment, values = compared.alignment, compared.first - compared.second
-        tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
+        encoding, values = compared.alignment, compared.first - compared.second
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
-        is_linked = len(tokens) == compared.token_counts[0]
-        note = _matched(len(tokens), *compared.token_counts)
+        is_linked = len(encoding.tokens) == compared.token_counts[0]
+        note = _matched(len(encoding.tokens), *compared.token_counts)
     else:
         first = interpret.trace_text(checkpoint, text_a, text_b or None)
         if against == "causal":
@@ -89,15 +87,12 @@ def difference(
             raise InputError("Type the other text; it must have the same number of tokens.")
         values, note, encoding = interpret.attention_difference(first, second), "", first.encoding
         version, is_linked = "", True
-        tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
     return figures.attention_body(
-        tokens,
-        segments,
+        encoding,
         values,
         title,
         number="difference",
         key=state.keep_trace(model, (title, version, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
-        special=special,
         note=note,
     ) | {"linked": is_linked}
 

@@ -66,19 +66,11 @@ def attribution(
     """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
     checkpoint = state.models.open(model)
     inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
-    texts = (text_a, inputs.encoding.text_b)
-    interpret.check_attribution(checkpoint, inputs)
-    attributions = []
-    for place, method in enumerate(interpret.METHODS):
-
-        def report(share: float, place: int = place) -> None:
-            report_progress((place + share) / len(interpret.METHODS))
-
-        attributions.append(interpret.attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
-    reads_one = target.read_position is not None
-    attention = (
-        interpret.trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
-    )
+    attributions = interpret.attribute_by_all(checkpoint, inputs, target, report_progress)
+    attention = None
+    if target.read_position is not None:
+        trace = interpret.trace_text(checkpoint, text_a, inputs.encoding.text_b)
+        attention = trace.attentions[:, :, target.position].mean((0, 1))
     scores = interpret.class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
     items = [("Prediction explained", target.name)]
@@ -109,11 +101,7 @@ def head_effects(
         ("head effects", state.models.version(model), texts, target),
         lambda: interpret.ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
     )
-    marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
-    without_layer = ablation.baseline - ablation.without_layer
-    return head_ablation_payload(
-        ablation.effects, without_layer, target, marks, family_notes.sharing_note(checkpoint.config)
-    )
+    return head_ablation_payload(ablation, ablated, family_notes.sharing_note(checkpoint.config))
 
 
 def intervention(

@@ -105,9 +105,7 @@ def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, te
         trace = interpret.trace_text(checkpoint, text_a, text_b.strip() or None)
         if len(trace.tokens) > _LONGEST:
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
-        body = attention_body(
-            trace.tokens, trace.encoding.token_type_ids, trace.attentions, windows=checkpoint.config.windows
-        )
+        body = attention_body(trace.encoding, trace.attentions, windows=checkpoint.config.windows)
         grids.append(attention_payload(body))
     return heads_payload(labels, grids)
 

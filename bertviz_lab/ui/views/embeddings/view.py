@@ -29,16 +29,16 @@ def similarity(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
     """Return the cosine of each pair of sentences."""
-    compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
-    return figures.similarity_payload(compared.texts, compared.cosines)
+    lines = lines or sentences(state, visitor, model, text_a, text_b)
+    return figures.similarity_payload(_compare(state, model, lines, pooling))
 
 
 def sentence_map(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
     """Return the sentences in the plane of their first two principal components."""
-    compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
-    return figures.map_payload(compared.texts, compared.map, compared.explained)
+    lines = lines or sentences(state, visitor, model, text_a, text_b)
+    return figures.map_payload(_compare(state, model, lines, pooling))
 
 
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:

@@ -74,17 +74,13 @@ def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hid
     before = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
     scored = interpret.pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=report_progress)
-    payload = surprisal_payload(
-        scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
-    )
     # A word of several pieces in place of a [MASK] moves the tokens after it.
-    return payload.having(linked=len(scored.encoding) == len(before))
+    return surprisal_payload(scored).having(linked=len(scored.encoding) == len(before))
 
 
 def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return whether B follows A."""
-    prediction = interpret.next_sentence(state.models.open(model), text_a, text_b)
-    return figures.next_sentence_payload(prediction.is_next, prediction.is_random)
+    return figures.next_sentence_payload(interpret.next_sentence(state.models.open(model), text_a, text_b))
 
 
 def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:

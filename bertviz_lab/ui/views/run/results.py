@@ -122,12 +122,10 @@ def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -
         before = state.models.open(config.model)
     trace_before, trace_after = (interpret.trace_text(checkpoint, *texts) for checkpoint in (before, after))
     return attention_body(
-        trace_before.tokens,
-        trace_before.encoding.token_type_ids,
+        trace_before.encoding,
         interpret.attention_difference(trace_before, trace_after),
         "After fine-tuning minus before",
         number="difference",
-        special=trace_before.encoding.special_tokens_mask,
     )
 
 
