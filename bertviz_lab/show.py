@@ -188,7 +188,7 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
         trace.attentions,
         title,
         layers=range(len(trace.layers)),  # there is no server to ask for others
-        metrics=interpret.head_metrics(trace).metrics,
+        metrics=interpret.head_metrics(trace.attentions, trace.encoding),
         rollout=interpret.rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )

@@ -100,7 +100,7 @@ def _attention_page(trace: "TextTrace", title: str) -> str:
         trace.attentions,
         title,
         layers=range(len(trace.layers)),
-        metrics=head_metrics(trace).metrics,
+        metrics=head_metrics(trace.attentions, trace.encoding),
         rollout=rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )

@@ -10,7 +10,6 @@ the snapshots of a run) and `results` (of a fine-tuning).
 from bertviz_lab.data.examples import texts_of_example
 from bertviz_lab.interpret.attention import (
     AttentionScores,
-    HeadMetrics,
     QueryKey,
     TextTrace,
     attention_scores,

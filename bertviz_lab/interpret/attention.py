@@ -15,7 +15,6 @@ from bertviz_lab.interpret.inputs import (
     encode_inputs,
     head_mask_for,
     in_evaluation_mode,
-    largest,
 )
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
@@ -41,10 +40,6 @@ class TextTrace:
     @property
     def tokens(self) -> tuple[str, ...]:
         return self.encoding.tokens
-
-    def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """Return the k positions that `token` attends to most in a head, with their weights, largest first."""
-        return largest(self.attentions[layer, head, token], k)
 
 
 @torch.no_grad()  # and not inference mode, whose tensors no probe could be trained on
@@ -191,28 +186,11 @@ def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_
     return attention_scores(trace).pair(layer, head, query_position, key_position)
 
 
-@dataclass(frozen=True, eq=False)
-class HeadMetrics:
-    """Attention entropy in nats, mean distance in tokens, and shares of attention, (layers, heads) each.
+def head_metrics(attentions: NDArray[np.floating], encoding: Encoding) -> dict[str, NDArray[np.float64]]:
+    """Return every head's metrics of attention to a text, (layers, heads, tokens, tokens) to (layers, heads) each.
 
-    The keys are entropy, distance, previous, next, same, special and across; all are means over the query tokens.
-    """
-
-    metrics: dict[str, NDArray[np.float64]]
-
-    def ranked(self, metric: str) -> tuple[tuple[int, int, float], ...]:
-        """Return (layer, head, value) of all heads, the largest value first."""
-        return largest(self.metrics[metric])
-
-
-def head_metrics(trace: TextTrace) -> HeadMetrics:
-    """Return every head's metrics on one text."""
-    return measure_heads(trace.attentions, trace.encoding)
-
-
-def measure_heads(attentions: NDArray[np.floating], encoding: Encoding) -> HeadMetrics:
-    """Return every head's metrics of attention to a text, (layers, heads, tokens, tokens).
-
+    They are means over the query tokens: "entropy" in nats, "distance" in tokens, and the shares of attention to the
+    "previous" token, the "next" one, the "same", the "special" tokens, and "across" to the other sentence.
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
     only, as queries and as keys; it is 0 for a text without a second sentence.
     """
@@ -223,14 +201,13 @@ def measure_heads(attentions: NDArray[np.floating], encoding: Encoding) -> HeadM
     special, segment_ids = np.array(encoding.special_tokens_mask) == 1, np.array(encoding.token_type_ids)
     a, b = ~special & (segment_ids == 0), ~special & (segment_ids == 1)
     across = (a[:, None] & b) | (b[:, None] & a)
-    metrics = {
+    return {
         "entropy": -(weights * logs).sum(-1).mean(-1),
         "distance": (weights * np.abs(positions[:, None] - positions)).sum(-1).mean(-1),
         **{name: _mean(np.diagonal(weights, n, -2, -1)) for name, n in {"previous": -1, "next": 1, "same": 0}.items()},
         "special": weights[..., special].sum(-1).mean(-1),
         "across": (weights * across).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
     }
-    return HeadMetrics(metrics)
 
 
 def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:

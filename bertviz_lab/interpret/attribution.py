@@ -25,7 +25,6 @@ from bertviz_lab.interpret.inputs import (
     check_passes,
     encode_inputs,
     in_evaluation_mode,
-    largest,
     nothing,
     part_of,
     variants_per_batch,
@@ -59,10 +58,6 @@ class Attribution:
     change: float
     error: float | None
     steps: int = 0  # points of the quadrature
-
-    def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """Return (position, score) of the tokens with the largest absolute scores."""
-        return largest(self.scores, k)
 
 
 @torch.inference_mode(False)  # gradients are needed, whatever mode the caller is in
@@ -213,10 +208,6 @@ class HeadAblation:
     def effects(self) -> NDArray[np.float64]:
         """The effect of each head on the score, in nats, (layers, heads): negative where the head lowers it."""
         return self.baseline - self.without_head
-
-    def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
-        """Return (layer, head, effect) of the heads with the largest absolute effect."""
-        return largest(self.effects, k)
 
 
 @analysis

@@ -29,7 +29,7 @@ from bertviz_lab.training.finetuning.tasks.embeddings import pool
 class EmbeddingSum:
     """The three vectors that are added for each token, their sum, and the sum after LayerNorm: (tokens, hidden).
 
-    Those that a family lacks, segments or positions, are zero; `lacking` names them.
+    Those that a family lacks, segments or positions, are zero.
     """
 
     encoding: Encoding
@@ -38,7 +38,6 @@ class EmbeddingSum:
     position: NDArray[np.float32]
     total: NDArray[np.float32]
     normalized: NDArray[np.float32]
-    lacking: tuple[str, ...] = ()
 
     def parts(self) -> dict[str, NDArray[np.float32]]:
         return {"token": self.token, "segment": self.segment, "position": self.position}
@@ -64,13 +63,12 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     inputs = encode_inputs(checkpoint, text_a, text_b)
     embeddings = backbone(checkpoint).embeddings
     token, position, segment = embeddings.summands(inputs.input_ids, inputs.token_type_ids)
-    lacking = {"segment": segment is None or not checkpoint.config.has_segments, "position": position is None}
     segment, position = (torch.zeros_like(token) if part is None else part for part in (segment, position))
     total = token + position + segment
     names = ("token", "segment", "position", "total", "normalized")
     parts = (token, segment, position, total, embeddings.norm(total))
     vectors = {name: part[0].float().numpy() for name, part in zip(names, parts, strict=True)}
-    return EmbeddingSum(inputs.encoding, lacking=tuple(name for name, lacks in lacking.items() if lacks), **vectors)
+    return EmbeddingSum(inputs.encoding, **vectors)
 
 
 @dataclass(frozen=True, eq=False)

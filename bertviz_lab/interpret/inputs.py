@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -81,12 +81,6 @@ def nothing(share: float) -> None:
 def part_of(on_progress: OnProgress, start: float, share: float) -> OnProgress:
     """Return what reports the progress of a part of the whole, `share` of it, which begins at `start`."""
     return lambda done: on_progress(start + share * done)
-
-
-def largest(values: NDArray[np.floating], k: int | None = None) -> tuple[tuple[Any, ...], ...]:
-    """Return (index ..., value) of the `k` entries of an array, or of all, by absolute value, the largest first."""
-    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:k]
-    return tuple((*map(int, np.unravel_index(n, values.shape)), float(values.flat[n])) for n in order)
 
 
 def in_evaluation_mode(

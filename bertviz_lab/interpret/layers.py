@@ -28,7 +28,6 @@ class LayerPrediction:
     candidates: tuple[Candidate, ...]
     probability: float  # of the target's token
     rank: int  # of the target's token; 1 is the most probable
-    entropy: float  # of the whole prediction, in nats
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,8 @@ def logit_lens(
     probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
     target_N = probabilities_NV[:, target.index]
     ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1
-    entropies = torch.special.entr(probabilities_NV).sum(-1)
     top = (candidates_of(checkpoint.tokenizer, row_V, top_k) for row_V in probabilities_NV)
-    numbers = zip(top, target_N.tolist(), ranks.tolist(), entropies.tolist(), strict=True)
+    numbers = zip(top, target_N.tolist(), ranks.tolist(), strict=True)
     layers = tuple(LayerPrediction(layer, *of_layer) for layer, of_layer in enumerate(numbers))
     return LogitLens(inputs.encoding, target, layers)
 

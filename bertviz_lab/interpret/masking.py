@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
@@ -146,13 +145,12 @@ class OutcomeCount:
 
 @dataclass(frozen=True, eq=False)
 class MaskingStatistics:
-    """Outcomes of the chosen tokens over many draws, and how often each token was chosen, (tokens,)."""
+    """Outcomes of the chosen tokens over many draws."""
 
     encoding: Encoding
     draws: int
     chosen: int  # tokens, over all draws
     outcomes: tuple[OutcomeCount, ...]
-    chosen_share: NDArray[np.float64]
 
 
 def masking_statistics(
@@ -186,22 +184,20 @@ def masking_statistics(
     shares = (rule.mask_share, rule.random_share, rule.kept_share)
     counts = np.zeros(len(codes), dtype=np.int64)
     squares = np.zeros(len(codes))  # of each draw's deviation from the expectation for its chosen tokens
-    chosen = np.zeros(len(encoding), dtype=np.int64)
-    rows = max(1, _TOKENS_PER_BATCH // len(encoding))
+    rows, total = max(1, _TOKENS_PER_BATCH // len(encoding)), 0
     for start in range(0, draws, rows):
         ids = np.tile(np.array(encoding.ids), (min(rows, draws - start), 1))
         outcome_BL = mask_batch(ids, np.full(len(ids), len(encoding)), rule, rng).outcomes
         chosen_BL = np.isin(outcome_BL, codes)
-        chosen += chosen_BL.sum(0)
+        total += int(chosen_BL.sum())
         per_draw = np.stack([(outcome_BL == code).sum(1) for code in codes])
         counts += per_draw.sum(1)
         squares += ((per_draw - chosen_BL.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
         on_progress((start + len(ids)) / draws)
-    total = int(chosen.sum())
     outcomes = []
     for code, share, count, square in zip(codes, shares, counts, squares, strict=True):
         # One draw has no variance: assume that tokens are independent.
         margin = _Z * math.sqrt(square if draws > 1 else total * share * (1 - share))
         low, high = max(0.0, total * share - margin), min(float(total), total * share + margin)
         outcomes.append(OutcomeCount(OUTCOMES[code], int(count), total * share, low, high))
-    return MaskingStatistics(encoding, draws, total, tuple(outcomes), chosen / draws)
+    return MaskingStatistics(encoding, draws, total, tuple(outcomes))

@@ -128,7 +128,6 @@ class PassageAnswer:
       normalised over all valid spans and no answer.
     - `no_answer`: the log-ratio of no answer to the best span, in nats; infinite without a span.
     - `windows`: the offsets of each window in the passage, (start, end).
-    - `question_cut`: the number of truncated tokens of the question.
     """
 
     question: str
@@ -138,7 +137,6 @@ class PassageAnswer:
     no_answer: float
     no_answer_probability: float
     windows: tuple[tuple[int, int], ...]
-    question_cut: int = 0
 
     def window_of(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets of the window with most context around `passage[start:end]`, or of the whole passage."""
@@ -192,5 +190,4 @@ def answer_question(
         tuple(
             w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0) for w in windows
         ),
-        windows[0].question_cut,
     )

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attention import HeadMetrics, measure_heads
+from bertviz_lab.interpret.attention import head_metrics
 from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, check_memory, encode_inputs
 from bertviz_lab.interpret.predictions import (
     Candidate,
@@ -54,7 +54,7 @@ class SnapshotAnalysis:
 
     encoding: Encoding
     attentions: NDArray[np.float32]
-    heads: HeadMetrics
+    heads: dict[str, NDArray[np.float64]]
     windows: tuple[int | None, ...]
     joined: tuple[bool, ...]
     masked_tokens: tuple[MaskedToken, ...]
@@ -107,7 +107,7 @@ def analyze_snapshot(
         attentions=attentions,
         windows=checkpoint.config.windows,
         joined=joined_layers(model),
-        heads=measure_heads(attentions, encoding),
+        heads=head_metrics(attentions, encoding),
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if "token" in kinds else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if "token" in kinds else None,

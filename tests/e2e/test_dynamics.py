@@ -195,10 +195,8 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     for part in ("heads", "lens", "map", "losses"):
         view.locator(f"[data-part={part}] > summary").click()
     # Heads: what the sentence says of the head that does it most is true.
-    metrics = {
-        step: interpret.head_metrics(interpret.trace_text(session.snapshots.open("tiny-town", step), TEXT)).metrics
-        for step in STEPS
-    }
+    traces = {step: interpret.trace_text(session.snapshots.open("tiny-town", step), TEXT) for step in STEPS}
+    metrics = {step: interpret.head_metrics(trace.attentions, trace.encoding) for step, trace in traces.items()}
     box = view.get_by_role("combobox", name="Head metric")
     for name in ("previous", "special", "entropy", "distance"):
         box.select_option(name)

@@ -28,7 +28,7 @@ AWKWARD = {
     "control characters": "a\x00\x07b",
 }
 ANALYSES: dict[str, Callable[[Checkpoint, str], Any]] = {
-    "trace": lambda c, t: interpret.head_metrics(interpret.trace_text(c, t)),
+    "trace": lambda c, t: interpret.attention_scores(interpret.trace_text(c, t)),
     "embeddings": lambda c, t: interpret.embedding_sum(c, t).norms(),
     "similarity": lambda c, t: interpret.similarity(c, [t, "the red cat"]),
     "pseudo-log-likelihood": interpret.pseudo_log_likelihood,

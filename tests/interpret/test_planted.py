@@ -46,8 +46,9 @@ def test_the_head_that_decides_looks_at_the_word_that_decides(
     town: Checkpoint, planted: tuple[str, str, str, str]
 ) -> None:
     text, answer, wrong, reason = planted
-    ((layer, head, effect), *_) = interpret.ablate_heads(town, text, target=question(town, text, answer, wrong)).top(1)
-    assert effect > 1
+    effects = interpret.ablate_heads(town, text, target=question(town, text, answer, wrong)).effects
+    layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
+    assert effects[layer, head] > 1
     trace = interpret.trace_text(town, text)
     looks = trace.attentions[layer, head, trace.tokens.index("[MASK]")]
     assert trace.tokens[int(np.argmax(looks))] == reason

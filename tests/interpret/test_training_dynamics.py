@@ -34,9 +34,9 @@ def ids(checkpoint, *words):
 def test_attention_is_that_of_a_trace(checkpoint, second):
     found, trace = interpret.analyze_snapshot(checkpoint, TEXT, second), interpret.trace_text(checkpoint, TEXT, second)
     np.testing.assert_allclose(found.attentions, trace.attentions, atol=1e-6)
-    metrics = interpret.head_metrics(trace).metrics
+    metrics = interpret.head_metrics(trace.attentions, trace.encoding)
     for name in metrics:
-        np.testing.assert_allclose(found.heads.metrics[name], metrics[name], atol=1e-6)
+        np.testing.assert_allclose(found.heads[name], metrics[name], atol=1e-6)
 
 
 def test_a_layer_that_adds_nothing_has_not_joined_and_is_named():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: above it the page requests further layers as needed.
 WHOLE_MODEL_BYTES = 8 * 2**20
 
-#: Each of `interpret.HeadMetrics`: its name on the page, and what it is. All are means over the query tokens.
+#: Each of `interpret.head_metrics`: its name on the page, and what it is. All are means over the query tokens.
 METRICS = {
     "entropy": ("attention entropy", "in nats: 0 is a single token, ln(tokens) is uniform attention"),
     "distance": ("distance", "mean distance of the tokens attended to, in tokens"),

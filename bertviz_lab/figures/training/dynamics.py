@@ -34,9 +34,7 @@ def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
         bits=8,
         windows=analysis.windows,
         metrics={
-            name: values
-            for name, values in analysis.heads.metrics.items()
-            if name != "across" or 1 in encoding.token_type_ids
+            name: values for name, values in analysis.heads.items() if name != "across" or 1 in encoding.token_type_ids
         },
     )
     return to_json(
@@ -105,7 +103,7 @@ def opening_payload(
     [MASK]. With `live` the page polls for new snapshots.
     """
     layers, heads = analysis.attentions.shape[:2]
-    neighbors = np.maximum(analysis.heads.metrics["previous"], analysis.heads.metrics["next"])
+    neighbors = np.maximum(analysis.heads["previous"], analysis.heads["next"])
     layer, head = divmod(int(neighbors.argmax()), heads)
     words = [readable(token) for token in tracked]
     follows, names = _followed(analysis, words, labels)

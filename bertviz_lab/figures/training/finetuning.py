@@ -2,10 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics.classification import Calibration, ClassificationReport, MultiLabelReport
 from bertviz_lab.metrics.entities import EntityReport
-from bertviz_lab.metrics.names import METRICS, NAMES, format_deviation, format_score
+from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import Slice
+    from bertviz_lab.interpret import Results, Slice
 
 
 def confusion_payload(report: ClassificationReport) -> Payload:
@@ -175,28 +175,15 @@ _ZEROS_WRITTEN = 15
 RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
 
 
-def trials_payload(
-    rows: Sequence[Mapping[str, Any]],
-    task: str = "classification",
-    *,
-    baselines: Mapping[str, float] | None = None,
-    measure: str = "",
-) -> Payload:
-    """Return the score of each trial of a run and of the baseline: bars of the task's main metric.
+def trials_payload(results: "Results") -> Payload:
+    """Return the score of each trial of a run and of the baseline: bars of the metric by which they are compared.
 
-    `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`. `measure` is the metric
-    by which trials are compared, by default the task's. Trials that differ in the seed alone are summarized by mean
-    and standard deviation.
+    Trials that differ in the seed alone are summarized by mean and standard deviation.
     """
-    baseline_name, names = TASK_SCORES[task].baseline, dict(TASK_SCORES[task].scores)
-    fields = [measure] if measure else METRICS[task]
-    field = next((field for field in fields if any(row.get(field) is not None for row in rows)), None)
-    if field is None:
-        return message_payload("No trial has ended yet.")
-    name = names.get(field, field.replace("_", " "))
-    show = partial(format_score, field)
-    done = [row for row in rows if row.get(field) is not None]
-    bars = [(str(row["name"]) or "this run", float(row[field]), show(float(row[field]))) for row in done]
+    task, field, trials = TASK_SCORES[results.task], results.metric, results.trials
+    name, show = dict(task.scores).get(field, field.replace("_", " ")), partial(format_score, field)
+    values = [float(trial["scores"][field]) for trial in trials]
+    bars = [(trial["name"] or "this run", value, show(value)) for trial, value in zip(trials, values, strict=True)]
     sentences = []
     trained = [bar for bar in bars if bar[0] != RANDOM_WEIGHTS]
     if len(trained) > 1:
@@ -217,21 +204,22 @@ def trials_payload(
             f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
             f"{show(min(members))} to {show(max(members))}."
         )
-    baseline = (baselines or {}).get(field)
+    baseline = results.baselines.get(field)
     if baseline is not None:
-        bars.append((baseline_name, float(baseline), show(float(baseline))))
-        sentences.append(f"{baseline_name[:1].upper()}{baseline_name[1:]}: {show(float(baseline))}.")
-    measures = {key for row in done for key, value in row.items() if isinstance(value, (int, float))}
-    others = sorted(measures - {field, "trial", "step", "best_step", "seconds", "tokens"})
-    padding = [None] * (len(bars) - len(done))
+        bars.append((task.baseline, float(baseline), show(float(baseline))))
+        sentences.append(f"{task.baseline[:1].upper()}{task.baseline[1:]}: {show(float(baseline))}.")
+    columns = {"best_step": [trial["best_step"] for trial in trials]}
+    for other in sorted({key for trial in trials for key in trial["scores"]} - {field}):
+        columns[other] = [trial["scores"].get(other) for trial in trials]
+    padding = [None] * (len(bars) - len(trials))
     groups, values, texts = zip(*bars, strict=True)
     return bars_payload(
         groups,
         [(name, values)],
-        title="Trials" if len(done) > 1 else "Result",
+        title="Trials" if len(trials) > 1 else "Result",
         number_format=".1%",
         texts=[texts],
-        extra_columns=[(key, [*(row.get(key) for row in done), *padding]) for key in ["best_step", *others]],
+        extra_columns=[(key, [*column, *padding]) for key, column in columns.items()],
         sentence=" ".join(sentences),
         note="Best checkpoint of each trial, evaluated on held-out examples.",
         file="trials",

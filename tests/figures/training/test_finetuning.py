@@ -17,8 +17,13 @@ TRUTH, SAID = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 0, 2])
 REPORT = classification_report(TRUTH, SAID, ["bad", "good", "so-so"])
 
 
-def trial_rows(task: str, *names: str) -> list[dict[str, Any]]:
-    return [row for row in task_events(task, names) if row["event"] == "TrialDone"]
+def results(task: str, metric: str, *names: str, **baselines: float) -> Any:
+    """The trials of a run, as its report has them."""
+    rows = [row for row in task_events(task, names) if row["event"] == "TrialDone"]
+    of_trial = ("event", "name", "trial", "step", "best_step", "seconds", "tokens")
+    scores = [{key: value for key, value in row.items() if key not in of_trial} for row in rows]
+    trials = [{**row, "scores": of_row} for row, of_row in zip(rows, scores, strict=True)]
+    return SimpleNamespace(task=task, metric=metric, trials=trials, baselines=baselines)
 
 
 def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() -> None:
@@ -68,9 +73,10 @@ def test_balance_compares_shares_and_tells_counts() -> None:
 
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
-    rows = trial_rows("classification", "seed 0", "seed 1", "seed 2", "random weights")
-    body = shown(figure.trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
-    scores = [row["accuracy"] for row in rows]
+    names = ("seed 0", "seed 1", "seed 2", "random weights")
+    run = results("classification", "accuracy", *names, accuracy=0.51, loss=0.69)
+    body = shown(figure.trials_payload(run))
+    scores = [trial["accuracy"] for trial in run.trials]
     assert body["groups"] == ["seed 0", "seed 1", "seed 2", "random weights", "mean of 3 seeds",
                               "majority-class baseline"]  # fmt: skip
     values = body["series"][0]["values"]
@@ -81,16 +87,15 @@ def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
 
 
 def test_trials_have_names_and_scores_and_random_weights_are_never_the_best() -> None:
-    rows = trial_rows("tokens", "seed 0")
-    body = shown(figure.trials_payload(rows, "tokens"))
+    run = results("tokens", "f1", "seed 0")
+    body, (trial,) = shown(figure.trials_payload(run)), run.trials
     assert (body["title"], body["table"]["header"]) == ("Result", ["", "F1 of entities", "best_step", "accuracy"])
-    assert body["table"]["rows"][0][2:] == [rows[0]["best_step"], rows[0]["accuracy"]]
-    labels_alone = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
-    assert shown(figure.trials_payload(labels_alone, "tokens"))["names"] == ["accuracy"]
-    body = shown(figure.trials_payload(trial_rows("qa", "", "random weights"), "qa", baselines={"f1": 0.0}))
+    assert body["table"]["rows"][0][2:] == [trial["best_step"], trial["accuracy"]]
+    assert shown(figure.trials_payload(results("tokens", "accuracy", "seed 0")))["names"] == ["accuracy"]
+    body = shown(figure.trials_payload(results("qa", "f1", "", "random weights", f1=0.0)))
     assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
     assert "Best" not in body["sentence"]
-    three = shown(figure.trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
+    three = shown(figure.trials_payload(results("qa", "f1", "seed 0", "seed 1", "random weights")))
     assert "Best on held-out examples: seed 1," in three["sentence"]
 
 

@@ -21,13 +21,6 @@ from tests.little import little_checkpoint
 TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
 
 
-def test_top_lists_the_largest_weights_of_a_row() -> None:
-    trace = trace_text(little_checkpoint(), TEXT_A)
-    top = trace.top(layer=1, head=0, token=2, k=3)
-    assert [weight for _, weight in top] == sorted(trace.attentions[1, 0, 2].tolist(), reverse=True)[:3]
-    assert len(trace.top(0, 0, 2, 100)) == len(trace.tokens)
-
-
 def test_a_trace_has_the_attention_and_hidden_states_of_the_model() -> None:
     checkpoint = little_checkpoint()
     trace, arguments = trace_text(checkpoint, TEXT_A, TEXT_B), encode_inputs(checkpoint, TEXT_A, TEXT_B).arguments()

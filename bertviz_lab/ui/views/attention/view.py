@@ -42,7 +42,7 @@ def attention(
         f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
         number="score" if is_score else "weight",
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
-        metrics=interpret.head_metrics(trace).metrics,
+        metrics=interpret.head_metrics(trace.attentions, trace.encoding),
         rollout=interpret.rollout(trace.attentions),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),

@@ -2,8 +2,7 @@
 
 import contextlib
 import dataclasses
-import re
-import shlex
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,41 +153,32 @@ def _ablation_title(state: AppState, run_id: str) -> str:
 
 def _view(state: AppState, name: str) -> RunView | None:
     if name in state.models.shipped():
-        return RunView("", name, _settings_on_card(state, name), state.log_of(name))
+        return RunView("", name, _settings_of_shipped(state, name), state.log_of(name))
     if not state.is_kind(name, PretrainConfig):  # or it was removed
         return None
     return RunView(name, _label_of(state, name), settings_of(state.runs.config(name)))
 
 
-def _settings_on_card(state: AppState, name: str) -> dict[str, Any]:
-    """Return the settings of the training command on a model's card; {} unless there is one command."""
-    try:
-        card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
-        (command,) = re.findall(r"bertviz_lab pretrain([^`]*)`", card)  # of several stages none says it all
-        return _typed(shlex.split(command))
-    except (OSError, IndexError, ValueError, InputError):
+def _settings_of_shipped(state: AppState, name: str) -> dict[str, Any]:
+    """Return the settings of the command in a model's recipe; {} unless there is one command, of a pretraining."""
+    path = state.settings.checkpoints / name / "recipe.json"
+    recipe = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"command": [""]}
+    kind, *words = recipe["command"]
+    if kind != "pretrain" or "earlier" in recipe:  # of several stages none says it all
         return {}
-
-
-def _typed(words: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a command line: a flag with a value, with several, or with none."""
     given: dict[str, list[str]] = {}
-    flag = ""
     for word in words:
         if word.startswith("--"):
-            flag = word[2:].replace("-", "_")
-            given[flag] = []
-        elif flag:
-            given[flag].append(word)
-    corpus = tuple(given.pop("corpus", ()))
-    values: dict[str, Any] = {}
-    for name, texts in given.items():
-        if name in _FIELDS:
-            values[name] = " ".join(texts) if texts else True
-        elif name.removeprefix("no_") in _FIELDS:
-            values[name.removeprefix("no_")] = False
-    options = from_form(PretrainConfig, values)
-    return settings_of(PretrainConfig.of_recipe(**{"corpus": corpus or ("unknown",), **options}))
+            texts = given.setdefault(word[2:].replace("-", "_"), [])
+        else:
+            texts.append(word)
+    corpus, values = tuple(given.pop("corpus")), dict[str, Any]()
+    for flag, texts in given.items():
+        if flag in _FIELDS:
+            values[flag] = " ".join(texts) if texts else True
+        elif flag.removeprefix("no_") in _FIELDS:
+            values[flag.removeprefix("no_")] = False
+    return settings_of(PretrainConfig.of_recipe(corpus=corpus, **from_form(PretrainConfig, values)))
 
 
 COMPARE = View(

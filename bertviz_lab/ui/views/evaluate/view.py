@@ -26,7 +26,6 @@ from bertviz_lab.ui.views.batch.view import CHARACTERS_PER_TOKEN, check_cost
 from bertviz_lab.ui.views.run.view import current, setting_words
 
 _GLUE = "GLUE"  # the first tag of its runs; the second is the task
-_AT_ONCE = 200  # pairs between two reports of progress
 
 
 def form(state: AppState) -> dict[str, Any]:
@@ -112,12 +111,12 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
     ]
     # Each token is masked in a copy of its own.
     check_cost(checkpoint, "pairs", len(pairs), sum(length * (2 + length) for length in lengths), 1)
-    report = interpret.MinimalPairReport(())
-    for start in range(0, len(pairs), _AT_ONCE):
-        report_progress(start / len(pairs))
-        part = pairs[start : start + _AT_ONCE]
-        scores = interpret.score_minimal_pairs(checkpoint, part, threads=session.settings.threads).scores
-        report = interpret.MinimalPairReport((*report.scores, *scores))
+    report = interpret.score_minimal_pairs(
+        checkpoint,
+        pairs,
+        threads=session.settings.threads,
+        on_progress=lambda done, total: report_progress(done / total),
+    )
     phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
     done = f"{len(pairs):,} pairs scored with {checkpoint.name}; chance is 50%."
     return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)

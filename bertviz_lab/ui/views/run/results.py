@@ -150,12 +150,7 @@ def slices(state: AppState, run_id: Word) -> Payload:
 
 def trials_view(results: "interpret.Results") -> Payload | None:
     """Return the trials side by side; None where there is one only."""
-    rows = [
-        {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
-        for trial in results.trials
-    ]
-    payload = figures.trials_payload(rows, results.task, baselines=results.baselines, measure=results.metric)
-    return payload if len(rows) > 1 else None
+    return figures.trials_payload(results) if len(results.trials) > 1 else None
 
 
 def confusion_view(results: "interpret.Results") -> Payload:
