@@ -49,7 +49,6 @@ def trace_text(
     text_a: str,
     text_b: str | None = None,
     *,
-    max_length: int | None = None,
     head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> TextTrace:
@@ -58,7 +57,7 @@ def trace_text(
     `head_mask` (layers, heads) scales each head's output; `causal` masks later tokens, as in GPT.
     Raises `InputError` when there is no text, or the shape of the head mask does not match the model.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b, max_length)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     check_memory(checkpoint, len(inputs.encoding), traced=True)
     out = backbone(checkpoint)(
         **inputs.arguments(),
@@ -136,10 +135,8 @@ class AttentionScores:
         return np.where(self.masked[:, None], np.float32(0), values)
 
     def pair(self, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
-        """Return one score by dimension. Raises `InputError` for a layer, head or token that does not exist."""
+        """Return one score by dimension."""
         place = (layer, head, query_position, key_position)
-        if not all(0 <= index < size for index, size in zip(place, self.attentions.shape, strict=True)):
-            raise InputError("That layer, head or token is not there.")
         query, key = self.queries[layer, head, query_position], self.keys[layer, head, key_position]
         products = query * key / np.sqrt(self.divisor, dtype=np.float32)
         added = {name: float(values[place]) for name, values in self.added.items()}
@@ -179,10 +176,7 @@ def attention_scores(trace: TextTrace) -> AttentionScores:
 
 
 def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
-    """Return the score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
-
-    Raises `InputError` for a layer, head or token that does not exist.
-    """
+    """Return the score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1)."""
     return attention_scores(trace).pair(layer, head, query_position, key_position)
 
 

@@ -154,9 +154,7 @@ def with_segment_ids(inputs: ModelInputs, kind: Literal["zero", "swapped"]) -> M
     return replace(inputs, token_type_ids=torch.zeros_like(ids_1L) if kind == "zero" else 1 - ids_1L)
 
 
-def encode_inputs(
-    checkpoint: Checkpoint, text_a: str, text_b: str | None = None, max_length: int | None = None
-) -> ModelInputs:
+def encode_inputs(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> ModelInputs:
     """Tokenize for a model; a text that is too long is truncated, and the encoding has the dropped tokens.
 
     Raises `InputError` when there is no text, a pair is given to a model with one segment only, or the text is more
@@ -166,7 +164,7 @@ def encode_inputs(
         raise InputError("Type a sentence first.")
     if text_b and not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts; leave sentence B empty.")
-    limit = min(max_length or checkpoint.max_length, checkpoint.max_length)
+    limit = checkpoint.max_length
     encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=limit)
     if encoding.dropped and limit == checkpoint.limits.tokens:  # the model itself would take more
         tokens = len(encoding) + encoding.dropped

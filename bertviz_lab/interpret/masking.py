@@ -127,7 +127,7 @@ def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
     return MaskedLoss(tuple(losses))
 
 
-MAX_DRAWS, MAX_DRAWN_TOKENS = 100_000, 20_000_000
+MAX_DRAWN_TOKENS = 20_000_000
 _TOKENS_PER_BATCH = 200_000
 _Z = 2.576  # two-sided 99% quantile of the normal distribution
 
@@ -168,10 +168,8 @@ def masking_statistics(
 
     The intervals use the variance between draws, which is also right where all tokens of a span have one outcome.
     `on_progress` is called with the share that is done, and may raise an exception to end. Raises `InputError` when
-    there is no text, for more than 100,000 draws, or for more than 20 million tokens in all.
+    there is no text, or for more than 20 million tokens in all.
     """
-    if not 1 <= draws <= MAX_DRAWS:
-        raise InputError(f"Draw between 1 and {MAX_DRAWS:,} times.")
     rule = rule or masking_rule(tokenizer)
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
     if draws * len(encoding) > MAX_DRAWN_TOKENS:

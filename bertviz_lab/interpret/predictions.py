@@ -1,8 +1,7 @@
 """Predictions: fill-mask, next sentence, and the labels of a text."""
 
 from dataclasses import dataclass
-from operator import index
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 import torch
@@ -104,7 +103,7 @@ def fill_mask(
     top_k: int = 5,
     text_b: str | None = None,
     *,
-    word: str | SupportsIndex | None = None,
+    word: str | int | None = None,
     head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> FillMask:
@@ -118,13 +117,9 @@ def fill_mask(
     """
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
-    token_id = None
-    if isinstance(word, str):
-        token_id = single_token(checkpoint, word) if word else None
-    elif word is not None:
-        token_id, size = index(word), checkpoint.config.vocab_size
-        if not 0 <= token_id < size:
-            raise InputError(f"There is no token {word}: the vocabulary has the ids 0 to {size - 1}.")
+    token_id = None if word is None or word == "" else word
+    if isinstance(token_id, str):
+        token_id = single_token(checkpoint, token_id)
     mask = head_mask_for(checkpoint, head_mask)
     inputs, positions, probabilities_PV = mask_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
@@ -185,24 +180,13 @@ def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> Rank
 
 
 @analysis
-def next_sentence(
-    checkpoint: Checkpoint,
-    text_a: str,
-    text_b: str,
-    *,
-    head_mask: NDArray[np.floating] | None = None,
-    causal: bool = False,
-) -> NextSentence:
-    """Predict whether B follows A; `head_mask` and `causal` as in `trace_text`.
-
-    Raises `InputError` when either is empty or the model has no such head.
-    """
+def next_sentence(checkpoint: Checkpoint, text_a: str, text_b: str) -> NextSentence:
+    """Predict whether B follows A. Raises `InputError` when either is empty or the model has no such head."""
     model = require_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both sentence A and sentence B.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    mask = head_mask_for(checkpoint, head_mask)
-    vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_mask=mask, causal=causal)
+    vector_1D = final_vectors(checkpoint, 0, inputs.arguments())
     is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
     return NextSentence(inputs.encoding, is_next, is_random)
 
@@ -232,7 +216,6 @@ def classify_vector(checkpoint: Checkpoint, states: Tensor) -> tuple[LabelScore,
 
 
 _MAX_MASKS = 20
-_MAX_BEAMS = 20
 
 
 @dataclass(frozen=True)
@@ -276,8 +259,6 @@ def joint_fill(
     it ranks sequences but is not an exact probability. Raises `InputError` as `fill_mask` does.
     """
     model = require_head(checkpoint, "token")
-    if not 1 <= beams <= _MAX_BEAMS:
-        raise InputError(f"Keep between 1 and {_MAX_BEAMS} ways to fill the masked tokens.")
     inputs, positions = encode_masked(checkpoint, text, text_b)
     if len(positions) > _MAX_MASKS:
         raise InputError(f"{len(positions)} masked tokens are too many to fill jointly: leave {_MAX_MASKS} at most.")

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import head_metrics
 from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, check_memory, encode_inputs
 from bertviz_lab.interpret.predictions import (
@@ -86,9 +85,8 @@ def analyze_snapshot(
 
     `tracked` are ids of tokens whose probability at each [MASK] is reported, `projected` of those whose embeddings are.
     It takes two forward passes: the text, and a batch of seven copies with a seventh of its words masked in each.
-    Raises `InputError` when there is no text, or the vocabulary has no such token.
+    Raises `InputError` when there is no text.
     """
-    _check_ids(checkpoint, (*tracked, *projected))
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
     check_memory(checkpoint, len(inputs.encoding), traced=True)
@@ -116,11 +114,6 @@ def analyze_snapshot(
         answer=answer_question(checkpoint, text_a, text_b or "", n_best=1) if answers else None,
         vectors=word_embeddings(checkpoint, projected),
     )
-
-
-def _check_ids(checkpoint: Checkpoint, tokens: Sequence[int]) -> None:
-    if any(not 0 <= token < checkpoint.config.vocab_size for token in tokens):
-        raise InputError("A word that is to be followed is not in this model's vocabulary.")
 
 
 def _masked_tokens(
@@ -168,10 +161,8 @@ def word_embeddings(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np
 def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40) -> tuple[int, ...]:
     """Return the seeds and the words with the nearest embeddings, at most `count` in all, without repetition.
 
-    Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out. Raises
-    `InputError` when the vocabulary has no such token.
+    Special tokens, single characters and pieces inside a word (`Tokenizer.continuation`) are left out.
     """
-    _check_ids(checkpoint, seeds)
     tokenizer = checkpoint.tokenizer
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
     chosen = [token for token in dict.fromkeys(seeds) if _is_word(tokenizer, token)]

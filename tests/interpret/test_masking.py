@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.interpret import mask_epochs, mask_text, masked_loss, masking_statistics
 from tests.little import little_checkpoint
@@ -35,12 +34,6 @@ def test_a_hundred_thousand_draws_keep_to_the_rule(tokenizer, options: dict) -> 
     for outcome in counts.outcomes:
         assert outcome.low < outcome.observed < outcome.high
         assert outcome.high - outcome.low < 0.05 * counts.chosen
-
-
-@pytest.mark.parametrize("draws", [0, 100_001])
-def test_no_draw_and_too_many_are_refused(tokenizer, draws: int) -> None:
-    with pytest.raises(InputError, match="100,000"):
-        masking_statistics(tokenizer, TEXT, draws=draws, seed=0)
 
 
 def test_static_masks_repeat_and_epochs_differ_also_from_those_of_the_next_seed(tokenizer) -> None:

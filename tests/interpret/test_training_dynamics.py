@@ -114,14 +114,9 @@ def test_models_of_a_task_say_what_they_are_asked_for():
     assert answer.best == interpret.answer_question(finder, "who sat ?", SECOND, n_best=1).best
 
 
-def test_words_are_followed_by_ids_that_exist(checkpoint):
-    with pytest.raises(InputError, match="vocabulary"):
-        interpret.analyze_snapshot(checkpoint, TEXT, tracked=[10**6])
+def test_a_snapshot_is_asked_about_a_text(checkpoint):
     with pytest.raises(InputError, match="Type a sentence"):
         interpret.analyze_snapshot(checkpoint, " ")
-    for seed in (10**6, -1):
-        with pytest.raises(InputError, match="vocabulary"):
-            interpret.related_tokens(checkpoint, [seed])
 
 
 def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):

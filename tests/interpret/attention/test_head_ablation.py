@@ -10,10 +10,10 @@ from bertviz_lab.figures.interpret.attention import METRICS
 from bertviz_lab.interpret import (
     ablate_heads,
     choose_target,
+    class_scores,
     encode_inputs,
     fill_mask,
     head_metrics,
-    next_sentence,
     rollout,
     trace_text,
 )
@@ -58,9 +58,9 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
     found = ablate_heads(checkpoint, *texts, target=target)
     assert found.without_head.shape == (2, 2)
     if question == "next":
-        without = next_sentence(checkpoint, *texts, head_mask=np.array([[0, 1], [1, 1]]))
-        probability = without.is_next if target.index == 0 else without.is_random
-        assert np.exp(found.without_head[0, 0]) == pytest.approx(probability, abs=1e-6)
+        inputs, head_mask = encode_inputs(checkpoint, *texts), np.array([[0, 1], [1, 1]])
+        probabilities = class_scores(checkpoint, inputs, target, head_mask=head_mask)
+        assert np.exp(found.without_head[0, 0]) == pytest.approx(probabilities[target.index], abs=1e-6)
 
 
 TOKENS = 6

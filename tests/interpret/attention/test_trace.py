@@ -13,7 +13,6 @@ from bertviz_lab.interpret import (
     logit_lens,
     norms_by_layer,
     pseudo_log_likelihood,
-    query_key,
     trace_text,
 )
 from tests.little import little_checkpoint
@@ -48,8 +47,6 @@ def test_head_masks_pairs_and_terms_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="2 rows of 2"):
         trace_text(little_checkpoint(), TEXT_A, head_mask=np.ones((3, 2)))
     trace = trace_text(little_checkpoint(), "the red cat")
-    with pytest.raises(InputError, match="not there"):
-        query_key(trace, 0, 0, 0, 99)
     scores = attention_scores(trace)
     np.testing.assert_array_equal(scores.values("query_key"), scores.values("score"))
     for term in ("bogus", "relative_bias"):

@@ -88,13 +88,11 @@ def test_a_run_that_vanished_meanwhile_is_a_sentence(session: AppState) -> None:
     assert "removed meanwhile" in ask(session, "comparison", names=[run_id])["message"]
 
 
-def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState) -> None:
+def test_the_settings_of_a_shipped_model_are_those_of_its_recipe(session: AppState) -> None:
     folder = session.settings.checkpoints / "little"
     (folder / "training.jsonl").write_text(json.dumps({"event": "RunStarted", "objective": "mlm+nsp"}) + "\n")
-    (folder / "README.md").write_text(
-        "- Command: `python -m bertviz_lab pretrain --corpus a.txt b.txt --steps 12\n --no-position-embeddings "
-        "--seed 3`\n"
-    )
+    command = "pretrain --corpus a.txt b.txt --steps 12 --no-position-embeddings --seed 3".split()
+    write_json(folder / "recipe.json", {"command": command})
     assert logged(session) == ["little"]
     run_id = finished(session, WHOLE, 0.8)
     body = ask(session, "comparison", names=["little", run_id])
@@ -102,8 +100,8 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState
     assert differs["Position embeddings"] == ["no", "yes"]
     assert differs["Steps"] == ["12", "100"]
     assert differs["Corpus"] == ["a.txt, b.txt", "tiny-town"]
-    with (folder / "README.md").open("a") as card:  # another stage: neither says how the model was trained
-        card.write("- Command of stage 2: `python -m bertviz_lab pretrain --init-from stage-1 --steps 9`\n")
+    # Another stage: neither says how the model was trained.
+    write_json(folder / "recipe.json", {"earlier": [command], "command": command})
     assert ask(session, "comparison", names=["little", run_id])["settings"] == []
 
 
