@@ -97,8 +97,7 @@ def masked_loss(masked: interpret.MaskedText, loss: interpret.MaskedLoss) -> Vie
 
 def masking_statistics(counts: interpret.MaskingStatistics) -> View:
     """Compare the outcomes of many draws with the shares of the masking rule."""
-    expected = {count.outcome: count.expected / max(1, counts.chosen) for count in counts.outcomes}
-    return _chart("Masking statistics", masking_figures.masking_statistics_payload(counts, expected))
+    return _chart("Masking statistics", masking_figures.masking_statistics_payload(counts))
 
 
 def mask_epochs(epochs: Sequence[interpret.MaskedText], *, static: bool = False) -> View:

@@ -65,7 +65,7 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 
 def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention weights of every head for a text as HTML, PNG or JSON."""
-    from bertviz_lab.figures.documents import attention_document, attention_png
+    from bertviz_lab.figures.interpret.attention import attention_document, attention_png
     from bertviz_lab.interpret import trace_text
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -81,7 +81,7 @@ def attention_command(options: argparse.Namespace) -> Result:
     elif path.suffix == ".png":
         content = attention_png(trace.attentions, title)
     else:
-        document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
+        document = attention_document(trace.encoding, trace.attentions)
         content = strict_json.dumps(document, ensure_ascii=False).encode()
     write_file(path, content)
     layers, heads, tokens, _ = trace.attentions.shape

@@ -142,10 +142,8 @@ def marked_payload(
     `alternatives` are answers, the most probable first; `chosen` is the index of the one to highlight first, or None.
     """
     ordered = sorted(spans, key=lambda span: span.start)
-    answers = [
-        {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
-        for answer in alternatives
-    ]
+    fields = ("text", "start", "end", "probability")
+    answers = [{name: getattr(answer, name) for name in fields} for answer in alternatives]
     first = next((unicodedata.bidirectional(letter) for letter in text if letter.isalpha()), "")
     direction = "rtl" if first in ("R", "AL") else "ltr"
     body: dict[str, Any] = {"title": title, "sentence": sentence, "file": file, "text": text, "direction": direction}

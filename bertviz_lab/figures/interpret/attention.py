@@ -1,5 +1,6 @@
-"""Attention weights of a whole model, quantized so that the page can hold every head at once."""
+"""Attention weights of a whole model: quantized so that the page can hold every head at once, and as files."""
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -170,3 +171,47 @@ def sqrt_codes(
         return np.rint(32767 + 32767 * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(np.uint16)
     top, dtype = (255, np.uint8) if bits == 8 else (65535, np.uint16)
     return np.rint(np.sqrt(clipped) * top).astype(dtype)
+
+
+_HEAD_PIXELS = 160  # minimum side of a head in a picture
+_GAP = 12
+_MARGIN = 48
+
+
+def attention_document(encoding: "Encoding", attentions: NDArray[np.floating]) -> dict[str, Any]:
+    """Return the numbers, `attentions[layer][head][from][to]` to six digits, with their tokens."""
+    return {
+        "tokens": list(encoding.tokens),
+        "token_type_ids": list(encoding.token_type_ids),
+        "rows": "the token that attends",
+        "columns": "the token attended to",
+        "attentions": np.round(attentions.astype(np.float64), 6).tolist(),
+    }
+
+
+def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
+    """Return a picture of all heads, a row for each layer; brightness is the square root of the weight."""
+    from PIL import Image, ImageDraw
+    from plotly.colors import sample_colorscale
+
+    layers, heads, tokens, _ = attentions.shape
+    scale = max(1, -(-_HEAD_PIXELS // tokens))
+    side = scale * tokens
+    picture = Image.new("RGB", (_MARGIN + heads * (side + _GAP), _MARGIN + layers * (side + _GAP)), "white")
+    draw = ImageDraw.Draw(picture)
+    draw.text((_MARGIN, 4), title.encode("latin-1", "replace").decode("latin-1"), fill="black")
+    colors = sample_colorscale("Viridis", list(np.linspace(0, 1, 256)), colortype="tuple")
+    palette = np.rint(255 * np.array(colors)).astype(np.uint8)  # (256, 3)
+    for layer in range(layers):
+        top = _MARGIN + layer * (side + _GAP)
+        draw.text((4, top + side // 2), f"layer {layer + 1}", fill="black")
+        for head in range(heads):
+            left = _MARGIN + head * (side + _GAP)
+            if layer == 0:
+                draw.text((left, _MARGIN - 16), f"head {head + 1}", fill="black")
+            codes = np.rint(255 * np.sqrt(np.clip(attentions[layer, head], 0, 1))).astype(np.uint8)
+            tile = Image.fromarray(palette[codes]).resize((side, side), Image.Resampling.NEAREST)
+            picture.paste(tile, (left, top))
+    file = io.BytesIO()
+    picture.save(file, format="PNG")
+    return file.getvalue()

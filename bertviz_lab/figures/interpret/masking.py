@@ -85,12 +85,12 @@ def masking_payload(
     )
 
 
-def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dict[str, float]) -> Payload:
+def masking_statistics_payload(counts: "MaskingStatistics") -> Payload:
     """Return the outcomes of many draws next to the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
     outcomes = {_SHOWN[count.outcome][2]: count for count in counts.outcomes}
     shares = [count.observed / chosen for count in counts.outcomes]
-    expected = [expected_shares[count.outcome] for count in counts.outcomes]
+    expected = [count.expected / chosen for count in counts.outcomes]
     ends = [f"{count.low / chosen:.2%} to {count.high / chosen:.2%}" for count in counts.outcomes]
     intervals = [f"{share:.0%} (99% interval {low_high})" for share, low_high in zip(expected, ends, strict=True)]
     outside = [name for name, count in outcomes.items() if not count.low <= count.observed <= count.high]

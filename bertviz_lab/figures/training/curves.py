@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import COLORS, EDGE, PAGE, QUIET, blank_figure, escaped
-from bertviz_lab.figures.training.panels import COMPARED, OPTIMIZATION, PANELS, TASK_SCORES, Panel
+from bertviz_lab.figures.plots import EDGE, PAGE, blank_figure, escaped
+from bertviz_lab.figures.training.panels import COMPARED, DECLARED, OPTIMIZATION, PANELS, TASK_SCORES, Panel
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -19,51 +19,11 @@ if TYPE_CHECKING:
 #: Events that the curves use; the others are left out to keep the payload small.
 _KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
 
-#: The y-axis of each unit.
-UNITS: dict[str, dict[str, Any]] = {
-    "nats": {"tickformat": "~g", "hoverformat": ".3f", "rangemode": "tozero"},
-    "share": {"tickformat": ".0%", "hoverformat": ".1%", "autorangeoptions": {"include": [0, 1]}},
-    "correlation": {"tickformat": "~g", "hoverformat": ".3f", "autorangeoptions": {"include": [0, 1]}},
-    "perplexity": {"type": "log", "tickformat": "~s", "hoverformat": ",.1f", "nticks": 6},
-    "rate": {"tickformat": ".1e", "hoverformat": ".2e", "rangemode": "tozero"},
-    "norm": {"tickformat": "~g", "hoverformat": ".3f", "rangemode": "tozero"},
-    "tokens/s": {"tickformat": "~s", "hoverformat": ",.0f", "rangemode": "tozero"},
-}
 _LOGARITHMIC = ("nats", "norm")  # units with a choice of the scale
-
-#: The x-axes: the field of a row, and for each of its units how many of the field's are one.
-AXES: dict[str, list[dict[str, Any]]] = {
-    "step": [{"size": 1, "label": "step", "tickformat": ",~r", "hover": "step %{x:,}"}],
-    "seconds": [
-        {"size": 1, "label": "time (s)", "tickformat": ",~r", "hover": "%{x:.1f} s"},
-        {"size": 60, "label": "time (min)", "tickformat": ",~r", "hover": "%{x:.1f} min"},
-        {"size": 3600, "label": "time (h)", "tickformat": ",~r", "hover": "%{x:.2f} h"},
-    ],
-    "tokens": [{"size": 1, "label": "tokens seen", "tickformat": "~s", "hover": "%{x:,} tokens"}],
-}
 #: Name, color and marker symbol of a run that is compared with others.
 ComparedRun = tuple[str, str, str]
-
-_SMALL = {"size": 11, "color": QUIET}
-_BASELINE: dict[str, Any] = {
-    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": QUIET, "width": 1.2, "dash": "dash"},
-    "label": {"textposition": "end", "yanchor": "bottom", "font": _SMALL},
-}  # fmt: skip
-#: Lines and grounds that the log puts into a panel: a baseline, where a trial begins, the causal-LM warm-up.
-_MARKS: dict[str, dict[str, Any]] = {
-    "baseline": _BASELINE,
-    "lower_baseline": _BASELINE | {"label": _BASELINE["label"] | {"yanchor": "top"}},
-    "trial": {
-        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": QUIET, "width": 1},
-        "label": {"textposition": "start", "textangle": 0, "xanchor": "left", "font": _SMALL},
-    },
-    "warm_up": {
-        "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "layer": "below", "opacity": 0.1,
-        "fillcolor": COLORS[2], "line": {"width": 0},
-    },
-}  # fmt: skip
 #: What every figure of curves is filled with besides a log.
-FURNITURE = {"axes": AXES, "marks": _MARKS}
+FURNITURE = {name: DECLARED[name] for name in ("axes", "marks")}
 
 
 def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
@@ -101,7 +61,7 @@ def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
     hover = {"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
     figure.update_layout(hovermode="x unified", hoverlabel=hover)
     figure.update_xaxes(showgrid=False, zeroline=False, rangemode="tozero", title_standoff=6)
-    figure.update_yaxes({"zeroline": False, "nticks": 5} | UNITS[panel.unit])
+    figure.update_yaxes({"zeroline": False, "nticks": 5} | DECLARED["units"][panel.unit])
     return figure
 
 

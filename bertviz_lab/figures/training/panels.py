@@ -1,4 +1,4 @@
-"""The panels of learning curves, declared once in panels.toml: titles, measures, units, baselines."""
+"""The panels of learning curves, declared once in panels.toml: titles, measures, baselines, units, axes, marks."""
 
 import re
 import tomllib
@@ -41,7 +41,7 @@ class Panel:
     id: str
     title: str
     about: str
-    unit: str  # a key of `UNITS`
+    unit: str  # one of those in panels.toml
     series: tuple[Series, ...]
     baselines: tuple[Baseline, ...] = ()
     better: int = -1  # 1 where more is better, -1 where less is, 0 where neither is
@@ -60,13 +60,13 @@ class TaskScore:
     unit: str = "share"
 
 
-_DECLARED = tomllib.loads((resources.files(__package__) / "panels.toml").read_text(encoding="utf-8"))
-_PANELS = TypeAdapter(dict[str, tuple[Panel, ...]]).validate_python(_DECLARED["panels"])
+DECLARED = tomllib.loads((resources.files(__package__) / "panels.toml").read_text(encoding="utf-8"))
+_PANELS = TypeAdapter(dict[str, tuple[Panel, ...]]).validate_python(DECLARED["panels"])
 OPTIMIZATION = _PANELS["optimization"]
 _MLM, _NSP, _ACCURACY, _PERPLEXITY = PRETRAINING = _PANELS["mlm"]
 #: The panels whose measures are compared between runs, in the order of the menu.
 COMPARED = (_ACCURACY, _MLM, _NSP, _PERPLEXITY, *_PANELS["rtd"][:2], *OPTIMIZATION)
-TASK_SCORES = TypeAdapter(dict[str, TaskScore]).validate_python(_DECLARED["tasks"])
+TASK_SCORES = TypeAdapter(dict[str, TaskScore]).validate_python(DECLARED["tasks"])
 _SOP_WORDS = {
     "NSP": "SOP", "next-sentence": "sentence-order", "whether B follows A": "the order of two sentences"
 }  # fmt: skip

@@ -1,6 +1,5 @@
 """Runs: comparison of their settings and curves, and their minimal-pair probes while they learn and side by side."""
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -90,11 +89,6 @@ def _setting_text(config: Mapping[str, Any], name: str) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def settings_of(config: Any) -> dict[str, Any]:
-    """Return the settings of a run by name, as requested."""
-    return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
 
 
 _PASSED, _CHANCE = 0.8, 0.5

@@ -134,11 +134,8 @@ def upload_route(uploads: UploadStore, most: int) -> Route:
                     (file,) = (value for value in form.values() if isinstance(value, UploadFile))
                     body.check_size(file=file.size or 0)
                     token, kept = await asyncio.to_thread(uploads.add, visitor, file.filename or "", file.file)
-            except (Refused, HTTPException, ValueError) as error:
-                refused = body.refused or error
-                if not isinstance(refused, Refused):
-                    return JSONResponse({"error": "Send one file as multipart/form-data."}, 400)
-                return JSONResponse({"error": refused.sentence}, refused.status, refused.headers)
+            except (HTTPException, ValueError) as error:
+                raise body.refused or Refused(400, "Send one file as multipart/form-data.") from error
         return JSONResponse({"token": token, "name": kept.name, "bytes": kept.bytes})
 
     return Route("/lab/upload", upload, methods=["POST"])

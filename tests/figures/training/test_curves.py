@@ -6,8 +6,8 @@ import json
 import pytest
 
 from bertviz_lab.config.finetune import TASKS
-from bertviz_lab.figures.training.curves import UNITS, compared_panels, live_payload, panel_figure, replay_payload
-from bertviz_lab.figures.training.panels import OPTIMIZATION, PANELS, Panel
+from bertviz_lab.figures.training.curves import compared_panels, live_payload, panel_figure, replay_payload
+from bertviz_lab.figures.training.panels import DECLARED, OPTIMIZATION, PANELS, Panel
 from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
 
@@ -34,7 +34,7 @@ def test_each_trace_of_a_panel_says_which_values_it_draws(panel: Panel) -> None:
     assert {field for field, _ in drawn} == {series.field for series in panel.series}
     assert ("held-out" in {role for _, role in drawn}) == panel.held_out
     assert all(trace.x is None and trace.y is None for trace in figure.data)
-    assert panel.unit in UNITS
+    assert panel.unit in DECLARED["units"]
 
 
 def test_compared_runs_have_a_color_a_symbol_and_a_place_in_the_legend_each() -> None:

@@ -1,13 +1,14 @@
 """Runs beside each other: which settings differ, and what of a log goes to the page."""
 
+import dataclasses
 import json
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.figures.training.runs import RunView, comparable, differing, runs_payload, settings_of
+from bertviz_lab.figures.training.runs import RunView, comparable, differing, runs_payload
 
 
 def settings(**changes):
-    return settings_of(PretrainConfig(**({"corpus": ("sample:tiny-town",)} | changes)))
+    return dataclasses.asdict(PretrainConfig(**({"corpus": ("sample:tiny-town",)} | changes)))
 
 
 def test_only_what_differs_in_learning_is_told_and_a_time_where_it_is_the_limit():

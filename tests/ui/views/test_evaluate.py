@@ -13,7 +13,7 @@ from bertviz_lab import FinetuneConfig
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes import PROBES, read_minimal_pairs
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret import score_minimal_pairs
+from bertviz_lab.interpret import minimal_pairs, score_minimal_pairs
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server.uploads import UploadedFile
@@ -47,10 +47,10 @@ def test_accuracies_are_those_of_the_package_and_progress_is_reported(
     session: AppState, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares: list[float] = []
-    monkeypatch.setattr(view, "_AT_ONCE", 12)
+    monkeypatch.setattr(minimal_pairs, "_PAIRS_AT_ONCE", 12)
     monkeypatch.setattr(view, "report_progress", shares.append)
     scores = answer(session, file)
-    assert shares == [0, 0.4, 0.8]
+    assert shares == [0.4, 0.8, 1]
     assert scores["note"].startswith("30 pairs scored with little")
     report = score_minimal_pairs(session.models.open("little"), read_minimal_pairs(file))
     expected = [["all", report.accuracy], *([name.replace("_", " "), x] for name, x in report.by_phenomenon.items())]

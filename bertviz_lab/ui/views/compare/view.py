@@ -14,7 +14,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
 from bertviz_lab.figures.interpret.predictions import comparison_payload, follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload, settings_of
+from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -156,7 +156,7 @@ def _view(state: AppState, name: str) -> RunView | None:
         return RunView("", name, _settings_of_shipped(state, name), state.log_of(name))
     if not state.is_kind(name, PretrainConfig):  # or it was removed
         return None
-    return RunView(name, _label_of(state, name), settings_of(state.runs.config(name)))
+    return RunView(name, _label_of(state, name), dataclasses.asdict(state.runs.config(name)))
 
 
 def _settings_of_shipped(state: AppState, name: str) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _settings_of_shipped(state: AppState, name: str) -> dict[str, Any]:
             values[flag] = " ".join(texts) if texts else True
         elif flag.removeprefix("no_") in _FIELDS:
             values[flag.removeprefix("no_")] = False
-    return settings_of(PretrainConfig.of_recipe(corpus=corpus, **from_form(PretrainConfig, values)))
+    return dataclasses.asdict(PretrainConfig.of_recipe(corpus=corpus, **from_form(PretrainConfig, values)))
 
 
 COMPARE = View(

@@ -126,10 +126,9 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
         raise InputError("The recipe of a shipped model is on its model card.")
     config = state.runs.config(run_id)
     untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
-    shown_fields = [field for field in dataclasses.fields(config) if field.name not in untold]
-    values = [(field.metadata["label"], getattr(config, field.name)) for field in shown_fields]
+    shown = {f.metadata["label"]: getattr(config, f.name) for f in dataclasses.fields(config) if f.name not in untold}
     return facts_payload(
-        [(label, setting_words(state, value)) for label, value in values if value not in (None, "", ())]
+        (label, setting_words(state, value)) for label, value in shown.items() if value not in (None, "", ())
     )
 
 

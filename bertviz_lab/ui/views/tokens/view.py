@@ -76,10 +76,9 @@ def statistics(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
 ) -> Payload:
     """Return the outcomes of masking the text many times, next to those that the rule predicts."""
-    _, given, rule = _asked(state, model, text_a, text_b, settings)
+    _, given, _ = _asked(state, model, text_a, text_b, settings)
     counts = interpret.masking_statistics(**given, draws=int(draws), on_progress=report_progress)
-    shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
-    return figures.masking_statistics_payload(counts, shares)
+    return figures.masking_statistics_payload(counts)
 
 
 def epochs(
