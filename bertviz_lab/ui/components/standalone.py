@@ -7,12 +7,14 @@ that shows the next payload. Panels make them by name (`client/panel.js`).
 import base64
 import json
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH
@@ -30,38 +32,16 @@ class Drawing:
 
     module: str
     sheets: tuple[str, ...]
-    needs_plotly: bool
-
-
-def _drawing(path: str, *sheets: str, plotly: bool = False) -> Drawing:
-    return Drawing(f"{path}.js", sheets or (f"{path}.css",), plotly)
-
-
-_GRID, _CHART = "components/attention/attention_grid.css", "components/charts/chart.css"
-_COMPARED, _LOSS, _SCRUBBER = "components/runs/run_compare", "components/charts/loss_chart", "views/dynamics/scrubber"
-DRAWINGS = {
-    "attention": _drawing("components/attention/attention_grid", _GRID, _CHART),
-    "chart": _drawing("components/charts/chart", plotly=True),
-    "comparison": _drawing(_COMPARED, _CHART, f"{_COMPARED}.css", plotly=True),
-    "examples": _drawing("components/data/example_list"),
-    "facts": _drawing("components/facts"),
-    "fill": _drawing("components/tokens/fill_mask_bars"),
-    "heads": _drawing("components/attention/attention_overview", _GRID),
-    "health": _drawing("components/data/health_cards"),
-    "loss": _drawing(_LOSS, _CHART, f"{_LOSS}.css", plotly=True),
-    "marked": _drawing("components/tokens/marked_text"),
-    "preview": _drawing("components/data/data_preview"),
-    "recipe": _drawing("components/runs/recipe_cards"),
-    "scrubber": _drawing(_SCRUBBER, _GRID, _CHART, f"{_SCRUBBER}.css", plotly=True),
-    "split": _drawing("components/tokens/word_split"),
-    "tokens": _drawing("components/tokens/token_strip"),
-}
+    needs_plotly: bool = False
 
 
 @cache
 def source(name: str) -> str:
     """Return the text of a file below `bertviz_lab/ui`."""
     return resources.files("bertviz_lab.ui").joinpath(name).read_text(encoding="utf-8")
+
+
+DRAWINGS = TypeAdapter(dict[str, Drawing]).validate_python(tomllib.loads(source("components/drawings.toml")))
 
 
 def with_imports(names: Iterable[str], generated: Iterable[str] = ()) -> list[str]:

@@ -11,19 +11,13 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
 
-#: What the grid shows: weights, or a term of the scores before the softmax.
-Shown = Literal[
-    "weights", "score", "query_key", "content_to_content", "content_to_position", "position_to_content", "relative_bias"
-]
 
-
-def attention(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Shown = "weights"
-) -> dict[str, Any]:
+def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Word = "weights") -> dict[str, Any]:
     """Return what the grid shows, weights or a term of the scores; the computation is kept for what the grid asks
     later.
 
-    Where the scores of a model have no such term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
+    `shown` is "weights", "score" (before the softmax), or one of its terms. Where the scores of a model have no such
+    term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
     """
     from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
