@@ -194,10 +194,7 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
 
 
 def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str = "") -> View:
-    """Show the scores before the softmax, or one of their terms (`AttentionScores.terms`), in the same way.
-
-    Raises `InputError` for a term that these scores do not have.
-    """
+    """Show the scores before the softmax, or one of their terms (`AttentionScores.terms`), in the same way."""
     scores = interpret.attention_scores(trace)
     shown = scores.values(term), title or attention_figures.SCORE_TITLES[term]
     label = "Attention scores of every head"

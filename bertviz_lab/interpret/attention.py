@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     backbone,
     check_memory,
@@ -55,7 +54,7 @@ def trace_text(
     """Run a model on a text, or a pair, and return all intermediate results.
 
     `head_mask` (layers, heads) scales each head's output; `causal` masks later tokens, as in GPT.
-    Raises `InputError` when there is no text, or the shape of the head mask does not match the model.
+    Raises `InputError` when there is no text.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b)
     check_memory(checkpoint, len(inputs.encoding), traced=True)
@@ -119,19 +118,11 @@ class AttentionScores:
         return sum(array.nbytes for array in arrays)
 
     def values(self, term: str) -> NDArray[np.float32]:
-        """Return one of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked.
-
-        Raises `InputError` for a term that these scores do not have.
-        """
-        known = ("score", self._product, *self.added)
-        if term not in known:
-            raise InputError(f"There is no term {term!r} in these scores: choose one of {', '.join(known)}.")
-        if term in self.added:
-            values = self.added[term]
-        else:
-            values = self.queries @ self.keys.swapaxes(-1, -2) / np.sqrt(self.divisor, dtype=np.float32)
-            if term == "score":
-                values = sum(self.added.values(), values)
+        """Return one of `terms`, or "score" for their sum: (layers, heads, tokens, tokens), 0 where masked."""
+        values = self.added.get(term)
+        if values is None:
+            products = self.queries @ self.keys.swapaxes(-1, -2) / np.sqrt(self.divisor, dtype=np.float32)
+            values = {self._product: products, "score": sum(self.added.values(), products)}[term]
         return np.where(self.masked[:, None], np.float32(0), values)
 
     def pair(self, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:

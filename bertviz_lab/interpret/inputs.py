@@ -200,11 +200,7 @@ def backbone(checkpoint: Checkpoint) -> BertModel:
 
 
 def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None) -> Tensor | None:
-    """Return the head mask as a tensor, (layers, heads). Raises `InputError` for another shape."""
+    """Return the head mask as a tensor, (layers, heads)."""
     if head_mask is None:
         return None
-    layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
-    mask = torch.as_tensor(np.asarray(head_mask, dtype=np.float32))
-    if mask.shape != (layers, heads):
-        raise InputError(f"head_mask must have {layers} rows of {heads} numbers.")
-    return mask.to(backbone(checkpoint).embeddings.word.weight.dtype)
+    return torch.as_tensor(np.asarray(head_mask), dtype=backbone(checkpoint).embeddings.word.weight.dtype)

@@ -50,7 +50,7 @@ class WordLabels:
     """The words of a text with their labels, and the entities that they form.
 
     `entities` are those of BIO labels such as B-PER, I-PER and O; other labels, such as parts of speech, form none.
-    `probabilities` is (words, labels), in the order of `labels`. `windows` is the number of windows of the text.
+    `probabilities` is (words, labels), in the order of `labels`.
     """
 
     text: str
@@ -58,7 +58,6 @@ class WordLabels:
     entities: tuple[Entity, ...]
     labels: tuple[str, ...]
     probabilities: NDArray[np.float32]
-    windows: int
 
 
 @analysis
@@ -116,7 +115,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         start, end = labelled[first].start, labelled[last - 1].end
         probability = float(np.mean([word.probability for word in labelled[first:last]]))
         entities.append(Entity(text[start:end], entity_type, start, end, probability))
-    return WordLabels(text, labelled, tuple(entities), labels, probabilities, len(windows))
+    return WordLabels(text, labelled, tuple(entities), labels, probabilities)
 
 
 @dataclass(frozen=True)

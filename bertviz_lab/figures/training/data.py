@@ -159,6 +159,7 @@ def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
 
 
 _MAX_CHARACTERS = 600  # of a text; the page shows two lines
+_BEGINNING = 200  # characters of a passage
 _NO_ANSWER = "not in the passage"
 
 
@@ -192,24 +193,17 @@ def words_item(index: int, words: Sequence[str], truth: Sequence[str], predicted
     return {"index": index, "facts": [["", verdict]], "right": errors == 0, "words": lines, "row": row}
 
 
-def answer_item(
-    index: int,
-    question: str,
-    predicted: str,
-    answers: Sequence[str],
-    score: float,
-    probability: float | None,
-    detail: str,
-) -> Item:
+def answer_item(index: int, question: Question, predicted: str, score: float, probability: float) -> Item:
     """Return a question with the predicted and the reference answers; "" and no references mean no answer.
 
-    `score` is the F1 of its words with the closest reference, 0 to 1; `detail` is the beginning of the passage.
+    `score` is the F1 of its words with the closest reference, `probability` that of the predicted answer, 0 to 1.
     """
-    right, true = score >= 1.0, " / ".join(dict.fromkeys(answers))
+    right, true = score >= 1.0, " / ".join(dict.fromkeys(answer.text for answer in question.answers))
     facts = [["predicted", predicted or _NO_ANSWER], *[["true", true or _NO_ANSWER]] * (not right)]
     facts += [["F1", f"{score:.0%}"]] * (0 < score < 1)
-    row = {"predicted": predicted, "answers": true, "score": float(score), "probability": probability}
-    return text_item(index, question, facts=facts, right=right, probability=probability, row=row, detail=detail)
+    share, detail = float(probability) if predicted else None, question.passage[:_BEGINNING]
+    row = {"predicted": predicted, "answers": true, "score": float(score), "probability": share}
+    return text_item(index, question.question, facts=facts, right=right, probability=share, row=row, detail=detail)
 
 
 def text_item(index: int, text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> Item:

@@ -117,11 +117,10 @@ def tagged() -> list[Item]:
 
 
 def answered() -> list[Item]:
-    return [
-        answer_item(index=0, question="When?", predicted="nine", answers=("at nine", "nine o'clock"), score=0.67,
-                      probability=0.8, detail="The shop opens at nine."),
-        answer_item(index=1, question="Who?", predicted="", answers=(), score=1.0, probability=0.6, detail=""),
-    ]  # fmt: skip
+    answers = (Answer("at nine", 15), Answer("nine o'clock", 15))
+    when = Question("1", "When?", "The shop opens at nine.", answers, row=1)
+    who = Question("2", "Who?", "", (), row=2)
+    return [answer_item(0, when, "nine", 0.67, 0.8), answer_item(1, who, "", 1.0, 0.6)]
 
 
 def span(text: str, words: str, label: str, score: float | None = 0.9) -> Span:

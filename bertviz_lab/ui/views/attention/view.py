@@ -22,7 +22,7 @@ def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, sho
     from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
     checkpoint = state.models.open(model)
-    trace = interpret.trace_text(checkpoint, text_a, text_b or None)
+    trace = interpret.trace_text(checkpoint, text_a, text_b)
     scores = interpret.attention_scores(trace)
     terms = ("score", *scores.terms)
     is_score = shown in terms
@@ -65,18 +65,18 @@ def difference(
     if against == "model":
         other_checkpoint = state.models.open_comparison(checkpoint, other)
         version = state.models.comparison_version(other)
-        compared = interpret.compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
+        compared = interpret.compare_attention(checkpoint, other_checkpoint, text_a, text_b)
         encoding, values = compared.alignment, compared.first - compared.second
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
         is_linked = len(encoding.tokens) == compared.token_counts[0]
         note = _matched(len(encoding.tokens), *compared.token_counts)
     else:
-        first = interpret.trace_text(checkpoint, text_a, text_b or None)
+        first = interpret.trace_text(checkpoint, text_a, text_b)
         if against == "causal":
-            second = interpret.trace_text(checkpoint, text_a, text_b or None, causal=True)
+            second = interpret.trace_text(checkpoint, text_a, text_b, causal=True)
             title = "Causal minus bidirectional"
         elif other_text.strip():
-            second, title = interpret.trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
+            second, title = interpret.trace_text(checkpoint, other_text, text_b), "Other text minus this one"
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
         values, note, encoding = interpret.attention_difference(first, second), "", first.encoding

@@ -44,7 +44,7 @@ def sentence_map(
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
     """Return the token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
     checkpoint = state.models.open(model)
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     if position >= len(encoding):
         raise InputError("That token is no longer there.")
     pieces = encoding.word_at(position)
@@ -57,7 +57,7 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
     """Return the tokens whose embeddings are closest to a word's; without a word, to the longest of the input's own."""
     checkpoint = state.models.open(model)
     if not word.strip():
-        encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+        encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
         tokenizer = checkpoint.tokenizer
         own = [token_id for token_id in encoding.ids if token_id not in tokenizer.special_ids]
         word = max((token_name(tokenizer, token_id) for token_id in own), key=len, default="")

@@ -104,7 +104,7 @@ def download(state: AppState, model: ModelName) -> None:
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
     """Return the tokens of the input with their kinds, and a note where the text is too long."""
     checkpoint = state.models.open(model)
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     tokens = [(column["token"], column["kind"]) for column in token_columns(encoding)]
     return {"tokens": tokens, "note": checkpoint.encoding_warning(encoding)}
 

@@ -12,24 +12,24 @@ from bertviz_lab.ui.view import Index, ModelName, Text, View, questions
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return the prediction for a [MASK] at every layer: the one at `position`, or else the first."""
     checkpoint = state.models.open(model)
-    inputs = interpret.encode_inputs(checkpoint, text_a, text_b or None)
+    inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
     target = interpret.choose_target(checkpoint, inputs, position=position if position in masks else None)
-    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b or None, target=target)
+    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b, target=target)
     return logit_lens_payload(lens_of_target, masks, is_prenorm=checkpoint.config.is_prenorm)
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return norms by layer, of the token at `position` or the mean of all."""
     checkpoint = state.models.open(model)
-    found = interpret.norms_by_layer(checkpoint, text_a, text_b or None)
+    found = interpret.norms_by_layer(checkpoint, text_a, text_b)
     return norms_payload(found, position, family_notes.norm_note(checkpoint.config))
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
     """Return the norms of one kind of vector, layer by layer and token by token."""
     checkpoint = state.models.open(model)
-    found = interpret.norms_by_layer(checkpoint, text_a, text_b or None)
+    found = interpret.norms_by_layer(checkpoint, text_a, text_b)
     return token_norms_payload(found, of, family_notes.norm_note(checkpoint.config))
 
 
@@ -38,7 +38,7 @@ def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text)
     checkpoint = state.models.open(model)
     notes_of = (family_notes.segments_note, family_notes.positions_note, family_notes.factorization_note)
     notes = (note(checkpoint.config) for note in notes_of)
-    summed = interpret.embedding_sum(checkpoint, text_a, text_b or None)
+    summed = interpret.embedding_sum(checkpoint, text_a, text_b)
     return embedding_payload(summed, " ".join(filter(None, notes)))
 
 

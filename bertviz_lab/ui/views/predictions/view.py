@@ -42,12 +42,10 @@ def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Co
 
     checkpoint = state.models.open(model)
     tokenizer, vocab_size = checkpoint.tokenizer, checkpoint.config.vocab_size
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     misspelt = any(check_mask_spelling(text, tokenizer) for text in (text_a, text_b))
     if encoding.mask_positions(tokenizer.mask_id) or encoding.dropped_a or misspelt:
-        filled = interpret.fill_mask(
-            checkpoint, text_a, min(top_k, vocab_size), text_b or None, word=word.strip() or None
-        )
+        filled = interpret.fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b, word=word.strip() or None)
     else:
         filled = interpret.FillMask(encoding, ())
     return figures.fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
@@ -63,17 +61,15 @@ def toggle_mask(
 def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return all masked tokens filled together."""
     checkpoint = state.models.open(model)
-    return figures.joint_payload(
-        interpret.joint_fill(checkpoint, text_a, text_b or None, beams=8, on_progress=report_progress)
-    )
+    return figures.joint_payload(interpret.joint_fill(checkpoint, text_a, text_b, beams=8, on_progress=report_progress))
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
     """Return the surprisal of each token; masked tokens are first filled with their word or the top prediction."""
     checkpoint = state.models.open(model)
-    before = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    before = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
-    scored = interpret.pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=report_progress)
+    scored = interpret.pseudo_log_likelihood(checkpoint, text_a, text_b, on_progress=report_progress)
     # A word of several pieces in place of a [MASK] moves the tokens after it.
     return surprisal_payload(scored).having(linked=len(scored.encoding) == len(before))
 
@@ -102,7 +98,7 @@ def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, t
     """Return the same masked tokens by two models."""
     checkpoint = state.models.open(model)
     second = state.models.open_comparison(checkpoint, other)
-    return figures.comparison_payload(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
+    return figures.comparison_payload(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b))
 
 
 # ---- words masked by a click
@@ -114,7 +110,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
     A [MASK] that nobody's click has made is filled with the model's first prediction.
     """
     tokenizer = checkpoint.tokenizer
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     if not 0 <= position < len(encoding) or encoding.special_tokens_mask[position]:
         raise InputError("That word is no longer there.")
     texts, side = [text_a, text_b], encoding.token_type_ids[position]
@@ -159,7 +155,7 @@ def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
 
 def _predictions(checkpoint: Any, text_a: str, text_b: str) -> list[str]:
     """Return the first prediction for each [MASK], as it is written in a text."""
-    masks = interpret.fill_mask(checkpoint, text_a, 1, text_b or None).masks
+    masks = interpret.fill_mask(checkpoint, text_a, 1, text_b).masks
     return [token_text(checkpoint.tokenizer, mask.candidates[0].id) for mask in masks]
 
 

@@ -181,10 +181,8 @@ def _item(results: "interpret.Results", place: int) -> Item:
     if isinstance(example, LabelledWords):
         return words_item(place, example.words, example.labels, prediction.labels)
     if isinstance(example, Question):
-        answers = [answer.text for answer in example.answers]
-        confidence = float(results.confidences[place]) if prediction.label else None
-        score = float(results.example_scores[place])
-        return answer_item(place, example.question, prediction.label, answers, score, confidence, example.passage[:200])
+        score, confidence = results.example_scores[place], results.confidences[place]
+        return answer_item(place, example, prediction.label, score, confidence)
     if isinstance(example, RelatedTexts):
         cosine = float(prediction.label)
         if example.score is not None:

@@ -39,7 +39,7 @@ class Masking:
 def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return pieces, ids, segments, positions and attention mask."""
     checkpoint = state.models.open(model)
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b or None).encoding
+    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     return token_payload(
         encoding,
         note=checkpoint.length_warning(len(encoding.ids)),
@@ -116,7 +116,7 @@ def _asked(
         mask_share=settings.mask / 100,
         random_share=settings.random / 100,
     )
-    given = {"tokenizer": checkpoint.tokenizer, "text_a": text_a, "text_b": text_b or None, "seed": settings.seed}
+    given = {"tokenizer": checkpoint.tokenizer, "text_a": text_a, "text_b": text_b, "seed": settings.seed}
     return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}, rule
 
 
