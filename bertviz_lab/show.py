@@ -21,13 +21,13 @@ from bertviz_lab.figures.interpret import layers as layer_figures
 from bertviz_lab.figures.interpret import masking as masking_figures
 from bertviz_lab.figures.interpret import predictions as prediction_figures
 from bertviz_lab.figures.interpret import tokens as token_figures
+from bertviz_lab.figures.training import finetuning as finetuning_figures
 from bertviz_lab.figures.training.curves import replay_payload
-from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
 from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_payload
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
-from bertviz_lab.ui.views.run.results import confusion_view, listed_view, trials_view
+from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (
@@ -312,25 +312,24 @@ def label_scores(results: interpret.Results) -> View:
     """Show precision, recall and F1 of each label. Raises `ValueError` for a task without labels."""
     if results.report is None:
         raise ValueError("There are no labels in this task.")
-    return _chart("Scores of each label", per_class_payload(results.report))
+    return _chart("Scores of each label", finetuning_figures.per_class_payload(results.report))
 
 
 def reliability(results: interpret.Results) -> View:
     """Show the reliability diagram: accuracy against confidence."""
-    return _chart("Reliability diagram", reliability_payload(results.calibration()))
+    return _chart("Reliability diagram", finetuning_figures.reliability_payload(results.calibration()))
 
 
 def slices(results: interpret.Results) -> View:
     """Show the score by length and by label."""
-    return _chart("Slices", slices_payload(results.slices(), results.measure))
+    return _chart("Slices", finetuning_figures.slices_payload(results.slices(), results.measure))
 
 
 def trials(results: interpret.Results) -> View:
     """Show the trials of a run side by side. Raises `ValueError` if there is only one."""
-    payload = trials_view(results)
-    if payload is None:
+    if len(results.trials) < 2:
         raise ValueError("There is one trial only.")
-    return _chart("Trials", payload)
+    return _chart("Trials", finetuning_figures.trials_payload(results))
 
 
 def examples(results: interpret.Results) -> View:

@@ -165,7 +165,7 @@ def train_again(state: AppState, visitor: Visitor, run_id: Word, key: Word = "")
     started = state.quota.start(visitor, config, texts, tuple(map(Path, config.eval)), key)
     name = f"{state.runs.name(run_id)[:45]}, corrected"
     state.runs.annotate(started, RunNotes(name, ("corrected",), f"Trained again with {_progress(checked)['progress']}"))
-    write_json(checked.folder / _AGAIN_FILE, [*_again(checked.folder), started])
+    write_json(checked.folder / _AGAIN_FILE, [*_read(checked.folder / _AGAIN_FILE, []), started])
     return started
 
 
@@ -173,9 +173,9 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
     """Return the scores of a run and of those that learned from its corrections; None before the first has ended."""
     state.models.require_owner(visitor, run_id, "can check its labels")
     visible = state.models.visible_runs(visitor)
-    families = ([name, *_again(state.runs.folder(name))] for name in visible)
+    families = ([name, *_read(state.runs.folder(name) / _AGAIN_FILE, [])] for name in visible)
     family = next((runs for runs in families if run_id in runs and len(runs) > 1), [])
-    reports = {name: _report(state.runs.folder(name)) for name in family if name in visible}
+    reports = {name: _read(state.runs.folder(name) / "report.json", {}) for name in family if name in visible}
     reports = {state.runs.name(name): report for name, report in reports.items() if report}
     if len(reports) < 2:
         return None
@@ -196,15 +196,9 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
     )
 
 
-def _again(folder: Path) -> list[str]:
-    path = folder / _AGAIN_FILE
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-
-def _report(folder: Path) -> dict[str, Any]:
-    """Return the results of a run; {} before the first."""
-    path = folder / "report.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def _read(path: Path, default: Any) -> Any:
+    """Return what a file of JSON holds; the default where there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else default
 
 
 def _config(state: AppState, run_id: str) -> FinetuneConfig:

@@ -72,7 +72,8 @@ def summary(state: AppState, run_id: Word) -> str:
 
 def trials(state: AppState, run_id: Word) -> Payload | None:
     """Return the trials side by side; None where there is one only."""
-    return trials_view(results_of(state, run_id))
+    results = results_of(state, run_id)
+    return figures.trials_payload(results) if len(results.trials) > 1 else None
 
 
 def confusion(state: AppState, run_id: Word) -> Payload:
@@ -146,11 +147,6 @@ def slices(state: AppState, run_id: Word) -> Payload:
     """Return the score by length and by label."""
     results = results_of(state, run_id)
     return figures.slices_payload(results.slices(), results.measure)
-
-
-def trials_view(results: "interpret.Results") -> Payload | None:
-    """Return the trials side by side; None where there is one only."""
-    return figures.trials_payload(results) if len(results.trials) > 1 else None
 
 
 def confusion_view(results: "interpret.Results") -> Payload:

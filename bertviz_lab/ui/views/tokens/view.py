@@ -1,7 +1,7 @@
 """What Tokens asks: the input of the model, how words are split, and the masking of MLM, its loss and statistics."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,9 +14,6 @@ from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, questions
-
-if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.pretraining.masking import MaskingRule
 
 _MOST_EXPLAINED = 4000  # characters; more words than a person would read
 _EPOCHS, _STATIC_SETS = 6, 3
@@ -60,14 +57,15 @@ def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
 
 def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return one draw: what the model is given, and what it has to predict."""
-    _, given, rule = _asked(state, model, text_a, text_b, settings)
+    _, given = _asked(state, model, text_a, text_b, settings)
+    rule = given["rule"]
     shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
     return figures.masking_payload(interpret.mask_text(**given), mask_probability=rule.probability, **shares)
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return the MLM loss at each selected position."""
-    checkpoint, given, _ = _asked(state, model, text_a, text_b, settings)
+    checkpoint, given = _asked(state, model, text_a, text_b, settings)
     masked = interpret.mask_text(**given)
     return figures.losses_payload(masked, interpret.masked_loss(checkpoint, masked))
 
@@ -76,7 +74,7 @@ def statistics(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
 ) -> Payload:
     """Return the outcomes of masking the text many times, next to those that the rule predicts."""
-    _, given, _ = _asked(state, model, text_a, text_b, settings)
+    _, given = _asked(state, model, text_a, text_b, settings)
     counts = interpret.masking_statistics(**given, draws=int(draws), on_progress=report_progress)
     return figures.masking_statistics_payload(counts)
 
@@ -91,15 +89,15 @@ def epochs(
 ) -> Payload:
     """Return what is masked in the first epochs of a training."""
     static = masks == "static"
-    _, given, _ = _asked(state, model, text_a, text_b, settings)
+    _, given = _asked(state, model, text_a, text_b, settings)
     masked_texts = interpret.mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
     return figures.epochs_payload(masked_texts, static)
 
 
 def _asked(
     state: AppState, model: str, text_a: str, text_b: str, settings: Masking
-) -> "tuple[Checkpoint, dict[str, Any], MaskingRule]":
-    """Return the model, what the functions of masking are called with, and the rule in it."""
+) -> tuple[Checkpoint, dict[str, Any]]:
+    """Return the model, and what the functions of masking are called with."""
     from bertviz_lab.data.pretraining.batches import masking_rule
 
     if settings.mask + settings.random > 100:
@@ -117,7 +115,7 @@ def _asked(
         random_share=settings.random / 100,
     )
     given = {"tokenizer": checkpoint.tokenizer, "text_a": text_a, "text_b": text_b, "seed": settings.seed}
-    return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}, rule
+    return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}
 
 
 TOKENS = View(
