@@ -201,8 +201,8 @@ def answer_item(index: int, question: Question, predicted: str, score: float, pr
     right, true = score >= 1.0, " / ".join(dict.fromkeys(answer.text for answer in question.answers))
     facts = [["predicted", predicted or _NO_ANSWER], *[["true", true or _NO_ANSWER]] * (not right)]
     facts += [["F1", f"{score:.0%}"]] * (0 < score < 1)
-    share, detail = float(probability) if predicted else None, question.passage[:_BEGINNING]
-    row = {"predicted": predicted, "answers": true, "score": float(score), "probability": share}
+    share, detail = probability if predicted else None, question.passage[:_BEGINNING]
+    row = {"predicted": predicted, "answers": true, "score": score, "probability": share}
     return text_item(index, question.question, facts=facts, right=right, probability=share, row=row, detail=detail)
 
 

@@ -177,7 +177,7 @@ def _item(results: "interpret.Results", place: int) -> Item:
     if isinstance(example, LabelledWords):
         return words_item(place, example.words, example.labels, prediction.labels)
     if isinstance(example, Question):
-        score, confidence = results.example_scores[place], results.confidences[place]
+        score, confidence = float(results.example_scores[place]), float(results.confidences[place])
         return answer_item(place, example, prediction.label, score, confidence)
     if isinstance(example, RelatedTexts):
         cosine = float(prediction.label)
