@@ -86,6 +86,7 @@ export function mount(element, props) {
   /** Tabs of `ui/page.html`: a function that selects one by its name, with which `onSelect` is called. */
   const namedTabs = (id, onSelect) => {
     const tabs = [...element.querySelectorAll(`#${id} > [role=tab]`)];
+    if (!tabs.length) return () => false; // a page of some parts
     const names = tabs.map((tab) => tab.dataset.tabId);
     const { select } = makeTabs(tabs, (place) => onSelect(names[place]));
     return (name) => names.includes(name) && select(names.indexOf(name), false);

@@ -185,11 +185,11 @@ OPENED = "() => { window.opened = []; window.Lab.page.on('open', (place) => { wi
 def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk):
     page = visit()
     page.evaluate(OPENED)
-    expect(page.locator("#lesson-bar .lab")).to_be_hidden()
+    expect(page.locator("#lesson-bar > .lab")).to_be_hidden()
     page.get_by_role("button", name="Open Explore, panel Predictions: Look at this.").click()
-    expect(page.locator("#lesson-bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
-    expect(page.locator("#lesson-bar .lab code")).to_have_text("this")
-    expect(page.locator("#lesson-bar .lab")).to_be_focused()
+    expect(page.locator("#lesson-bar > .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
+    expect(page.locator("#lesson-bar > .lab code")).to_have_text("this")
+    expect(page.locator("#lesson-bar > .lab")).to_be_focused()
     expect(page.get_by_role("region", name="Lesson 1: Lesson A Look at this.")).to_be_visible()
     lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
     assert page.evaluate("() => window.opened") == [{**LOOK.opening("toy"), "lesson": lesson}]
@@ -206,9 +206,9 @@ def test_a_place_says_all_settings_of_its_workspace_and_its_line_comes_back(visi
     page = visit("?predictions.top_k=9&predictions.word=y&attention.layer=1&explore.open=tokens&run.id=mine")
     for _ in range(2):
         page.get_by_role("button", name="Open Explore, panel Predictions").click()
-        expect(page.locator("#lesson-bar .lab")).to_be_visible()
+        expect(page.locator("#lesson-bar > .lab")).to_be_visible()
         page.get_by_role("button", name="Hide this line").click()
-        expect(page.locator("#lesson-bar .lab")).to_be_hidden()
+        expect(page.locator("#lesson-bar > .lab")).to_be_hidden()
     kept = page.evaluate(
         "() => ['predictions.top_k', 'predictions.word', 'attention.layer', 'explore.open', 'run.id']"
         ".map((name) => window.Lab.page.kept(name))"
@@ -287,6 +287,6 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, l
     expect(page.locator("#lessons .bars")).to_be_visible()
     page.locator("#lessons summary").first.click()
     page.locator("#lessons .told .set-up").click()
-    expect(page.locator("#lesson-bar .lab")).to_be_visible()
+    expect(page.locator("#lesson-bar > .lab")).to_be_visible()
     assert [line for part in ("lessons", "lesson-bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
