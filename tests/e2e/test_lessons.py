@@ -89,8 +89,8 @@ def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) ->
         button = page.locator("#lessons .set-up").nth(number)
         expect(button).to_have_text(f"Open {steps[number].place.name}")
         button.click()
-        expect(page.locator("#lesson-bar .lab")).to_contain_text(f"Lesson {lesson.number}: {lesson.title}")
-        expect(page.locator("#lesson-bar .lab")).to_be_focused()
+        expect(page.locator("#lesson-bar > .lab")).to_contain_text(f"Lesson {lesson.number}: {lesson.title}")
+        expect(page.locator("#lesson-bar > .lab")).to_be_focused()
         expect_place(page, steps[number].place)
         page.get_by_role("button", name="Back to the lesson").click()
         expect_workspace(page, "learn")
@@ -165,9 +165,9 @@ def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: t
 
 def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, AppState]) -> None:
     open_lesson(page, served[0], "2")
-    expect(page.locator("#lesson-bar .lab")).to_be_hidden()
+    expect(page.locator("#lesson-bar > .lab")).to_be_hidden()
     page.get_by_role("button", name="Open Explore, panel Tokens").click()
-    line = page.locator("#lesson-bar .lab")
+    line = page.locator("#lesson-bar > .lab")
     expect(line).to_be_visible()
     expect(page.locator("#token-strip td").first).to_be_visible()
     page.mouse.move(600, 500)

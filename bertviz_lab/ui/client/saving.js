@@ -90,10 +90,10 @@ function shapesOf(node, place) {
   return [...own, ...[...children].flatMap((child) => shapesOf(child, place)), ...cursorShapes(node, box, place)];
 }
 
-/** What a style sheet draws over a node: the cursor of a chart. */
+/** What a style sheet draws over a chart: its cursor. */
 function cursorShapes(node, box, place) {
   const style = getComputedStyle(node, '::after');
-  if (style.content === 'none' || style.position !== 'absolute') return [];
+  if (!node.matches('.plotly-host') || style.content !== '""') return [];
   const [left, top, width, height] = ['left', 'top', 'width', 'height'].map((name) => parseFloat(style[name]));
   return boxShapes(style, place({ left: box.left + left, top: box.top + top, width, height }));
 }

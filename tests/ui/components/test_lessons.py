@@ -188,7 +188,7 @@ def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk):
     expect(page.locator("#lesson-bar > .lab")).to_be_hidden()
     page.get_by_role("button", name="Open Explore, panel Predictions: Look at this.").click()
     expect(page.locator("#lesson-bar > .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
-    expect(page.locator("#lesson-bar > .lab code")).to_have_text("this")
+    expect(page.locator("#lesson-bar .bar-line code")).to_have_text("this")
     expect(page.locator("#lesson-bar > .lab")).to_be_focused()
     expect(page.get_by_role("region", name="Lesson 1: Lesson A Look at this.")).to_be_visible()
     lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
