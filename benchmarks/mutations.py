@@ -71,7 +71,7 @@ MUTATIONS = (
         "biases start at 1",
         "nn.init.zeros_(bias)",
         "nn.init.ones_(bias)",
-        "model/test_layers.py",
+        "model/test_attention.py",
         "model/test_weights.py",
         "model/test_bert.py",
     ),
@@ -275,13 +275,13 @@ MUTATIONS = (
         "ablation's sign",
         "return self.baseline - self.without_head",
         "return self.without_head - self.baseline",
-        "interpret/attention/test_head_ablation.py",
+        "interpret/attention/test_trace.py",
     ),
     _m(
         "ablates the others",
         "head_masks[:heads, layer] -= torch.eye(heads)",
         "head_masks[:heads, layer] = torch.eye(heads)",
-        "interpret/attention/test_head_ablation.py",
+        "interpret/attention/test_trace.py",
     ),
     _m(
         "word's later pieces seen",
@@ -300,7 +300,7 @@ MUTATIONS = (
         "workers outlive the server",
         "orphaned = os.getppid() != parent or not psutil.pid_exists(parent)",
         "orphaned = False",
-        "jobs/test_liveness.py",
+        "jobs/test_retention.py",
         "jobs/test_runs.py",
     ),
     _m(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -38,15 +39,8 @@ try {
 } catch { /* about:blank and files keep nothing */ }
 """
 LOCAL = (
-    "http://127.0.0.1",
-    "http://localhost",
-    "ws://127.0.0.1",
-    "ws://localhost",
-    "data:",
-    "blob:",
-    "about:",
-    "file:",
-)
+    "http://127.0.0.1", "http://localhost", "ws://127.0.0.1", "ws://localhost", "data:", "blob:", "about:", "file:",
+)  # fmt: skip
 
 
 def eventually(page: Page, condition: Callable[[], bool], seconds: float = 10.0) -> None:
@@ -200,3 +194,30 @@ def in_menu(control: Locator) -> Locator:
     if menu.get_attribute("open") is None:
         menu.locator("> summary").click()
     return control
+
+
+@pytest.fixture(params=[(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")], ids=lambda screen: str(screen))
+def screen(page: Page, request: pytest.FixtureRequest) -> str:
+    """Give the page a window of one width and one theme, without motion; the theme, for the address of the page."""
+    width, theme = request.param
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(reduced_motion="reduce", color_scheme=theme)
+    return theme
+
+
+def query_of(page: Page) -> dict[str, str]:
+    """What the page's address says."""
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+
+
+def data_table(chart: Locator) -> Locator:
+    """The rows of a chart's data table, which is unfolded; its cells that can be picked are buttons [data-item]."""
+    table = chart.locator("details.table")
+    if table.get_attribute("open") is None:
+        table.locator("summary").click()
+    return table.locator("tbody")
+
+
+def expect_marks(chart: Locator, count: int) -> None:
+    """Wait until Plotly has drawn so many bars or points, or for a heatmap (`count` 1) its cells."""
+    expect(chart.locator(".plot :is(.point, .heatmaplayer image)")).to_have_count(count)

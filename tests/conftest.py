@@ -34,20 +34,9 @@ os.fsync = lambda handle: None  # type: ignore[assignment]
 TESTS = Path(__file__).parent
 #: Files and folders in which tests train, start processes or serve a whole page; `make quick` leaves them out.
 TRAINING = (
-    "benchmarks",
-    "confined",
-    "e2e",
-    "jobs",
-    "test_command_line.py",
-    "test_doctor.py",
-    "test_installation.py",
+    *("benchmarks", "confined", "e2e", "jobs", "test_command_line.py", "test_doctor.py", "test_installation.py", "ui"),
+    *(f"training/{part}" for part in ("checkpoints", "finetuning", "loop", "pretraining", "test_trained_length.py")),
     "interpret/test_results.py",
-    "training/checkpoints",
-    "training/finetuning",
-    "training/loop",
-    "training/pretraining",
-    "training/test_trained_length.py",
-    "ui",
 )
 
 #: The longest files first, so that no worker is left alone with one at the end.
@@ -69,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
         if any(path.is_relative_to(part) for part in TRAINING):
             item.add_marker("training")
+        if path.is_relative_to("e2e"):  # a page that was served leaves its sockets to the garbage collector
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
         if is_third_screen(item):
             item.add_marker("thorough")
     if hasattr(config, "workerinput"):
@@ -79,7 +70,7 @@ def is_third_screen(item: pytest.Item) -> bool:
     """Whether a test looks at a wide dark page or a narrow light one: `make test` looks at the other two."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     screen = (parameters.get("width"), parameters.get("theme", parameters.get("scheme")))
-    return screen in ((1280, "dark"), (400, "light"))
+    return parameters.get("screen", screen) in ((1280, "dark"), (400, "light"))
 
 
 def _rank(item: pytest.Item) -> int:

@@ -19,15 +19,10 @@ _TOKENIZERS = {"distilbert": "electra"}
 def family_config(model_type: str, tokenizer: Tokenizer, **changes: Any) -> BertConfig:
     """Two layers of two heads of a family."""
     shape: dict[str, Any] = {
-        "vocab_size": tokenizer.vocab_size,
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-        "max_position_embeddings": 66,
-        "pad_token_id": tokenizer.pad_id,
+        "vocab_size": tokenizer.vocab_size, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 64, "max_position_embeddings": 66, "pad_token_id": tokenizer.pad_id,
         "initializer_range": 0.2,
-    }
+    }  # fmt: skip
     if model_type in ("albert", "electra"):
         shape["embedding_size"] = 16
     if model_type == "deberta-v2":

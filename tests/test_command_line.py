@@ -3,7 +3,6 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -63,22 +62,6 @@ def test_pretrain_leaves_a_model_that_fills_masks(capsys, text: str, tmp_path: P
     assert trained["mlm_loss"] > 0
     filled = answer(capsys, "fill-mask", "--model", trained["path"], "the red [MASK] sat", "--top-k", "2")
     assert len(filled["masks"][0]["candidates"]) == 2
-
-
-def test_runs_and_evaluations_say_which_files_they_left_out_and_which_are_given_twice(
-    capsys, model: str, text: str, tmp_path: Path
-) -> None:
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    (folder / "broken.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
-    corpus = [str(folder), text, text]
-    trained = ["pretrain", "--corpus", *corpus, "--out", str(tmp_path / "run"), "--steps", "1", *TINY]
-    shutil.copy(text, folder / "other.txt")
-    for command in (trained, ["evaluate", "--model", model, "--data", *corpus]):
-        assert main(command) == 0
-        told = capsys.readouterr().err
-        assert 'A file was left out: "broken.txt" is a PNG' in told
-        assert 'A file was left out: "text.txt" is given more than once and counts once.' in told
 
 
 def test_a_folder_with_a_model_or_a_run_of_the_python_interface_is_not_overwritten(
@@ -284,16 +267,6 @@ def test_who_reads_the_first_line_only_breaks_no_pipe(tmp_path: Path) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
-def test_what_is_in_the_way_of_a_folder_is_one_clear_line(capsys, model: str, tmp_path: Path, text: str) -> None:
-    file = tmp_path / "t.csv"
-    file.write_text("text,label\n", encoding="utf-8")
-    assert "is not an empty folder" in refusal(capsys, "export", "--model", model, "--out", str(file))
-    assert "is not a folder" in refusal(capsys, "runs", "--runs-dir", str(file))
-    (tmp_path / "run" / "config.json").mkdir(parents=True)
-    said = refusal(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), "--steps", "1", *TINY)
-    assert "cannot be read or written: Is a directory" in said
-
-
 def test_a_folder_that_may_not_be_read_is_one_clear_line(capsys, tmp_path: Path, monkeypatch) -> None:
     locked = little_folder(tmp_path / "locked")
 
@@ -311,18 +284,6 @@ def test_a_folder_that_may_not_be_read_is_one_clear_line(capsys, tmp_path: Path,
     assert said == f"bertviz-lab: {locked / 'config.json'} cannot be read or written: Permission denied."
     said = refusal(capsys, "runs", "--runs-dir", str(locked))
     assert said == f"bertviz-lab: {locked} cannot be read or written: Permission denied."
-
-
-def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, tmp_path: Path) -> None:
-    out = ["pretrain", "--out", str(tmp_path / "run")]
-    answer(capsys, *out, "--corpus", text, *TINY, "--steps", "2")
-    assert "--seq-len cannot change" in refusal(capsys, *out, "--resume", "--seq-len", "24")
-    assert "more --steps extend it" in refusal(capsys, *out, "--resume", "--time-budget", "9s")
-    found = answer(capsys, *out, "--resume", "--steps", "4", "--learning-rate", "1e-4")
-    assert (found["step"], found["reason"]) == (4, "finished")
-
-
-# Sentence embeddings
 
 
 def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import transformers
 
-from bertviz_lab.cli.main import command_parser
 from bertviz_lab.config import (
     ABLATIONS,
     PRESETS,
@@ -141,9 +140,6 @@ def test_numbers_of_numpy_become_numbers_of_python():
 def test_a_file_of_another_model_is_refused(body, message):
     with pytest.raises(InputError, match=message):
         BertConfig.from_dict(body)
-
-
-# Pretraining
 
 
 @pytest.mark.parametrize("kind", [PretrainConfig, FinetuneConfig])
@@ -291,9 +287,6 @@ def test_older_runs_and_other_versions_are_read_for_what_is_known():
     assert run_config(body | {"grid": "small"}) == FinetuneConfig(train=("a.csv",), grid="small")
 
 
-# Fine-tuning
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -313,18 +306,6 @@ def test_older_runs_and_other_versions_are_read_for_what_is_known():
 def test_a_wrong_option_of_fine_tuning_is_named_with_what_is_allowed(changes, message):
     with pytest.raises(InputError, match=message):
         FinetuneConfig(**({"train": ("a.csv",)} | changes))
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        PretrainConfig(corpus=("a.txt",), steps=7),
-        FinetuneConfig(train=("a.csv", "b.csv"), eval=("c.csv",), task="tokens", learning_rate=1e-3),
-        FinetuneConfig(train=("a.csv",), max_train_examples=7, random_baseline=True),
-    ],
-)
-def test_the_settings_of_either_kind_of_run_come_back_from_its_folder(config):
-    assert run_config(json.loads(json.dumps(config.to_dict()))) == config
 
 
 def test_a_fine_tuning_that_goes_on_may_not_become_another():
@@ -348,17 +329,6 @@ def test_every_limit_is_set_by_a_file_and_by_a_variable(field: dataclasses.Field
     assert getattr(Limits.of(shared=True, environment={variable_of(field.name): text}), field.name) == value
     (tmp_path / "limits.toml").write_text(f"{field.name} = {text if text == '7' else repr(text)}")
     assert getattr(Limits.of(shared=True, given=read_limits_file(tmp_path / "limits.toml")), field.name) == value
-
-
-def test_the_help_of_the_app_fits_on_two_screens(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    with pytest.raises(SystemExit):
-        command_parser().parse_args(["app", "--help"])
-    shown = capsys.readouterr().out
-    assert len(shown.splitlines()) <= 48
-    assert [flag_of(field.name) in shown for field in limit_fields()] == [f.metadata["option"] for f in limit_fields()]
 
 
 def test_an_option_counts_more_than_a_variable() -> None:

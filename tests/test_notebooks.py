@@ -9,11 +9,12 @@ from typing import Any
 import jupytext
 import nbformat
 import pytest
+import torch
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.exercise import check
 from notebooks import build
 
 ROOT = Path(__file__).parents[1]
@@ -78,18 +79,6 @@ def test_the_file_of_a_notebook_is_what_its_script_gives(script: Path) -> None:
     nbformat.validate(nbformat.reads(written, as_version=4))
 
 
-@every_script
-def test_each_exercise_has_a_check_that_is_folded_and_a_solution_that_unfolds(script: Path) -> None:
-    notebook = build.notebook(script)
-    exercises = [cell for cell in notebook.cells if cell.cell_type == "markdown" and "### Exercise" in cell.source]
-    solutions = [cell for cell in notebook.cells if cell.source.startswith("<details><summary>Solution</summary>")]
-    checks = tagged(notebook, "check")
-    assert len(exercises) == len(solutions) == len(checks) >= 2
-    for cell in checks:
-        assert cell.metadata["jupyter"]["source_hidden"]
-        assert cell.metadata["cellView"] == "form"
-
-
 def test_the_installation_does_nothing_where_the_lab_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     (setup,) = jupytext.read(build.SETUP).cells
     ran: list[Any] = []
@@ -117,11 +106,34 @@ def test_links_between_notebooks_and_into_the_repository_lead_somewhere() -> Non
                 assert (ROOT / name).exists(), (script.name, name)
 
 
-def test_every_lesson_names_a_notebook_and_every_notebook_a_lesson_or_a_panel() -> None:
-    names = {script.stem for script in build.SCRIPTS}
-    assert {lesson.notebook for lesson in LESSONS} <= names
-    for script in build.SCRIPTS:
-        (title, *_) = build.notebook(script).cells
-        assert "*On the page*" in title.source
-        for number in re.findall(r"\d+", "".join(re.findall(r"lessons? ([\d, and]+)", title.source))):
-            assert int(number) <= len(LESSONS)
+@pytest.mark.parametrize("answer", [None, ...])
+def test_an_exercise_that_nobody_has_begun_is_neither_right_nor_wrong(answer: object) -> None:
+    verdict = check(answer, 3)
+    assert verdict.passed is None
+    assert repr(verdict).startswith("… Not answered yet")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (0.5, 0.50001), (3, 3), ("##ing", "##ing"), (["un", "##do"], ["un", "##do"]), ([1, 2], torch.tensor([1, 2])),
+        (torch.ones(2, 3, requires_grad=True), torch.ones(2, 3)), ({"a", "b"}, {"b", "a"}),
+        ([[1], [2, 3]], [[1], [2, 3]]), (True, True),
+    ],
+)  # fmt: skip
+def test_equal_answers_are_correct(answer: object, expected: object) -> None:
+    assert check(answer, expected).passed is True
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(0.5, 0.51), ("a", "b"), (["a"], ["b"]), ("3", 3), ({"a"}, {"b"}), (torch.zeros(2), torch.ones(2)), ("a", None)],
+)
+def test_others_are_not_and_the_hint_is_told(answer: object, expected: object) -> None:
+    verdict = check(answer, expected, "Look again.")
+    assert verdict.passed is False
+    assert "Look again." in repr(verdict)
+
+
+def test_a_wrong_shape_is_named() -> None:
+    assert "should be (3, 2), and is (2, 3)" in repr(check(torch.ones(2, 3), torch.ones(3, 2)))

@@ -100,19 +100,10 @@ def results_of_two_trials() -> Results:
     predictions = tuple(Prediction(label, (0.9, 0.1) if label == "bad" else (0.2, 0.8)) for label in map(str, said))
     trial = {"name": "seed 0", "scores": {"accuracy": 0.9, "macro_f1": 0.9}, "best_step": 4, "random": False}
     return Results(
-        task="classification",
-        labels=("bad", "good"),
-        metric="accuracy",
-        start="little",
-        scores={"accuracy": 0.9},
-        baselines={"accuracy": 0.5},
-        trials=(trial, trial | {"name": "seed 1"}),
-        seed_statistics=(),
-        planned=2,
-        train_count=40,
-        examples=examples,
-        predictions=predictions,
-    )
+        task="classification", labels=("bad", "good"), metric="accuracy", start="little", scores={"accuracy": 0.9},
+        baselines={"accuracy": 0.5}, trials=(trial, trial | {"name": "seed 1"}), seed_statistics=(), planned=2,
+        train_count=40, examples=examples, predictions=predictions,
+    )  # fmt: skip
 
 
 def test_every_picture_is_among_these() -> None:

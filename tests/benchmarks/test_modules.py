@@ -1,25 +1,29 @@
-"""Every benchmark imports, and every command that a document names exists."""
+"""Benchmarks import, say what they measure, and compare what is alike."""
 
 import importlib
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.__main__ import main
 from benchmarks.curves import compare
-from benchmarks.flops import useful_flops
 from benchmarks.hf_reference import Reference, dense
 from benchmarks.machine import RESULTS, machine, report, slug
+from benchmarks.recipe_sweep import as_json
+from benchmarks.recipes.scores import masked_passages
+from benchmarks.recipes.table import summarised, table
+from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from benchmarks.results_page import PAGE, page
+from bertviz_lab import Tokenizer
 from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.model.weights import load_state
+from tests.little import little_text, little_tokenizer
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MODULES = sorted(path.stem for path in BENCHMARKS.glob("[a-z]*.py"))
@@ -29,16 +33,6 @@ MODULES = sorted(path.stem for path in BENCHMARKS.glob("[a-z]*.py"))
 def test_every_benchmark_imports_and_says_what_it_measures(name: str) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
     assert module.__doc__
-
-
-def test_the_list_of_benchmarks_names_each_with_its_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    main()
-    lines = capsys.readouterr().out.splitlines()
-    results = (BENCHMARKS / "results").glob("*.json")  # one of another processor has the same benchmark's name in it
-    assert {json.loads(path.read_text(encoding="utf-8"))["name"] for path in results} <= {
-        re.findall(r"benchmarks\.(\w+)", line)[0] for line in lines
-    }
-    assert all(len(line.split(maxsplit=3)) == 4 for line in lines)
 
 
 def test_documented_benchmarks_exist() -> None:
@@ -89,20 +83,6 @@ def test_the_lab_is_compared_with_the_best_of_the_others() -> None:
     assert off == {"slow": None, "fast": None, "ours": 20.0}
 
 
-def test_useful_operations_are_those_that_torch_counts_in_the_lab_s_forward_pass() -> None:
-    batch, length, predictions = 2, 24, 3
-    config = BertConfig.preset("tiny", vocab_size=100, num_hidden_layers=3)
-    model = BertForPreTraining(config).eval()
-    ids = torch.randint(5, 100, (batch, length))
-    positions = torch.tensor([[1, 5, 9], [2, 3, 7]])
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(ids, masked_positions=positions, explicit=True)
-    next_sentence = 2 * 2 * config.hidden_size  # a layer of two outputs that the arithmetic leaves out
-    counted = counter.get_total_flops() - batch * next_sentence
-    useful = useful_flops(config, length, predictions).forward * batch * length
-    assert abs(counted - useful) < 1e-6 * counted
-
-
 CONFIG = BertConfig.preset(
     "tiny", vocab_size=60, num_hidden_layers=2, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
 )
@@ -135,3 +115,45 @@ def test_both_sides_are_given_the_same_work() -> None:
         masked_positions=BATCH.masked_positions,
     )
     torch.testing.assert_close(out.loss, theirs, rtol=1e-5, atol=1e-5)
+
+
+SETTING = {"text": "wiki_en", "preset": "tiny", "seconds": 0.2, "precision": "fp32"}
+
+
+def test_every_vocabulary_is_asked_the_same_words() -> None:
+    texts = ["The red cat, unbelievably, sat on day 7 of the café's year near rivers."]
+    fine = Tokenizer.train(little_text().splitlines(), vocab_size=100)
+    asked = []
+    for tokenizer in (little_tokenizer(), fine):
+        (passage,) = masked_passages(texts, tokenizer)
+        offsets = [
+            (passage.encoding.offsets[word[0]][0], passage.encoding.offsets[word[-1]][1]) for word in passage.words
+        ]
+        words = [texts[0][start:end] for start, end in offsets]
+        assert passage.characters == sum(map(len, words))
+        assert all(word.isalpha() and word.isascii() for word in words)
+        asked.append(words)
+    assert asked[0] == asked[1]
+    assert len(little_tokenizer().encode(texts[0])) < len(fine.encode(texts[0]))
+
+
+def line(variant: Variant, seed: int, bits: float | None) -> dict[str, Any]:
+    at = {"processor": "x", "load_before": 1.0, "commit": "abc"}
+    body = {"steps": 10, "tokens": 1000, "parameters": 5, "cpu_seconds": 1.0, "reference_seconds": 0.05}
+    scores = {"bits_per_character": bits, "sentiment": 0.7}
+    return {"variant": as_json(variant), "seed": seed, "setting": SETTING, "machine": at} | body | scores
+
+
+def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
+    better, tie, other = VARIANTS[1:4]
+    runs = [line(BASE, seed, bits) for seed, bits in enumerate((2.00, 2.01, 2.02))]
+    runs += [line(better, 0, 1.8), line(tie, 0, 2.03), line(other, 0, None)]
+    result = summarised(runs)
+    assert result["noise"] == pytest.approx(0.01)
+    verdicts = {row["name"]: row["verdict"] for row in result["variants"]}
+    assert verdicts == {BASE.name: "", better.name: "better", tie.name: "tie", other.name: "no MLM"}
+    (row,) = (row for row in result["variants"] if row["name"] == tie.name)
+    assert row["band"] == pytest.approx(4.303 * 0.01 * math.sqrt(1 + 1 / 3), rel=1e-3)  # t, 2 degrees of freedom, 95%
+    text = table(json.loads(json.dumps({"sweeps": [result], "unigram_baseline": 2.5})))
+    assert "| better | 70.0% |" in text
+    assert text.index(better.name) < text.index("the base") < text.index(tie.name)

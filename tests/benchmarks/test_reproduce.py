@@ -1,4 +1,4 @@
-"""A model is packed as it ships: small files, a thinned log, a card with the scores of the weights that ship."""
+"""What ships, and the data that it was trained on, are what their programs give."""
 
 import json
 import re
@@ -11,7 +11,10 @@ import torch
 
 from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train
+from benchmarks.training_data.town_questions import lines_of, write_questions
 from bertviz_lab import load_checkpoint
+from bertviz_lab.data.samples.task_samples import sample_path
+from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
@@ -21,15 +24,10 @@ RECIPE: dict[str, Any] = {
         *("pretrain", "--corpus", "sample:tiny-town", "--preset", "tiny", "--steps", "30", "--seq-len", "32"),
         *("--short-seq-len", "0", "--vocab-size", "600", "--batch-size", "4", "--eval-every", "1000"),
     ],
-    "half": True,
-    "snapshots": [0, 5, 20],
-    "pipeline": "fill-mask",
-    "licence": "apache-2.0",
-    "about": ["A model for this test."],
-    "data": ["Text: Tiny Town"],
+    "half": True, "snapshots": [0, 5, 20], "pipeline": "fill-mask", "licence": "apache-2.0",
+    "about": ["A model for this test."], "data": ["Text: Tiny Town"], "limits": ["It knows next to nothing."],
     "scores": [{"title": "held out", "task": "pretraining", "data": ["sample:tiny-town:held-out"]}],
-    "limits": ["It knows next to nothing."],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -108,3 +106,12 @@ def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positi
         assert torch.allclose(tensor, wanted, atol=1e-6), name  # type: ignore[arg-type]
     last = averaged(folders, None).model.state_dict()
     assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.items())
+
+
+@pytest.mark.slow
+def test_the_files_that_ship_are_what_the_program_writes() -> None:
+    assert sample_path("town-questions").read_text(encoding="ascii") == lines_of(write_questions())
+    held = sample_path("town-questions:held-out").read_text(encoding="ascii")
+    assert held == lines_of(write_questions(count=100, held_out=True))
+    with pytest.raises(InputError, match='has no part "held-out"'):
+        sample_path("topics:held-out")

@@ -1,12 +1,30 @@
-"""Batches for a training loop of one's own, and the scores of a classifier on texts in memory."""
+"""Examples come back from a file the same, and batches are made of them, ahead of time too."""
+
+import gc
+import multiprocessing
+import threading
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bertviz_lab import BertConfig, BertForPreTraining, classification_batches, evaluate, load_checkpoint, mlm_batches
+from bertviz_lab.data.batches import Batch, BatchStream, Prefetcher
+from bertviz_lab.data.examples import (
+    Answer,
+    LabelledText,
+    LabelledWords,
+    Question,
+    holds_examples,
+    read_examples,
+    write_examples,
+)
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, LABEL, plan_epoch
 from tests.data.support import corpus_of_ids
+from tests.training.finetuning.support import TASKS, examples
 
 STORY = "The cat sat on the mat. It slept all day. Then it rained. The dog ran home. Nobody saw it leave."
 
@@ -97,3 +115,124 @@ def test_published_names_are_presets(name, layers, vocabulary):
     config = BertConfig.preset(name)
     assert (config.num_hidden_layers, config.vocab_size) == (layers, vocabulary)
     assert BertConfig.preset(name, vocab_size=100).vocab_size == 100
+
+
+text = st.one_of(st.text(), st.sampled_from(["a\u2028b", "a\x85b", "a\r\nb", "\ud800", "\ufeff", "日本"]))
+label = st.one_of(text, st.floats(allow_nan=False, allow_infinity=False))
+texts = st.builds(LabelledText, text, st.none() | text, label, st.integers(1, 10**9))
+words = st.lists(st.tuples(text, text), min_size=1).map(
+    lambda pairs: LabelledWords(tuple(w for w, _ in pairs), tuple(t for _, t in pairs), 3)
+)
+answers = st.lists(st.builds(Answer, text, st.integers(0, 99)), max_size=3).map(tuple)
+questions = st.builds(Question, text, text, text, answers, st.integers(1, 99), text)
+
+
+@given(written=st.one_of(st.lists(kind) for kind in (texts, words, questions)))
+def test_any_example_round_trips_through_its_file(written, tmp_path_factory) -> None:
+    path = tmp_path_factory.mktemp("kept") / "train.jsonl"
+    write_examples(path, written)
+    assert list(read_examples(path)) == written
+    assert path.read_bytes().count(b"\n") == len(written)
+    assert [type(example.label) for example in read_examples(path) if isinstance(example, LabelledText)] == [
+        type(example.label) for example in written if isinstance(example, LabelledText)
+    ]
+
+
+def test_a_passage_that_questions_share_is_written_once_and_shared_when_read(tmp_path) -> None:
+    written = [Question(str(n), "which", "a long passage " * 1_000 + str(n // 50), (), n) for n in range(100)]
+    write_examples(tmp_path / "train.jsonl", written)
+    assert (tmp_path / "train.jsonl").stat().st_size < 45_000
+    read = read_examples(tmp_path / "train.jsonl")
+    assert list(read) == written
+    assert len({id(question.passage) for question in read}) == 2
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_file_of_written_examples_is_recognised(task, tmp_path) -> None:
+    write_examples(tmp_path / "held_out.jsonl", examples(task))
+    assert holds_examples(tmp_path / "held_out.jsonl")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"text\tlabel\n", b'{"text": "a", "kind": "b"}\n', b"[1]\n", b"\xff\xfe\n", b"{"]
+)
+def test_other_files_are_not_taken_for_written_examples(content, tmp_path) -> None:
+    (tmp_path / "other.jsonl").write_bytes(content)
+    assert not holds_examples(tmp_path / "other.jsonl")
+    assert not holds_examples(tmp_path / "missing.jsonl")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Three batches an epoch; each holds its epoch and its number."""
+
+    fails_at: tuple[int, int] = (-1, -1)
+
+    def epoch(self, number: int):
+        return iter(range(3))
+
+    def batch_at(self, rows: int, epoch: int, number: int) -> Batch:
+        if (epoch, number) == self.fails_at:
+            raise RuntimeError("a broken batch")
+        ids = torch.tensor([[epoch, rows]])
+        return Batch(input_ids=ids, token_type_ids=ids, attention_mask=None, real_tokens=2)
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left_behind():
+    before = set(threading.enumerate())
+    yield
+    assert not set(threading.enumerate()) - before
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_batches_come_in_the_order_of_the_stream_with_its_places(in_process):
+    plain, ahead = BatchStream(Numbers()), Prefetcher(BatchStream(Numbers()), in_process=in_process)
+    for _ in range(10):
+        assert next(ahead).input_ids.tolist() == next(plain).input_ids.tolist()
+        assert (ahead.epoch, ahead.number) == (plain.epoch, plain.number)
+    ahead.close()
+
+
+def test_the_place_is_that_of_the_next_batch_to_be_taken_and_not_of_the_next_to_be_made():
+    ahead = Prefetcher(BatchStream(Numbers(), 1, 2), ahead=8)
+    assert (ahead.epoch, ahead.number) == (1, 2)
+    assert next(ahead).name == "epoch 2, batch 3"
+    while ahead._ready.qsize() < 8:  # the thread is far ahead
+        pass
+    assert (ahead.epoch, ahead.number) == (1, 3)
+    resumed = Prefetcher(BatchStream(Numbers(), ahead.epoch, ahead.number))
+    assert next(resumed).name == next(ahead).name == "epoch 3, batch 1"
+    ahead.close()
+    resumed.close()
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_an_error_comes_where_its_batch_would_have_come_and_ends_the_thread(in_process):
+    ahead = Prefetcher(BatchStream(Numbers(fails_at=(0, 2))), in_process=in_process)
+    assert [next(ahead).name, next(ahead).name] == ["epoch 1, batch 1", "epoch 1, batch 2"]
+    with pytest.raises(RuntimeError, match="a broken batch"):
+        next(ahead)
+    with pytest.raises(StopIteration):
+        next(ahead)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5])
+def test_close_ends_the_thread_even_while_it_waits_for_room(taken):
+    ahead = Prefetcher(BatchStream(Numbers()), ahead=1)
+    for _ in range(taken):
+        next(ahead)
+    ahead.close()
+    assert not ahead._thread.is_alive()
+    ahead.close()
+
+
+def test_the_thread_of_a_forgotten_prefetcher_ends():
+    ahead = Prefetcher(BatchStream(Numbers()), ahead=1)
+    next(ahead)
+    thread = ahead._thread
+    del ahead
+    gc.collect()
+    thread.join(5)
+    assert not thread.is_alive()

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.pages import event_loops
+
+__all__ = ["event_loops"]
 
 _FINDINGS: dict[tuple[Any, ...], Any] = {}
 

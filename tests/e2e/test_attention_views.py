@@ -2,30 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
-from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, at_rest, complaints, eventually, in_menu, reload
-from tests.e2e.charts import data_table, expect_marks
+from tests.browser import PageLog, at_rest, complaints, data_table, eventually, expect_marks, in_menu, query_of, reload
 from tests.family_checkpoints import family_folder
 from tests.little import little_folder
-from tests.ui.pages import event_loops, little_settings, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, little_settings, serve
 
 TEXT = "the red [MASK] sat on the mat"
 A, B = "the red cat sat on the mat", "she gave him the red book"
-HOSTILE = "<img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("attention"))
     little_folder(settings.checkpoints / "other", seed=1)
     labels = {"id2label": ("O", "animal", "place"), "num_labels": 3}
@@ -52,30 +45,12 @@ def type_into(page: Page, text_a: str, text_b: str = "") -> None:
     page.locator("#text-a").press("Enter")
 
 
-def said(page: Page) -> dict[str, str]:
-    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
-
-
 def token(page: Page, position: int) -> Locator:
     return page.locator(f"#tokens-strip [data-position='{position}']")
 
 
-# ---- attention
-
-
-def test_heads_are_sorted_and_a_weight_is_taken_apart(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], "attention", A, B)
-    grid = page.locator("#attention-grid")
-    expect(grid.locator(".grid canvas")).to_have_count(4)
-    expect(grid).to_contain_text("Attention of little")
-    grid.locator("select[aria-label='Sort heads']").select_option("entropy")
-    expect(grid.locator(".legend")).to_contain_text("0 is a single token")
-    grid.get_by_text("Why this weight?").click()
-    expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
-
-
 def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_address(
-    page: Page, page_log: PageLog, served: tuple[str, AppState]
+    page: Page, page_log: PageLog, served: Served
 ) -> None:
     visit(page, served[0], "attention", A, B, model="deberta-v2")
     grid, shown = page.locator("#attention-grid"), page.locator("#attention-shown")
@@ -84,7 +59,7 @@ def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_addres
     shown.select_option("position_to_content")
     expect(grid).to_contain_text("position-to-content term")
     expect(grid.locator(".strongest caption")).to_contain_text("scores furthest from 0 with")
-    eventually(page, lambda: said(page).get("attention.shown") == "position_to_content")
+    eventually(page, lambda: query_of(page).get("attention.shown") == "position_to_content")
     grid.get_by_text("Why this weight?").click()
     expect(grid.locator(".pair")).to_contain_text("for the content-to-position term")
     reload(page, page_log)
@@ -96,7 +71,7 @@ def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_addres
     expect(page.locator("#model-facts")).not_to_contain_text("Family")
 
 
-def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served: tuple[str, AppState]) -> None:
+def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served: Served) -> None:
     visit(page, served[0], "attention", A, B, model="modernbert", **{"attention.layer": "1"})
     grid = page.locator("#attention-grid")
     expect(grid.locator(".one .heading").first).to_have_text("Layer 2 of 2 (local attention, window 4), head 1 of 2")
@@ -107,9 +82,7 @@ def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served:
     expect(facts).to_contain_text("pre-norm")
 
 
-def test_attention_of_two_families_is_subtracted_where_their_tokens_are_matched(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_attention_of_two_families_is_subtracted_where_their_tokens_are_matched(page: Page, served: Served) -> None:
     visit(page, served[0], "attention", "the red cat [MASK] on the mat", B, model="deberta-v2", other="little")
     page.get_by_text("Attention difference: two models").click()
     difference = page.locator("#attention-difference")
@@ -117,9 +90,7 @@ def test_attention_of_two_families_is_subtracted_where_their_tokens_are_matched(
     expect(difference).to_contain_text("tokens, which are matched by their characters")
 
 
-def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(page: Page, served: Served) -> None:
     visit(page, served[0], "attention")
     page.get_by_text("Attention difference: two models").click()
     difference = page.locator("#attention-difference")
@@ -139,9 +110,7 @@ def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(
     expect(difference).to_contain_text("Other text minus this one")
 
 
-def test_a_token_selected_anywhere_is_the_attending_one_and_the_other_way_round(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_a_token_selected_anywhere_is_the_attending_one_and_the_other_way_round(page: Page, served: Served) -> None:
     visit(page, served[0], "attention")
     grid = page.locator("#attention-grid")
     token(page, 3).click()
@@ -156,29 +125,13 @@ def test_a_token_selected_anywhere_is_the_attending_one_and_the_other_way_round(
     expect(token(page, 4)).to_have_attribute("aria-selected", "true")
 
 
-def test_attention_is_read_with_the_keyboard_alone(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], "attribution", TEXT)
-    page.locator("#tab-attribution").focus()
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator("#tab-attention")).to_have_attribute("aria-selected", "true")
-    grid = page.locator("#attention-grid")
-    expect(grid).to_contain_text("Layer 1 of 2, head 1 of 2")
-    grid.locator(".grid canvas[tabindex='0']").focus()
-    for key in ("ArrowDown", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(grid).to_contain_text("Layer 2 of 2, head 2 of 2")
-    summary = page.locator("#attention-difference > summary")
-    summary.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#attention-difference")).to_contain_text("little minus before training")
-
-
-def test_the_address_keeps_the_place_in_the_grid(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
+def test_the_address_keeps_the_place_in_the_grid(page: Page, page_log: PageLog, served: Served) -> None:
     visit(page, served[0], "attention")
     grid = page.locator("#attention-grid")
     grid.locator(".grid canvas[data-layer='1'][data-head='0']").click()
     grid.get_by_role("radio", name="per head").check(force=True)
-    eventually(page, lambda: said(page).get("attention.layer") == "1" and said(page).get("attention.scale") == "head")
+    kept = {"attention.layer": "1", "attention.scale": "head"}
+    eventually(page, lambda: kept.items() <= query_of(page).items())
     reload(page, page_log)
     expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
     expect(grid.get_by_role("radio", name="per head")).to_be_checked()
@@ -190,7 +143,7 @@ def test_the_address_keeps_the_place_in_the_grid(page: Page, page_log: PageLog, 
     expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2")
 
 
-def test_a_link_restores_lines_of_several_tokens(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_link_restores_lines_of_several_tokens(page: Page, served: Served) -> None:
     place = {"layer": "1", "scale": "head", "form": "lines", "rows": "2,3", "column": "1", "difference": "open"}
     settings = {f"attention.{name}": value for name, value in (place | {"against": "causal"}).items()}
     visit(page, served[0], "attention", **settings)
@@ -201,12 +154,7 @@ def test_a_link_restores_lines_of_several_tokens(page: Page, served: tuple[str, 
     expect(page.locator("#attention-difference")).to_contain_text("Causal minus bidirectional")
 
 
-# ---- attribution
-
-
-def test_a_masked_token_is_explained_and_heads_are_ablated(
-    page: Page, page_log: PageLog, served: tuple[str, AppState]
-) -> None:
+def test_a_masked_token_is_explained_and_heads_are_ablated(page: Page, page_log: PageLog, served: Served) -> None:
     address, session = served
     visit(page, address, "attribution", TEXT)
     truth = interpret.attribute(session.models.open("little"), TEXT)
@@ -225,7 +173,7 @@ def test_a_masked_token_is_explained_and_heads_are_ablated(
     page.get_by_label("Causal mask, as in GPT").check()
     expect(changed).to_contain_text("causal mask")
     kept = {"attribution.ablated": "0.1", "attribution.causal": "1"}
-    eventually(page, lambda: kept.items() <= said(page).items())
+    eventually(page, lambda: kept.items() <= query_of(page).items())
     reload(page, page_log)
     expect(changed).to_contain_text("without layer 1 head 2 and causal mask", timeout=60_000)
     page.get_by_role("button", name="Restore all heads").click()
@@ -238,7 +186,7 @@ def test_a_masked_token_is_explained_and_heads_are_ablated(
     expect(changed).to_contain_text("causal mask")
 
 
-def test_what_is_explained_is_chosen_with_the_keyboard(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_is_explained_is_chosen_with_the_keyboard(page: Page, served: Served) -> None:
     visit(page, served[0], "attribution", TEXT, B)
     tokens = page.locator("#attribution-tokens")
     expect(page.locator("#attribution-kind")).to_have_value("token")
@@ -260,7 +208,7 @@ def test_what_is_explained_is_chosen_with_the_keyboard(page: Page, served: tuple
     expect(page.locator("#attribution-change")).to_contain_text("Prediction before and after")
 
 
-def test_the_masked_token_that_is_selected_is_explained(page: Page, served: tuple[str, AppState]) -> None:
+def test_the_masked_token_that_is_selected_is_explained(page: Page, served: Served) -> None:
     text = "the [MASK] cat sat on the [MASK]"
     visit(page, served[0], "attribution", text)
     position = page.locator("#attribution-position")
@@ -277,7 +225,7 @@ def test_the_masked_token_that_is_selected_is_explained(page: Page, served: tupl
     expect(position).to_have_value("7")
 
 
-def test_the_label_of_a_selected_word_is_explained(page: Page, served: tuple[str, AppState]) -> None:
+def test_the_label_of_a_selected_word_is_explained(page: Page, served: Served) -> None:
     visit(page, served[0], "attribution", A, model="words")
     title = page.locator("#attribution-tokens .heading").first
     expect(title).to_contain_text("as the label of")
@@ -289,7 +237,7 @@ def test_the_label_of_a_selected_word_is_explained(page: Page, served: tuple[str
     expect(title).to_contain_text("Attribution for place as the label of")
 
 
-def test_what_cannot_be_explained_is_one_sentence(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_cannot_be_explained_is_one_sentence(page: Page, served: Served) -> None:
     visit(page, served[0], "attribution", TEXT)
     tokens = page.locator("#attribution-tokens")
     type_into(page, A)
@@ -307,50 +255,9 @@ def test_what_cannot_be_explained_is_one_sentence(page: Page, served: tuple[str,
     expect(tokens).to_contain_text("Attribution for ")
 
 
-# ---- both
-
-
-def test_what_looks_like_code_is_text_and_too_much_is_cut(page: Page, served: tuple[str, AppState]) -> None:
-    address, session = served
-    visit(page, address, "attention,attribution", f"{HOSTILE} [MASK]", "[MASK] {{7*7}}")
-    grid, tokens = page.locator("#attention-grid"), page.locator("#attribution-tokens")
-    expect(tokens.locator(".heading").first).to_contain_text("Attribution")
-    for shown in (grid, tokens):
-        expect(shown.locator("img")).to_have_count(0)
-    assert page.evaluate("() => window.hacked") is None
-    longest = session.models.open("little").config.max_position_embeddings
-    type_into(page, f"[MASK] {'cat ' * (longest + 1)}")
-    expect(tokens.locator("td.token")).to_have_count(longest)
-
-
-@pytest.mark.parametrize(
-    ("view", "drawing"), [("attention", "#attention-grid"), ("attribution", "#attribution-tokens")]
-)
-def test_every_drawing_is_saved(
-    page: Page, served: tuple[str, AppState], page_log: PageLog, tmp_path: Path, view: str, drawing: str
-) -> None:
-    visit(page, served[0], view, TEXT)
-    for kind in ("png", "svg", "csv", "json", "html"):
-        with page.expect_download() as waiting:
-            in_menu(page.locator(f"{drawing} [data-save={kind}]").last).click()
-        path = tmp_path / waiting.value.suggested_filename
-        waiting.value.save_as(path)
-        assert path.suffix == f".{kind}"
-        assert path.stat().st_size > 50
-    page_log.clear()
-    page.goto(path.as_uri())  # the page that works without the server
-    expect(page.locator(".heading").first).to_be_visible()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
-    page: Page, served: tuple[str, AppState], theme: str, width: int
-) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    page.set_viewport_size({"width": width, "height": 900})
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:
     folds = ("attention.difference", "attribution.heads", "attribution.intervention")
-    settings = dict.fromkeys(folds, "open") | {"attribution.ablated": "0.1", "__theme": theme}
+    settings = dict.fromkeys(folds, "open") | {"attribution.ablated": "0.1", "__theme": screen}
     visit(page, served[0], "attention,attribution", TEXT, B, **settings)
     token(page, 3).click()
     page.locator("#attribution-change").scroll_into_view_if_needed()

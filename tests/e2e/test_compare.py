@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,18 +12,14 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, complaints, eventually, in_menu, reload
-from tests.ui.pages import event_loops, little_settings, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, little_settings, serve
 
 TRAINING = 120_000  # milliseconds until two short runs on a busy machine have ended
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("compare"))
     log = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1000}]
     for step in range(1, 6):
@@ -45,9 +40,7 @@ def card(page: Page, name: str) -> Locator:
     return page.locator(f"#ablation-cards .card[data-name={name}]")
 
 
-def test_an_ablation_is_queued_predicted_and_revealed(
-    page: Page, page_log: PageLog, served: tuple[str, AppState]
-) -> None:
+def test_an_ablation_is_queued_predicted_and_revealed(page: Page, page_log: PageLog, served: Served) -> None:
     address, session = served
     open_ablations(page, address)
     # A model that ships is there to be looked at before anybody has trained.
@@ -117,7 +110,7 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     expect(page.locator("#compare-heads canvas")).to_have_count(4 + 2)
 
 
-def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[str, AppState]) -> None:
+def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: Served) -> None:
     address, session = served
     run_id = "calm-otter-0123456789abcdef"  # a run that was stopped
     folder = session.runs.root / run_id
@@ -147,53 +140,8 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_a_run_in_training_is_followed_while_somebody_looks_and_after_a_lost_answer(
-    page: Page, served: tuple[str, AppState], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address, session = served
-    run_id = "brave-heron-0123456789abcdef"
-    folder = session.runs.root / run_id
-    folder.mkdir(parents=True)
-    write_state(folder, RunState("stopped"))
-    write_json(folder / "config.json", ablated(WHOLE, steps=998).to_dict())
-    asked: list[int] = []
-
-    def events(_: object, run: str, start: int = 0) -> tuple[list[Any], int]:
-        asked.append(start)
-        if len(asked) == 2:
-            raise RuntimeError("this answer is lost")
-        return [], 0
-
-    monkeypatch.setattr(type(session.runs), "events", events)
-    monkeypatch.setattr(type(session.runs), "state", lambda _, run: RunState("training"))
-    page.goto(f"{address}?space=runs&runs.open=compare&compare.runs={run_id}")
-    expect(page.locator("#compare-runs table")).to_contain_text("training")
-    eventually(page, lambda: len(asked) > 3, 30)
-    page.locator("#tab-ablation").click()
-    page.wait_for_timeout(500)  # what is under way is answered
-    before = len(asked)
-    page.wait_for_timeout(3000)
-    assert len(asked) == before
-    page.locator("#tab-compare").click()
-    eventually(page, lambda: len(asked) > before, 30)
-
-
-def test_a_link_compares_the_same_runs_and_asks_them_the_same(page: Page, served: tuple[str, AppState]) -> None:
-    address, _ = served
-    query = "compare.runs=little,%3Cb%3Egone&compare.ask=open&compare.text_a=the red [MASK] sat&compare.text_b=she sat"
-    page.goto(f"{address}?space=runs&runs.open=compare&{query}")
-    expect(page.locator("#compare-runs table")).to_contain_text("50.0%")
-    expect(page.locator("#compare-fills")).to_contain_text("little")
-    expect(page.locator("#compare-follows")).to_contain_text("little")
-    expect(page.locator("#compare-heads canvas")).to_have_count(4)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppState], scheme: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{served[0]}?space=runs&runs.open=compare&compare.ask=open&__theme={scheme}")
+def test_everybody_can_read_it_on_any_screen(page: Page, served: Served, screen: str) -> None:
+    page.goto(f"{served[0]}?space=runs&runs.open=compare&compare.ask=open&__theme={screen}")
     expect(page.locator("#compare-heads canvas")).to_have_count(4)
     assert complaints(page, "panel-compare") == []
     page.locator("#tab-ablation").click()

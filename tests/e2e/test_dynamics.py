@@ -12,22 +12,17 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.dynamics.view import examples as tracked_examples
 from tests.browser import PageLog, complaints, eventually, in_menu, watch
-from tests.ui.pages import event_loops, little_settings, serve, wait_for
+from tests.ui.pages import Served, little_settings, serve, wait_for
 from tests.ui.snapshots import STEPS, little_history
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
 MINI = BertConfig.preset("mini")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("learning"))
     little_history(settings.checkpoints / "tiny-town")
     mini = {name: getattr(MINI, name) for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
@@ -90,18 +85,11 @@ def head_pixels(view: Locator) -> str:
     return view.locator(".grid canvas").first.evaluate("canvas => canvas.toDataURL()")
 
 
-def test_the_view_shows_something_true_at_first_sight(page: Page, served: tuple[str, AppState]) -> None:
+def test_an_example_is_there_at_first_and_keys_and_mouse_move_the_slider_and_every_view(
+    page: Page, served: Served
+) -> None:
     address, session = served
-    view = at(page, address)
-    expect(view).to_contain_text("Training dynamics of tiny-town")
-    at_step(view, STEPS[-1])
-    text = page.locator("#dynamics-a").input_value()
-    assert guesses(view) == truth(session, STEPS[-1], text)
-
-
-def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, served: tuple[str, AppState]) -> None:
-    address, session = served
-    at(page, address)
+    assert guesses(at(page, address)) == truth(session, STEPS[-1], page.locator("#dynamics-a").input_value())
     view = ask(page, TEXT, SECOND, "cat, dog")
     slider = view.get_by_role("slider", name="Training step")
     slider.focus()
@@ -140,7 +128,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
     assert abs(cursor(curve) - (box["x"] + 8)) < 1.5
 
 
-def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> None:
+def test_space_plays_and_pauses(page: Page, served: Served) -> None:
     address, _ = served
     view = at(page, address)
     view.get_by_role("slider").focus()
@@ -158,37 +146,7 @@ def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> Non
     expect(view.get_by_role("button", name="Play")).to_be_visible()
 
 
-#: For every step and back: the milliseconds of drawing it. What the browser's next frame adds is in the benchmarks.
-_DRAG = """async () => {
-  const slider = document.querySelector('#dynamics-scrubber input[type=range]');
-  const inside = document.querySelector('#dynamics-scrubber [data-took]');
-  const frame = () => new Promise(requestAnimationFrame);
-  const times = [];
-  const places = [...Array(Number(slider.max) + 1).keys()];
-  for (const place of [...places, ...places.slice().reverse(), ...places]) {
-    delete inside.dataset.step;
-    slider.value = String(place);
-    slider.dispatchEvent(new Event('input', {bubbles: true}));
-    while (inside.dataset.step === undefined) await frame();
-    times.push(Number(inside.dataset.took));
-    await frame();
-  }
-  return times;
-}"""
-
-
-def test_dragging_draws_a_frame_in_33_milliseconds(page: Page, served: tuple[str, AppState]) -> None:
-    address, _ = served
-    at(page, address, "&dynamics.run=mini")
-    view = ask(page, " ".join(["the [MASK] cat sat on the mat"] * 5)[:-4])
-    expect(view.locator(".grid canvas")).to_have_count(16)
-    assert view.locator(".grid canvas").first.evaluate("canvas => canvas.width") >= 32
-    times = page.evaluate(_DRAG)
-    # Another file is tested at the same time: the quarter of the frames that it disturbed least shows what one takes.
-    assert sorted(times)[len(times) // 4] <= 33, times
-
-
-def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_is_folded_away_follows_too(page: Page, served: Served) -> None:
     address, session = served
     at(page, address)
     view = ask(page, TEXT, "", "cat, dog")
@@ -240,7 +198,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     eventually(page, lambda: words.evaluate_all(places) != before_words)
 
 
-def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState]) -> None:
+def test_ranks_and_several_masked_tokens(page: Page, served: Served) -> None:
     address, session = served
     at(page, address)
     text = "the [MASK] cat sat on the [MASK]"
@@ -254,47 +212,14 @@ def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState
         assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
 
 
-def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tuple[str, AppState]) -> None:
-    view = at(page, served[0])
-    chips = page.locator("#dynamics-examples .chip")
-    expect(chips.first).to_be_visible()
-    for number in reversed(range(chips.count())):
-        texts = tracked_examples(served[1], NOBODY, "tiny-town")[number]
-        chips.nth(number).click()
-        expect(page.locator("#dynamics-a").first).to_have_value(texts[0])
-        expect(view.locator(".sentence").first).to_contain_text(texts[0].split("[MASK]")[0].split()[0].lower())
-    expect(page.get_by_text("is not in the list of choices")).to_have_count(0)
-
-
-def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[str, AppState]) -> None:
-    address, _ = served
-    view = at(page, address)
-    page.locator("#dynamics-more summary").click()
-    field, words = page.locator("#dynamics-a"), page.locator("#dynamics-words")
-    for text, watched, sentence in (
-        ("", "", "Type a sentence first."),
-        ("the cat " * 99, "", "shorten it to 64 at most"),
-        (TEXT, "unbelievable", "not one token"),
-    ):
-        field.fill(text)
-        words.fill(watched)
-        page.locator("#dynamics-show").click()
-        expect(view.locator(".empty").first).to_contain_text(sentence)
-    words.fill("")
-    field.fill("there is <b>no mask</b> in here")
-    page.locator("#dynamics-show").click()
-    expect(view).to_contain_text("Put [MASK] in place of a word")
-    expect(view.locator(".grid canvas")).to_have_count(4)
-
-
-def test_a_link_to_a_run_that_was_deleted_says_so(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_link_to_a_run_that_was_deleted_says_so(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?space=runs&runs.open=dynamics&dynamics.run=deleted-run-1")
     expect(page.locator("#dynamics-scrubber")).to_contain_text("This run is no longer here; choose another one.")
     page.locator("#dynamics-run").select_option("tiny-town")
     expect(ready(page).locator("canvas").first).to_be_visible()
 
 
-def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: Served) -> None:
     address, _ = served
     at(page, address)
     view = ask(page, TEXT, SECOND, "cat, dog")
@@ -317,7 +242,7 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
     expect(view.locator(".watched .keys")).to_contain_text("dog")
 
 
-def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?space=runs&run.id=mini")
     page.locator("#run-dynamics").click()
     expect(page.locator("#dynamics-scrubber")).to_contain_text("Training dynamics of mini")
@@ -327,9 +252,7 @@ def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: t
     expect(page.locator("#compare-runs table")).to_contain_text("mini")
 
 
-def test_pictures_and_numbers_leave_the_page(
-    page: Page, browser: Browser, served: tuple[str, AppState], tmp_path: Path
-) -> None:
+def test_pictures_and_numbers_leave_the_page(page: Page, browser: Browser, served: Served, tmp_path: Path) -> None:
     address, session = served
     at(page, address)
     view = ask(page, TEXT, "", "cat, dog")
@@ -372,12 +295,8 @@ def test_pictures_and_numbers_leave_the_page(
     alone.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppState], scheme: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(reduced_motion="reduce")
-    at(page, served[0], f"&__theme={scheme}")
+def test_everybody_can_read_it_on_any_screen(page: Page, served: Served, screen: str) -> None:
+    at(page, served[0], f"&__theme={screen}")
     view = ask(page, TEXT, SECOND, "cat, dog")
     for summary in view.locator("details.fold > summary").all():
         summary.click()
@@ -406,7 +325,7 @@ def shares(session: AppState, run_id: str) -> list[dict[str, float]]:
     return [{word: asked.probability for word, asked in mask.items() if asked is not None} for mask in masks]
 
 
-def test_a_run_is_watched_while_it_learns(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
+def test_a_run_is_watched_while_it_learns(page: Page, served: Served, tmp_path: Path) -> None:
     address, session = served
     corpus = tmp_path / "kites.txt"
     corpus.write_text(stories(), encoding="utf-8")

@@ -1,8 +1,7 @@
-"""The input bar of Explore, the token that all panels share, and the address, with real mouse and keyboard."""
+"""The input bar of Explore and the address, with real mouse and keyboard."""
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -12,18 +11,15 @@ from playwright.sync_api import Locator, Page, Route, expect
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore.view import EXPLORE
-from tests.browser import PageLog, at_rest, eventually, fill_in, in_menu
-from tests.ui.pages import event_loops, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.browser import PageLog, at_rest, eventually, fill_in, in_menu, query_of
+from tests.ui.pages import Served, serve
 
 BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
 FIRST = 60_000  # milliseconds until a page that is opened on a busy machine shows its first answer
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The page with the models that come with the lab."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("explore"))) as served:
         yield served
@@ -40,32 +36,11 @@ def examples(state: AppState, model: str) -> list[tuple[str, str]]:
     return EXPLORE.questions["examples"].ask(state, {"model": model})
 
 
-def said(page: Page) -> dict[str, str]:
-    """What the address says."""
-    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
-
-
 def first_candidate(page: Page) -> Locator:
     return page.locator("#fill-bars .candidate").first
 
 
-# ---- the input bar
-
-
-def test_at_first_sight_a_shipped_model_predicts_and_shows_its_attention(
-    page: Page, served: tuple[str, AppState]
-) -> None:
-    address, state = served
-    visit(page, address)
-    model = state.models.default()
-    expect(page.locator("#model-picker")).to_have_value(model)
-    expect(page.locator("#text-a")).to_have_value(examples(state, model)[0][0])
-    expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
-    expect(page.locator("#attention-grid canvas").first).to_be_visible()
-    expect(page.locator(".next")).to_contain_text("Edit the text")
-
-
-def test_what_is_typed_is_asked_once_the_typing_rests(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_is_typed_is_asked_once_the_typing_rests_or_with_enter(page: Page, served: Served) -> None:
     visit(page, served[0], model="tiny-town")
     asked = "() => { window.asked = []; window.Lab.page.on('input', (names) => { window.asked.push([...names]); }); }"
     page.evaluate(asked)
@@ -77,10 +52,6 @@ def test_what_is_typed_is_asked_once_the_typing_rests(page: Page, served: tuple[
     changes = page.evaluate("() => window.asked")
     assert ["text_a"] in changes
     assert len(changes) < 5  # of 17 keys
-
-
-def test_enter_asks_at_once_and_makes_no_new_line(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town")
     page.locator("#text-a").fill(BIKE)
     page.locator("#text-a").press("Enter")
     assert page.evaluate("() => window.Lab.page.input.text_a") == BIKE
@@ -88,7 +59,7 @@ def test_enter_asks_at_once_and_makes_no_new_line(page: Page, served: tuple[str,
     expect(first_candidate(page)).to_contain_text("blue")
 
 
-def test_an_example_fills_in_both_texts(page: Page, served: tuple[str, AppState]) -> None:
+def test_an_example_fills_in_both_texts(page: Page, served: Served) -> None:
     address, state = served
     visit(page, address, model="tiny-town")
     text_a, text_b = next(pair for pair in examples(state, "tiny-town") if pair[1])
@@ -100,7 +71,7 @@ def test_an_example_fills_in_both_texts(page: Page, served: tuple[str, AppState]
 
 
 def test_panels_stay_in_sight_below_examples_that_are_whole_passages(
-    page: Page, served: tuple[str, AppState], monkeypatch: pytest.MonkeyPatch
+    page: Page, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spelt out, they pushed the predictions so far down that these were not asked again: the old answer stayed."""
     address, state = served
@@ -123,9 +94,7 @@ def test_panels_stay_in_sight_below_examples_that_are_whole_passages(
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(page: Page, served: Served) -> None:
     held: list[Route] = []
 
     def hold_the_first(route: Route) -> None:
@@ -152,9 +121,7 @@ def test_an_answer_that_comes_late_gives_way_to_that_of_the_newer_question(
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(page: Page, served: Served) -> None:
     address, state = served
     visit(page, address, model="tiny-town")
     expect(page.locator("#text-a")).to_have_value(examples(state, "tiny-town")[0][0])
@@ -166,12 +133,10 @@ def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(
     page.locator("#model-picker").select_option("tiny-town")
     expect(page.locator("#examples .chip").first).to_contain_text(examples(state, "tiny-town")[0][0])
     expect(page.locator("#text-a")).to_have_value("My own words.")
-    eventually(page, lambda: said(page).get("text_a") == "My own words.")
+    eventually(page, lambda: query_of(page).get("text_a") == "My own words.")
 
 
-def test_the_model_of_the_last_visit_is_chosen_again(
-    page: Page, served: tuple[str, AppState], page_log: PageLog
-) -> None:
+def test_the_model_of_the_last_visit_is_chosen_again(page: Page, served: Served, page_log: PageLog) -> None:
     visit(page, served[0])
     page.locator("#model-picker").select_option("tiny-town")
     expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
@@ -180,7 +145,7 @@ def test_the_model_of_the_last_visit_is_chosen_again(
     expect(page.locator("#model-picker")).to_have_value("tiny-town")
 
 
-def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, served: Served) -> None:
     """Where a person blocks site data, even the question whether something is kept throws."""
     page.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('Denied', 'SecurityError') } })"
@@ -191,9 +156,7 @@ def test_a_browser_that_keeps_nothing_shows_the_page_all_the_same(page: Page, se
     expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
 
 
-def test_a_model_that_is_not_there_is_told_in_a_sentence(
-    page: Page, served: tuple[str, AppState], page_log: PageLog
-) -> None:
+def test_a_model_that_is_not_there_is_told_in_a_sentence(page: Page, served: Served, page_log: PageLog) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE)
     page.locator("#model-picker").select_option("Another model …")
     page.locator("#model-typed").fill("nobody/no-such-model")
@@ -204,29 +167,7 @@ def test_a_model_that_is_not_there_is_told_in_a_sentence(
     expect(first_candidate(page)).to_contain_text("blue")
 
 
-# ---- the selected token
-
-
-def test_a_token_is_selected_in_every_panel_by_mouse(page: Page, served: tuple[str, AppState]) -> None:
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    expect(page.locator("#attention-grid canvas").first).to_be_visible()
-    tokens = page.locator("#tokens-strip .token")
-    tokens.nth(4).click()
-    expect(tokens.nth(4)).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#fill-bars [data-position='4']")).to_have_class(re.compile(r"\bselected\b"))
-    expect(page.locator("#attention-grid .strongest caption")).to_contain_text("[MASK]")
-    tokens.nth(6).click()
-    expect(tokens.nth(4)).to_have_attribute("aria-selected", "false")
-    expect(page.locator("#fill-bars .selected")).to_have_count(1)
-    tokens.nth(6).click()  # pressed again: none
-    expect(page.locator("#tokens-strip [aria-selected=true]")).to_have_count(0)
-    expect(page.locator("#fill-bars .selected")).to_have_count(0)
-
-
-# ---- the address
-
-
-def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppState]) -> None:
+def test_the_address_follows_what_is_done(page: Page, served: Served) -> None:
     visit(page, served[0], model="tiny-town")
     page.locator("#text-a").fill(BIKE)
     page.locator("#text-b").fill("It is fast.")
@@ -239,34 +180,22 @@ def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppStat
     expect(page.locator("#fill-joint svg").first).to_be_visible()
     page.locator("#tab-layers").click()
     expected = {
-        "space": "explore",
-        "model": "tiny-town",
-        "text_a": BIKE,
-        "text_b": "It is fast.",
-        "predictions.word": "red",
-        "predictions.joint": "open",
-        "explore.open": "predictions,layers",
-    }
-    eventually(page, lambda: said(page) == expected)
+        "space": "explore", "model": "tiny-town", "text_a": BIKE, "text_b": "It is fast.",
+        "predictions.word": "red", "predictions.joint": "open", "explore.open": "predictions,layers",
+    }  # fmt: skip
+    eventually(page, lambda: query_of(page) == expected)
     page.locator("#text-b").fill("")
     expect(page.locator("#nsp-verdict")).to_be_hidden()
     page.locator("#predictions-joint > summary").click()
-    eventually(page, lambda: not {"text_b", "predictions.joint"} & said(page).keys())
+    eventually(page, lambda: not {"text_b", "predictions.joint"} & query_of(page).keys())
 
 
-def test_a_link_restores_what_was_seen(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_link_restores_what_was_seen(page: Page, served: Served) -> None:
     query = {
-        "model": "tiny-town",
-        "other": "wiki-mini",
-        "text_a": BIKE,
-        "text_b": "It is fast.",
-        "explore.open": "predictions,layers",
-        "predictions.word": "red",
-        "predictions.joint": "open",
-        "attention.layer": "1",
-        "attention.head": "1",
-        "layers.sum": "open",
-    }
+        "model": "tiny-town", "other": "wiki-mini", "text_a": BIKE, "text_b": "It is fast.",
+        "explore.open": "predictions,layers", "predictions.word": "red", "predictions.joint": "open",
+        "attention.layer": "1", "attention.head": "1", "layers.sum": "open",
+    }  # fmt: skip
     visit(page, served[0], **query)
     for name, field in (("text_a", "#text-a"), ("text_b", "#text-b"), ("model", "#model-picker")):
         expect(page.locator(field)).to_have_value(query[name])
@@ -276,12 +205,12 @@ def test_a_link_restores_what_was_seen(page: Page, served: tuple[str, AppState])
     expect(page.locator("#fill-joint")).to_be_visible()
     expect(page.locator("#embedding-sum td").first).to_be_visible()
     expect(page.locator("#tab-tokens")).to_have_attribute("aria-selected", "false")
-    assert query.items() <= said(page).items()
+    assert query.items() <= query_of(page).items()
     page.locator("#tab-attention").click()
     expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 2 of 2")
 
 
-def test_the_link_that_is_copied_is_the_address(page: Page, served: tuple[str, AppState], page_log: PageLog) -> None:
+def test_the_link_that_is_copied_is_the_address(page: Page, served: Served, page_log: PageLog) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, served[0], model="tiny-town")
     page.locator("#text-a").fill(BIKE)
@@ -302,42 +231,28 @@ def test_the_link_that_is_copied_is_the_address(page: Page, served: tuple[str, A
         {"space": "nowhere", "other": "<script>"},
     ],
 )
-def test_a_broken_link_opens_the_page_all_the_same(
-    page: Page, served: tuple[str, AppState], query: dict[str, str]
-) -> None:
+def test_a_broken_link_opens_the_page_all_the_same(page: Page, served: Served, query: dict[str, str]) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE, **query)
     expect(first_candidate(page)).to_contain_text("blue")
 
 
-def test_the_address_names_the_workspace_where_modules_come_late(page: Page, served: tuple[str, AppState]) -> None:
-    def late(route: Route) -> None:
-        time.sleep(2)
-        route.continue_()
-
-    page.route("**/client/main.js", late)
-    visit(page, served[0], model="tiny-town", text_a=BIKE)
-    eventually(page, lambda: said(page).get("space") == "explore")
-
-
-def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served: tuple[str, AppState]) -> None:
+def test_back_leads_to_the_workspace_before_and_forward_again(page: Page, served: Served) -> None:
     visit(page, served[0], model="tiny-town", text_a=BIKE)
     tabs = page.locator("#space-tabs")
     for name in ("Train", "Runs"):
         tabs.get_by_role("tab", name=name, exact=True).click()
-        eventually(page, lambda name=name: said(page).get("space") == name.lower())
+        eventually(page, lambda name=name: query_of(page).get("space") == name.lower())
     for turn, name in ((page.go_back, "Train"), (page.go_back, "Explore"), (page.go_forward, "Train")):
         turn()
         expect(tabs.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
-        eventually(page, lambda name=name: said(page).get("space", "explore") == name.lower())
+        eventually(page, lambda name=name: query_of(page).get("space", "explore") == name.lower())
         page.wait_for_timeout(600)  # a change of the address that is on its way would be written by now
     page.go_back()
     expect(page.locator("#text-a")).to_have_value(BIKE)
     expect(first_candidate(page)).to_contain_text("blue")
 
 
-def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(page: Page, served: Served) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     page.goto(f"{served[0]}?space=learn")
     picker = page.get_by_role("combobox", name="Workspace")
@@ -348,7 +263,7 @@ def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
     page.keyboard.press("r")  # "Runs"
     expect(page.locator("#panel-runs")).to_be_visible()
     expect(picker).to_have_value("runs")
-    eventually(page, lambda: said(page).get("space") == "runs")
+    eventually(page, lambda: query_of(page).get("space") == "runs")
     page.set_viewport_size({"width": 1280, "height": 900})
     expect(picker).to_be_hidden()
     page.locator("#space-tabs").get_by_role("tab", name="Explore", exact=True).click()
@@ -356,7 +271,7 @@ def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
     expect(picker).to_have_value("explore")
 
 
-def test_text_b_alone_is_told_what_is_missing(page: Page, served: tuple[str, AppState]) -> None:
+def test_text_b_alone_is_told_what_is_missing(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?{urlencode({'model': 'tiny-town', 'text_b': BIKE})}")
     for view in ("predictions", "attention"):
         expect(page.locator(f"#{view}-body")).to_have_text(re.compile("Text A is empty"), timeout=FIRST)
@@ -372,7 +287,7 @@ COVERED = """() => {
 }"""
 
 
-def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: Served) -> None:
     page.set_viewport_size({"width": 1200, "height": 700})
     visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "predictions,layers"})
     page.locator("#panel-layers .fold > summary").last.focus()
@@ -380,15 +295,3 @@ def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: 
     for _ in range(40):
         page.keyboard.press("Shift+Tab")
         assert not page.evaluate(COVERED), page.evaluate("() => document.activeElement.outerHTML.slice(0, 200)")
-
-
-# ---- everywhere
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_placeholder_does_not_look_like_typed_text(page: Page, served: tuple[str, AppState], theme: str) -> None:
-    page.goto(f"{served[0]}?__theme={theme}")
-    box = page.locator("#text-b")
-    expect(box).to_be_visible()
-    typed, hint = box.evaluate("box => [null, '::placeholder'].map((part) => getComputedStyle(box, part).color)")
-    assert typed != hint

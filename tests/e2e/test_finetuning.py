@@ -3,9 +3,8 @@
 import csv
 import json
 import re
-import threading
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.data.examples import Example
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning import predict
-from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.batch import view as batch
-from tests.browser import PageLog, at_rest, eventually, fill_in, reload
-from tests.e2e.charts import data_table
-from tests.ui.pages import event_loops, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.browser import PageLog, at_rest, data_table, eventually, fill_in, reload
+from tests.ui.pages import Served, serve
 
 TRAINING = 240_000  # milliseconds until a short training on a busy machine has ended
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A page with the models that come with the lab."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("tuning") / "runs", max_runs=2)) as served:
         yield served
@@ -106,7 +96,7 @@ def model_of(session: AppState, run_id: str) -> Any:
 
 
 def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
-    page: Page, served: tuple[str, AppState], shared_data: Path, tmp_path: Path
+    page: Page, served: Served, shared_data: Path, tmp_path: Path
 ) -> None:
     address, session = served
     page.goto(address)
@@ -181,65 +171,8 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     assert theirs["score"] == pytest.approx(first.score, abs=1e-4)
 
 
-@pytest.mark.thorough
-def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
-    address, session = served
-    page.goto(address)
-    folder = shared_data / "wnut17"
-    upload(page, folder / "wnut17train.conll", folder / "emerging.test.annotated")
-    fact(page, "Training examples", "3,394")
-    fact(page, "Held-out examples", "1,287")
-    page.get_by_text("Parsing options", exact=True).click()
-    set_number(page, "max_train_examples", "800")
-    fact(page, "Training examples", "800")
-    set_number(page, "epochs", "2")
-    run_id = tune(page, session)
-    found = report_of(session, run_id)
-    assert found["task"] == "tokens"
-    expect(page.locator("#finetune-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
-    page.locator("#finetune-list [role=option]").first.click()
-    expect(page.locator("#finetune-attribution")).to_contain_text("Attribution for", timeout=TRAINING)
-    open_in_explore(page, session, run_id)
-    ask(page, "Anna Smith flew from London to Paris with Emirates")
-    said = label_words(model_of(session, run_id), "Anna Smith flew from London to Paris with Emirates")
-    marked = page.locator("#task-marked")
-    expect(marked).to_contain_text("in 9 words" if said.entities else "no entities in 9 words")
-    for entity in said.entities:
-        expect(marked).to_contain_text(entity.type)
-
-
-@pytest.mark.thorough
-def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
-    address, session = served
-    page.goto(address)
-    upload(page, shared_data / "squad2_half_dev" / "dev-v2.0.json")
-    expect(page.locator("#examples-preview")).to_contain_text("In what country is Normandy located?")
-    fact(page, "Task", "Extractive question answering")
-    page.get_by_text("Parsing options", exact=True).click()
-    set_number(page, "max_train_examples", "300")
-    fact(page, "Training examples", "300")
-    set_number(page, "epochs", "1")
-    run_id = tune(page, session)
-    found = report_of(session, run_id)
-    expect(page.locator("#finetune-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
-    expect(page.locator("#finetune-confusion")).to_contain_text("length")
-    for part in ("labels", "calibration", "slices"):
-        expect(page.locator(f"#finetune-{part}")).to_be_hidden()
-    open_in_explore(page, session, run_id)
-    marked = page.locator("#task-marked")
-    ((example, _), *_) = session.task_examples(run_id)
-    expect(marked).to_contain_text(example)  # else its answer could come after that to one's own
-    question, passage = "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
-    ask(page, question, passage)
-    said = answer_question(model_of(session, run_id), question, passage)
-    # The example's passage is long: what its other panels compute may come first.
-    expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}", timeout=TRAINING / 4)
-    for answer in said.best[:3]:
-        expect(marked).to_contain_text(answer.text)
-
-
 def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
-    page: Page, served: tuple[str, AppState], tmp_path: Path
+    page: Page, served: Served, tmp_path: Path
 ) -> None:
     address, session = served
     page.goto(address)
@@ -272,49 +205,7 @@ def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
     expect(page.locator("#try-file-message")).to_contain_text(said, timeout=TRAINING)
 
 
-def test_of_a_file_of_texts_the_last_request_is_answered_and_a_removed_one_is_not(
-    page: Page, served: tuple[str, AppState], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    going, parts = threading.Event(), []
-
-    def predict_slowly(checkpoint: Checkpoint, examples: Sequence[Example], **settings: int) -> object:
-        parts.append(len(examples))
-        assert going.wait(60)
-        return predict_with(checkpoint, examples, **settings)
-
-    monkeypatch.setattr(predict, "predict_with", predict_slowly)
-    monkeypatch.setattr(batch, "_AT_ONCE", 1)
-    texts = tmp_path / "films.txt"
-    texts.write_text("a wonderful film\na dull film\n", encoding="utf-8")
-    page.goto(f"{served[0]}?model=sentiment-mini")
-    page.locator("#tab-batch").click()
-    message, remove = page.locator("#try-file-message"), page.get_by_role("button", name="Remove films.txt")
-    page.locator("#try-file input[type=file]").set_input_files(texts)
-    eventually(page, lambda: parts == [1], 60)
-    query = page.locator("#try-file-query")
-    query.fill("wonderful")
-    query.press("Enter")
-    page.wait_for_timeout(500)
-    going.set()
-    expect(message).to_contain_text("2 texts ranked", timeout=TRAINING)
-    assert parts == [1]  # the first request was cancelled
-
-    going.clear()
-    remove.click()
-    query.fill("")
-    query.press("Enter")
-    page.locator("#try-file input[type=file]").set_input_files(texts)
-    eventually(page, lambda: parts == [1, 1], 60)
-    remove.click()
-    expect(message.locator(".lab")).to_be_hidden()
-    going.set()
-    page.wait_for_timeout(1500)  # the answer would have come
-    expect(message.locator(".lab")).to_be_hidden()
-    expect(page.locator("#try-file-table")).to_be_hidden()
-    assert parts == [1, 1]
-
-
-def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:
+def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: Served) -> None:
     address, session = served
     page.goto(f"{address}?model=sentiment-mini")
     expect(page.locator("#task-labels")).to_contain_text("Predicted label")
@@ -335,53 +226,7 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     expect(marked).to_contain_text(f"Answer: “{found.text}”.")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("one.csv", b"text,label\ngood day,yes\nbad day,yes\nno day,yes\n", "one class cannot"),
-        ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(
-    page: Page, served: tuple[str, AppState], tmp_path: Path, name: str, content: bytes, told: str
-) -> None:
-    address, session = served
-    path = tmp_path / name
-    path.write_bytes(content)
-    page.goto(address)
-    tab(page, "Fine-tune")
-    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
-    page.locator("#examples-files input[type=file]").set_input_files(path)
-    expect(page.locator("#examples-preview .message, #examples-preview")).to_contain_text(told, timeout=TRAINING)
-    before = session.runs.ids()
-    page.locator("#tune").click()
-    expect(page.locator("#tune-message")).to_contain_text(told)
-    assert session.runs.ids() == before
-
-
-def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
-    address, session = served
-    markup = "<script>document.title='taken'</script>"
-    rows = [
-        f"the {word} cat {n}\t{label}" for n in range(40) for word, label in (("red", markup), ("blue", "{{value}}"))
-    ]
-    path = tmp_path / "markup.tsv"
-    path.write_text("text\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    page.goto(address)
-    upload(page, path)
-    expect(page.locator("#examples-preview")).to_contain_text(markup)
-    # "{{value}}" may be a list of labels.
-    page.locator("#examples-confirm").get_by_role("button", name="Yes: ").click()
-    expect(page.locator("#examples-confirm fieldset")).to_have_count(0, timeout=TRAINING)
-    set_number(page, "epochs", "2")
-    tune(page, session)
-    expect(page.locator("#finetune-list")).to_contain_text("{{value}}")
-    page.locator("#finetune-labels > summary").click()
-    expect(page.locator("#finetune-labels-chart")).to_contain_text("precision")
-    assert page.title() == "BertViz Lab"
-
-
-def test_thirty_typed_and_pasted_examples_make_a_classifier(page: Page, served: tuple[str, AppState]) -> None:
+def test_thirty_typed_and_pasted_examples_make_a_classifier(page: Page, served: Served) -> None:
     address, session = served
     page.goto(address)
     tab(page, "Fine-tune")
@@ -405,7 +250,7 @@ def test_thirty_typed_and_pasted_examples_make_a_classifier(page: Page, served: 
     assert predicted.label == "bad"
 
 
-def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
+def test_a_column_is_chosen_by_its_name(page: Page, served: Served, tmp_path: Path) -> None:
     address, _ = served
     path = tmp_path / "two.csv"
     lines = [f"sentence number {n} about things,{'ab'[n % 2]},{'xyz'[n % 3]},1" for n in range(60)]
@@ -431,15 +276,15 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState]
     preview.locator("th", has_text="same").locator("button").click()
     facts = page.locator("#examples-facts")
     expect(facts).to_contain_text("one class cannot", timeout=TRAINING)
+    page.locator("#tune").click()
+    expect(page.locator("#tune-message")).to_contain_text("one class cannot")
     expect(preview.locator("th", has_text="same")).to_contain_text("label")
     preview.locator("th", has_text=other).locator("button").click()
     expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
     expect(facts).to_contain_text("Training examples")
 
 
-def test_it_is_stopped_found_again_and_gone_on_with(
-    page: Page, page_log: PageLog, served: tuple[str, AppState]
-) -> None:
+def test_it_is_stopped_found_again_and_gone_on_with(page: Page, page_log: PageLog, served: Served) -> None:
     address, session = served
     page.goto(address)
     tab(page, "Fine-tune")

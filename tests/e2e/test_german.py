@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,13 +11,9 @@ from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, complaints, reload, watch
 from tests.ui.languages.test_language import english_in
-from tests.ui.pages import event_loops, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, serve
 
 GERMAN = language_of("de")
 KEY = "a-key-for-tests"
@@ -26,7 +21,7 @@ MEASURING = 60_000  # milliseconds
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A workshop in German, with the models that come with the lab."""
     limits = Limits.of(shared=True, given={"run_seconds": "3m"})
     folder = tmp_path_factory.mktemp("german")
@@ -37,15 +32,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """An English page."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("alone"))) as served:
         yield served
 
 
-def test_a_lesson_is_taken_in_german_from_start_to_end(
-    page: Page, page_log: PageLog, alone: tuple[str, AppState]
-) -> None:
+def test_a_lesson_is_taken_in_german_from_start_to_end(page: Page, page_log: PageLog, alone: Served) -> None:
     address, state = alone
     page.goto(f"{address}?lesson=5")
     expect(page.locator("#lessons h2")).to_have_text(LESSONS[4].title, timeout=MEASURING)
@@ -78,7 +71,7 @@ def test_a_lesson_is_taken_in_german_from_start_to_end(
     assert (page_log.errors, page_log.outside) == ([], [])
 
 
-def test_a_room_may_read_two_languages_at_once(browser: Browser, served: tuple[str, AppState]) -> None:
+def test_a_room_may_read_two_languages_at_once(browser: Browser, served: Served) -> None:
     address, _ = served
     contexts = [browser.new_context() for _ in range(3)]
     leader, german, english = (context.new_page() for context in contexts)
@@ -107,30 +100,3 @@ def test_a_room_may_read_two_languages_at_once(browser: Browser, served: tuple[s
     expect(english.get_by_role("figure", name="What the room predicted").locator(".share").first).to_have_text("2 of 2")
     for context in contexts:
         context.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_everybody_can_read_the_leaders_page_in_german(
-    page: Page, served: tuple[str, AppState], width: int, scheme: str
-) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{served[0]}leader?key={KEY}")
-    expect(page.locator(".row .right")).to_have_count(len(LESSONS), timeout=2 * MEASURING)
-    for fold in page.locator("details > summary").all():
-        fold.click()
-    assert complaints(page, "page") == []
-
-
-@pytest.mark.parametrize(("name", "sides"), [("handout", 3), ("leader/handout", 7)])
-def test_a_german_handout_fits_on_its_sides(
-    page: Page, alone: tuple[str, AppState], tmp_path: Path, name: str, sides: int
-) -> None:
-    sheet = page.request.get(f"{alone[0]}{name}?lang=de", timeout=2 * MEASURING).text()
-    path = tmp_path / "sheet.html"
-    path.write_text(sheet, encoding="utf-8")
-    page.goto(path.as_uri())
-    page.emulate_media(media="print")
-    expect(page.get_by_role("button", name="Drucken")).to_be_hidden()
-    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) <= sides

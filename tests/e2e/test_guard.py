@@ -13,10 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bertviz_lab.ui.guard.passwords import hash_password
 from tests.browser import FLAGS, PageLog, eventually
-from tests.ui.pages import event_loops, little_settings, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import little_settings, serve
 
 VIOLATIONS = (
     "window.violations = []; addEventListener('securitypolicyviolation', (e) => violations.push(e.blockedURI));"

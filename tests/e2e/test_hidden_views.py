@@ -1,30 +1,30 @@
-"""What nobody sees is not computed: not as the page opens, not when the model changes, not at a checkpoint."""
+"""What nobody sees or wants any more is not computed, in a real browser."""
 
+import dataclasses
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
-from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.config import SHIPPED
 from tests.browser import at_rest, eventually
 from tests.little import little_folder
-from tests.ui.pages import event_loops, little_settings, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, little_settings, serve
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("hidden"))
     little_folder(settings.checkpoints / "other", seed=1)
     with serve(settings) as served:
         yield served
 
 
-def test_forms_of_train_read_their_samples_when_they_are_seen(page: Page, served: tuple[str, AppState]) -> None:
+def test_forms_of_train_read_their_samples_when_they_are_seen(page: Page, served: Served) -> None:
     address, _ = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
@@ -53,19 +53,13 @@ def asked(page: Page) -> list[str]:
     return views
 
 
-def test_only_open_panels_ask_and_only_where_they_are_seen(
-    page: Page, served: tuple[str, AppState], asked: list[str]
-) -> None:
+def test_only_open_panels_ask_and_only_where_they_are_seen(page: Page, served: Served, asked: list[str]) -> None:
     address, _ = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     expect(page.locator("#panel-attention canvas").first).to_be_visible()
     at_rest(page)
-    assert {"explore", "predictions", "attention"} == set(asked) - {
-        "run",
-        "runs",
-        "server",
-    }
+    assert {"explore", "predictions", "attention"} == set(asked) - {"run", "runs", "server"}
 
     for view in ("tokens", "layers"):
         page.locator(f"#tab-{view}").click()
@@ -82,9 +76,7 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     assert "attention" not in asked
 
 
-def test_a_link_to_another_workspace_asks_nothing_for_explore(
-    page: Page, served: tuple[str, AppState], asked: list[str]
-) -> None:
+def test_a_link_to_another_workspace_asks_nothing_for_explore(page: Page, served: Served, asked: list[str]) -> None:
     page.goto(f"{served[0]}?space=learn")
     expect(page.locator("#lessons h2").first).to_be_visible()
     at_rest(page)
@@ -95,7 +87,7 @@ def test_a_link_to_another_workspace_asks_nothing_for_explore(
     assert page.locator("#text-a").input_value()
 
 
-def test_what_is_being_computed_says_so(page: Page, served: tuple[str, AppState]) -> None:
+def test_what_is_being_computed_says_so(page: Page, served: Served) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -113,9 +105,7 @@ def test_what_is_being_computed_says_so(page: Page, served: tuple[str, AppState]
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(
-    page: Page, served: tuple[str, AppState], asked: list[str]
-) -> None:
+def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(page: Page, served: Served, asked: list[str]) -> None:
     address, _ = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
@@ -131,21 +121,7 @@ def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(
     eventually(page, lambda: "predictions" in asked)
 
 
-@pytest.mark.parametrize("trained", ["little", "other"])
-def test_a_checkpoint_of_either_chosen_model_is_drawn(
-    page: Page, served: tuple[str, AppState], asked: list[str], trained: str
-) -> None:
-    address, _ = served
-    page.goto(f"{address}?model=little&other=other")
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
-    expect(page.locator("#fill-comparison")).to_contain_text("other")
-    at_rest(page)
-    asked.clear()
-    page.evaluate("(name) => window.Lab.page.emit('model', name)", trained)
-    eventually(page, lambda: "predictions" in asked)
-
-
-def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: Served) -> None:
     address, _ = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
@@ -160,7 +136,7 @@ def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: tuple[str
     [("Pretrain", "#text-files", "#train", "long.txt"), ("Fine-tune", "#examples-files", "#tune", "texts.csv")],
 )
 def test_no_training_begins_while_a_file_is_on_its_way(
-    page: Page, served: tuple[str, AppState], form: str, box: str, button: str, name: str
+    page: Page, served: Served, form: str, box: str, button: str, name: str
 ) -> None:
     held: list[Route] = []
     started: list[dict[str, Any]] = []
@@ -192,3 +168,41 @@ def test_no_training_begins_while_a_file_is_on_its_way(
     assert (sent["source"], len(sent["files"])) == ("own", 1)
     expect(page.locator(f"{button}-message")).to_have_text("The test starts nothing.")
     page.unroute_all(behavior="ignoreErrors")
+
+
+_LONG = "the old king of france was a man of letters " * 30
+_ASK = """([line, text]) => {
+  window.answers ??= {};
+  window.Lab.page.ask('predictions', 'surprisal', {model: 'wiki-mini', text_a: text, text_b: '', hidden: []}, line)
+    .then((answer) => { (window.answers[line] ??= []).push(answer === undefined ? 'dropped' : 'answered'); });
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    settings = little_settings(tmp_path_factory.mktemp("page"), shared=True, models=False)
+    with serve(dataclasses.replace(settings, checkpoints=Path(SHIPPED))) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.locator("#fill-bars .blanks").wait_for()
+    return page
+
+
+def test_a_newer_question_ends_the_older_one(opened: Page) -> None:
+    opened.evaluate(_ASK, ["first", _LONG])
+    opened.wait_for_timeout(200)
+    opened.evaluate(_ASK, ["first", "The king is old."])
+    opened.wait_for_function("() => window.answers.first?.length === 2", timeout=10_000)
+    assert opened.evaluate("() => window.answers.first") == ["dropped", "answered"]
+
+
+def test_the_place_in_line_is_told(opened: Page) -> None:
+    for line in ("first", "second", "third"):
+        opened.evaluate(_ASK, [line, _LONG])
+    expect(opened.locator("#wire .lab")).to_contain_text(
+        re.compile(r"(1 question before yours|Your question is next), about \d+ (s|min)"), timeout=10_000
+    )

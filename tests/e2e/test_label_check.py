@@ -10,14 +10,9 @@ from playwright.sync_api import Page, expect
 from bertviz_lab import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.run_folder import record
-from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import complaints, eventually
-from tests.e2e.charts import data_table, expect_marks
+from tests.browser import complaints, data_table, eventually, expect_marks
 from tests.ui.finetuned import RUN
-from tests.ui.pages import event_loops, little_settings, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, little_settings, serve
 
 FLIPPED = (6, 21)
 TRAINING = 240_000  # milliseconds until a short training on a busy machine has ended
@@ -29,7 +24,7 @@ def line(n: int, *, right: bool = False) -> str:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A page with a run on reviews of which two have a wrong label."""
     folder = tmp_path_factory.mktemp("labels")
     settings, run, reviews = little_settings(folder), folder / "runs" / RUN, folder / "reviews.csv"
@@ -43,9 +38,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
         yield url, session
 
 
-def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(
-    page: Page, served: tuple[str, AppState]
-) -> None:
+def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(page: Page, served: Served) -> None:
     url, session = served
     page.goto(f"{url}?space=runs&run.id={RUN}&show=labels")
     items = page.locator("#labels-list [role=option]")
@@ -113,6 +106,6 @@ def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(
     assert complaints(page, "panel-labels") == []
 
 
-def test_of_a_pretraining_the_panel_says_why_there_is_no_check(page: Page, served: tuple[str, AppState]) -> None:
+def test_of_a_pretraining_the_panel_says_why_there_is_no_check(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?space=runs&run.id=little&show=labels")
     expect(page.locator("#panel-labels")).to_contain_text("of a shipped model are not here", timeout=TRAINING)

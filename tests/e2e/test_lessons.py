@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS, Lesson, Place
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, reload
-from tests.e2e.charts import data_table
-from tests.ui.pages import event_loops, serve
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+from tests.ui.pages import Served, serve
 
 MEASURING = 60_000  # milliseconds until a lesson is measured on a busy machine
 
@@ -47,15 +44,10 @@ SHOWN = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The page with the models that come with the lab."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("lessons"))) as served:
         yield served
-
-
-def open_lesson(page: Page, address: str, said: str) -> None:
-    page.goto(f"{address}?lesson={said}")
-    expect(page.locator("#lessons h2")).to_be_visible(timeout=60_000)
 
 
 def expect_workspace(page: Page, name: str) -> None:
@@ -100,7 +92,7 @@ def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) ->
 
 @pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.thorough)], ids=["3", "all"])
 def test_lessons_from_start_to_finish(
-    page: Page, page_log: PageLog, served: tuple[str, AppState], lessons: tuple[Lesson, ...]
+    page: Page, page_log: PageLog, served: Served, lessons: tuple[Lesson, ...]
 ) -> None:
     address, session = served
     page.goto(address)
@@ -132,108 +124,23 @@ def test_lessons_from_start_to_finish(
     expect(page.locator("#lessons .verdict")).to_be_visible()
 
 
-def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppState]) -> None:
-    """The number of a reveal and the one in the view that it leads to are the same."""
-    address, session = served
-    numbers = measure(session, LESSONS[0]).finding.numbers
-    open_lesson(page, address, "1")
-    page.locator("#lessons .set-up").first.click()
-    expect(page.locator("#fill-bars")).to_contain_text(numbers["both"])
-    expect(page.locator("#model-picker")).to_have_value("wiki-mini")
-    page.get_by_role("button", name="Back to the lesson").click()
-    page.locator("#lessons .choice").first.click()
-    page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Open Explore, panel Attribution").first.click()
-    expect(page.locator("#attribution-causal")).to_be_checked()
-    row = re.compile(rf"^club\d+\.\d%{re.escape(numbers['causal'])}")
-    expect(data_table(page.locator("#attribution-change"))).to_contain_text(row)
-
-
-def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, AppState]) -> None:
-    page.goto(
-        f"{served[0]}?text_a=My+text.&text_b=My+own+sentence.&attention.layer=1&attention.head=1&explore.open=attention"
-    )
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 2", timeout=60_000)
-    page.get_by_role("tab", name="Learn", exact=True).click()
-    page.locator("#lessons .list button").nth(4).click()
-    page.get_by_role("button", name="Open Explore, panel Attention").click()
-    expect(page.locator("#text-a")).to_have_value(LESSONS[4].look[0].place.text_a)
-    expect(page.locator("#text-b")).to_have_value("")
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 4, head 1 of 8")
-    expect(page.locator("#attention-difference")).not_to_have_attribute("open", "")
-
-
-def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, AppState]) -> None:
-    open_lesson(page, served[0], "2")
-    expect(page.locator("#lesson-bar > .lab")).to_be_hidden()
-    page.get_by_role("button", name="Open Explore, panel Tokens").click()
-    line = page.locator("#lesson-bar > .lab")
-    expect(line).to_be_visible()
-    expect(page.locator("#token-strip td").first).to_be_visible()
-    page.mouse.move(600, 500)
-    page.mouse.wheel(0, 2000)
-    expect(line).to_be_in_viewport()
-    page.get_by_role("button", name="To the panel").click()
-    expect(page.locator("#tokens-masking")).to_be_in_viewport()
-    expect(page.locator("#tab-tokens")).to_be_focused()
-    page.get_by_role("tab", name="Learn", exact=True).click()
-    expect(line).to_be_hidden()
-    page.get_by_role("tab", name="Explore", exact=True).click()
-    expect(line).to_be_visible()
-    page.get_by_role("button", name="Hide this line").click()
-    expect(line).to_be_hidden()
-
-
-def test_the_address_holds_what_the_last_step_has_set(page: Page, served: tuple[str, AppState]) -> None:
-    """Settings that earlier steps made in other views go back to their defaults; a default is not written down."""
-    open_lesson(page, served[0], "3")
-    page.locator("#lessons .choice").first.click()
-    page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Open Explore, panel Attribution").first.click(timeout=MEASURING)
-    expect(page).to_have_url(re.compile(r"attribution\.segments=zero"))
-    page.get_by_role("tab", name="Learn", exact=True).click()
-    page.locator("#lessons .list button").nth(1).click()
-    page.get_by_role("button", name="Open Explore, panel Tokens").first.click()
-    expect(page.locator("#masking-strip td").first).to_be_visible()
-    expect(page).not_to_have_url(re.compile(r"attribution\.|tokens\.seed"))
-    head = page.locator("#tokens-masking").bounding_box()
-    links = page.locator(".input-bar").bounding_box()
-    assert head is not None
-    assert links is not None
-    assert head["y"] >= links["y"] + links["height"]  # below what sticks to the top
-
-
-@pytest.mark.parametrize(("said", "title"), [("3", LESSONS[2].title), ("nine", LESSONS[0].title)])
-def test_an_address_leads_to_a_lesson(page: Page, served: tuple[str, AppState], said: str, title: str) -> None:
-    open_lesson(page, served[0], said)
-    expect(page.locator("#lessons h2")).to_have_text(title)
-
-
-def test_the_links_of_the_leaders_page_lead_to_their_places(
-    page: Page, page_log: PageLog, served: tuple[str, AppState]
-) -> None:
-    page.goto(f"{served[0]}leader")
-    expect(page.locator(".row .right")).to_have_count(len(LESSONS), timeout=MEASURING)
-    address = page.locator(".row a", has_text="Attribution").first.get_attribute("href") or ""
-    page.goto(served[0] + address)
-    page_log.clear()  # what was asked when the page was left had no answer
-    expect_place(page, LESSONS[0].proof[0].place)
-    expect(page.locator("#model-picker")).to_have_value(LESSONS[0].model)
-
-
-@pytest.mark.parametrize(("name", "answered", "sides"), [("handout", 0, 3), ("leader/handout", len(LESSONS), 6)])
+@pytest.mark.parametrize(
+    ("name", "language", "sides"),
+    [("handout", "en", 3), ("leader/handout", "en", 6), ("handout", "de", 3), ("leader/handout", "de", 7)],
+)
 def test_a_handout_fits_on_its_sides_and_works_alone(
-    page: Page, served: tuple[str, AppState], tmp_path: Path, page_log: PageLog, name: str, answered: int, sides: int
+    page: Page, served: Served, tmp_path: Path, page_log: PageLog, name: str, language: str, sides: int
 ) -> None:
-    sheet = page.request.get(served[0] + name, timeout=MEASURING).text()
+    sheet = page.request.get(f"{served[0]}{name}?lang={language}", timeout=2 * MEASURING).text()
     path = tmp_path / "sheet.html"
     path.write_text(sheet, encoding="utf-8")
     page.goto(path.as_uri())
     for lesson in LESSONS:
-        expect(page.get_by_role("main")).to_contain_text(lesson.question.replace("`", ""))
-    expect(page.locator("article .right")).to_have_count(answered)
+        question = translated(lesson, language_of(language)).question
+        expect(page.get_by_role("main")).to_contain_text(question.replace("`", ""))
+    expect(page.locator("article .right")).to_have_count(len(LESSONS) if name.startswith("leader") else 0)
     page.emulate_media(media="print")
-    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    expect(page.get_by_role("button", name=re.compile("Print|Drucken"))).to_be_hidden()
     sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))
     assert len(sheets) <= sides
     assert page_log.outside == []

@@ -11,15 +11,11 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, at_rest
 from tests.data.formats.support import PASSAGE, question, squad
 from tests.little import little_folder, little_text
-from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.pages import Served, little_settings, serve
 from tests.ui.snapshots import little_history
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 #: Each workspace and what holds all of it.
 SPACES = {"explore": "#explore", "train": "#train-tabs", "runs": "#runs", "learn": "#lessons"}
@@ -27,9 +23,6 @@ SPACES = {"explore": "#explore", "train": "#train-tabs", "runs": "#runs", "learn
 LEFT_OUT = re.compile(
     r"^(Train|Fine-tune|Train it|Train this|Start|Record|Stop Recording)\b|Upload|Drop File|^Save .* as HTML"
 )
-#: How many of things that are alike are pressed in a window of that width; a narrow one has the same things.
-FEW = {1280: 3, 400: 2}
-WIDTHS = [1280, pytest.param(400, marks=pytest.mark.thorough)]
 REMOVES = re.compile(r"^(Clear|Remove)\b")  # what was uploaded
 
 
@@ -139,7 +132,7 @@ PRESS = """async ([leftOut, most, few, scope, space]) => {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("everything"))
     little_history(settings.checkpoints / "history")
     labels = {"num_labels": 2}
@@ -154,48 +147,36 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("space", SPACES)
 def test_everything_in_a_workspace_can_be_pressed(
     page: Page,
-    served: tuple[str, AppState],
+    served: Served,
     page_log: PageLog,
     caplog: pytest.LogCaptureFixture,
     space: str,
-    width: int,
 ) -> None:
     address, _ = served
-    page.set_viewport_size({"width": width, "height": 900})
     page.on("dialog", lambda dialog: dialog.dismiss())
     with caplog.at_level(logging.ERROR, logger="bertviz_lab"):
         page.goto(f"{address}?space={space}")
         tab = page.get_by_role("tab", name=space.title(), exact=True, include_hidden=True)  # a list on a phone
         expect(tab).to_have_attribute("aria-selected", "true")
         at_rest(page)
-        pressed = page.evaluate(
-            PRESS, [LEFT_OUT.pattern, 400, 6 if space == "learn" else FEW[width], SPACES[space], space]
-        )
+        pressed = page.evaluate(PRESS, [LEFT_OUT.pattern, 400, 6 if space == "learn" else 3, SPACES[space], space])
         page.wait_for_timeout(500)
     assert len(pressed) > 10, pressed
     nothing_failed(page, page_log, caplog)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "kind",  # the browser's stories of fine-tuning upload the other two
     [pytest.param(kind, marks=pytest.mark.thorough if kind in ("tokens", "questions") else ()) for kind in UPLOADS],
 )
 def test_everything_about_an_uploaded_file_can_be_pressed(
-    page: Page,
-    served: tuple[str, AppState],
-    page_log: PageLog,
-    caplog: pytest.LogCaptureFixture,
-    kind: str,
-    width: int,
+    page: Page, served: Served, page_log: PageLog, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
     name, text, box, (shown, words), scope = UPLOADS[kind]
-    page.set_viewport_size({"width": width, "height": 900})
     with caplog.at_level(logging.ERROR, logger="bertviz_lab"):
         space = "explore" if kind == "batch" else "train"
         page.goto(f"{served[0]}?{urlencode({'space': space, 'model': 'labels'})}")
@@ -207,7 +188,7 @@ def test_everything_about_an_uploaded_file_can_be_pressed(
         file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
         page.locator(f"{box} input[type=file]").set_input_files(file)
         expect(page.locator(shown)).to_contain_text(words)
-        pressed = page.evaluate(PRESS, [f"{LEFT_OUT.pattern}|{REMOVES.pattern}", 150, FEW[width], scope, space])
+        pressed = page.evaluate(PRESS, [f"{LEFT_OUT.pattern}|{REMOVES.pattern}", 150, 3, scope, space])
         page.wait_for_timeout(500)
     assert len(pressed) > (0 if kind == "batch" else 10), pressed
     nothing_failed(page, page_log, caplog)

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +13,13 @@ from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES, MinimalPair
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.training.runs.summary import RunNotes
-from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import complaints, eventually
-from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.ui.fake_hub import FakeHub
-from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.pages import Served, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
-from tests.ui.views.test_publishing import TOKEN, hub
+from tests.ui.views.test_runs import TOKEN, hub
 
-__all__ = ["event_loops", "hub"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+__all__ = ["hub"]
 
 ENGLISH = PROBES["english"].pairs
 OTHER, ELSEWHERE = "calm-fox-fedcba9876543210", "still-heron-fedcba9876543210"
@@ -32,7 +27,7 @@ TRAINING = 120_000  # milliseconds until a training on a busy machine shows some
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serve(little_settings(tmp_path_factory.mktemp("runs"))) as served:
         make_run(served[1])
         make_run(served[1], OTHER)
@@ -50,7 +45,7 @@ def write_pairs(path: Path, pairs: Sequence[MinimalPair]) -> Path:
     return path
 
 
-def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: Served) -> None:
     address, session = served
     page.goto(f"{address}?space=runs")
     expect(row(page, RUN)).to_contain_text("kind-otter")
@@ -102,7 +97,7 @@ def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tup
     expect(page.locator(f"#model-picker option[value='{OTHER}']")).to_have_count(0)
 
 
-def test_the_table_shows_what_is_done_to_runs_in_another_tab(page: Page, served: tuple[str, AppState]) -> None:
+def test_the_table_shows_what_is_done_to_runs_in_another_tab(page: Page, served: Served) -> None:
     address, session = served
     make_run(session, ELSEWHERE)
     page.goto(f"{address}?space=runs")
@@ -113,7 +108,7 @@ def test_the_table_shows_what_is_done_to_runs_in_another_tab(page: Page, served:
     expect(row(page, ELSEWHERE)).to_have_count(0)
 
 
-def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: Served) -> None:
     address, session = served
     config = PretrainConfig(
         corpus=("sample:tiny-town",), preset="tiny", steps=100_000, seq_len=16, batch_size=4, threads=1,
@@ -155,9 +150,7 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
 
 
-def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
-    page: Page, served: tuple[str, AppState], tmp_path: Path
-) -> None:
+def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(page: Page, served: Served, tmp_path: Path) -> None:
     address, session = served
     pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
     file = write_pairs(tmp_path / "pairs.jsonl", pairs)
@@ -178,30 +171,8 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
 
 
-@pytest.mark.thorough
-def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(
-    page: Page, served: tuple[str, AppState], tmp_path: Path
-) -> None:
-    address, _ = served
-    for title in ("CoLA", "MRPC"):
-        write_archive_file(tmp_path / "glue" / title / "train.tsv", title, rows(title, 40))
-        write_archive_file(tmp_path / "glue" / title / "dev.tsv", title, rows(title, 12, 40))
-    archive = shutil.make_archive(str(tmp_path / "glue"), "zip", tmp_path, "glue")
-    page.goto(f"{address}?space=runs&run.id=little")
-    page.locator("#tab-evaluate").click()
-    page.locator("#evaluate-files input[type=file]").set_input_files(archive)
-    expect(page.locator("#evaluate-scores")).to_contain_text("Fine-tuning is queued on CoLA, MRPC.", timeout=TRAINING)
-    facts = page.locator("#evaluate-suite .fact")
-    expect(facts.nth(0)).to_contain_text(re.compile(r"CoLA, little\s*MCC -?\d\.\d{3}"), timeout=TRAINING)
-    expect(facts.nth(1)).to_contain_text(re.compile(r"MRPC, little\s*F1 \d+\.\d%, Accuracy \d+\.\d%"), timeout=TRAINING)
-    names = page.locator("#runs-table .name")
-    expect(names.filter(has_text=re.compile("^(CoLA|MRPC)$"))).to_have_count(2)
-    page.set_viewport_size({"width": 400, "height": 800})
-    assert complaints(page, "evaluate-suite") == []
-
-
 def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
-    page: Page, served: tuple[str, AppState], hub: FakeHub
+    page: Page, served: Served, hub: FakeHub
 ) -> None:
     page.goto(f"{served[0]}?space=runs&run.id={RUN}")
     page.locator("#run-hub > summary").click()
@@ -223,43 +194,8 @@ def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
     assert TOKEN not in page.content()
 
 
-def test_a_run_is_renamed_while_a_model_is_on_its_way_to_the_hub(
-    page: Page, served: tuple[str, AppState], hub: FakeHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrived = threading.Event()
-    monkeypatch.setattr(
-        "bertviz_lab.ui.views.runs.view.publish", lambda *_: "Sent to me/mine" if arrived.wait(60) else "lost"
-    )
-    page.goto(f"{served[0]}?space=runs&run.id={RUN}&run.hub=open")
-    page.locator("#run-hub-repo").fill("me/mine")
-    page.keyboard.press("Enter")
-    page.locator("#run-hub-push").click()
-    files = page.locator("#run-hub-files")
-    expect(files).to_have_text("Sending …")
-    row(page, RUN).get_by_role("button", name="Edit").click()
-    page.locator("#runs-name").fill("renamed meanwhile")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(row(page, RUN).locator(".name")).to_have_text("renamed meanwhile")
-    expect(files).to_have_text("Sending …")
-    arrived.set()
-    expect(files).to_have_text("Sent to me/mine")
-
-
-@pytest.mark.parametrize(
-    ("run_id", "told"), [(RUN, "The model of"), ("gone", "There is no run 'gone'"), ("little", "comes without a log")]
-)
-def test_a_link_opens_a_run_or_says_why_not(page: Page, served: tuple[str, AppState], run_id: str, told: str) -> None:
-    page.goto(f"{served[0]}?space=runs&run.id={run_id}")
-    expect(page.locator("#panel-run")).to_contain_text(told)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(
-    page: Page, served: tuple[str, AppState], theme: str, width: int
-) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{served[0]}?__theme={theme}&space=runs&run.id={RUN}&run.settings=open&run.hub=open")
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:
+    page.goto(f"{served[0]}?__theme={screen}&space=runs&run.id={RUN}&run.settings=open&run.hub=open")
     expect(page.locator("#run-settings-facts")).to_contain_text("Seed")
     row(page, RUN).get_by_role("button", name="Edit").click()
     assert complaints(page, "panel-runs", "panel-run", serious=True) == []

@@ -3,29 +3,23 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, BertModel, interpret
-from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import at_rest, complaints, eventually, in_menu
-from tests.e2e.charts import data_table
+from tests.browser import PageLog, at_rest, complaints, data_table, eventually, in_menu
 from tests.little import little_folder
-from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.pages import Served, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
-
-__all__ = ["event_loops"]
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TEXT = "the red [MASK] sat on the mat"
 A, B = "the red cat sat on the mat", "she gave him the red book"
 HOSTILE = "[MASK] <img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
 #: Of each view the drawing that is in sight when its panel is opened.
 DRAWN = {"tokens": "#token-strip", "predictions": "#fill-bars", "embeddings": "#similarity", "layers": "#lens"}
-
-Served = tuple[str, AppState]
+WEIGHED = {"attention": "#attention-grid", "attribution": "#attribution-tokens"}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +39,8 @@ def visit(page: Page, served: Served, *views: str, text_a: str = A, **query: str
     expect(page.locator("#tokens-strip [role=option]").first).to_be_visible(timeout=60_000)
     for view in views:
         page.locator(f"#tab-{view}").click()
-        expect(page.locator(f"{DRAWN[view]} :is(.heading, .sentence, .empty):visible").first).to_be_visible()
+        drawn = page.locator(f"{(DRAWN | WEIGHED)[view]} :is(.heading, .sentence, .empty):visible")
+        expect(drawn.first).to_be_visible()
 
 
 def write(page: Page, field: str, text: str) -> None:
@@ -65,9 +60,6 @@ def set_range(page: Page, field: str, value: int) -> None:
 
 def tokens_of(drawing: Locator) -> Locator:
     return drawing.locator("td.token button")
-
-
-# ---- Predictions
 
 
 def test_masked_tokens_are_predicted_asked_about_and_toggled(page: Page, served: Served) -> None:
@@ -127,9 +119,6 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     expect(page.locator("#text-a")).to_have_value(B)
 
 
-# ---- Tokens
-
-
 def test_a_selected_token_is_marked_in_every_drawing(page: Page, served: Served) -> None:
     visit(page, served, "tokens")
     above, strip, masking = page.locator("#tokens-strip"), page.locator("#token-strip"), page.locator("#masking-strip")
@@ -142,6 +131,9 @@ def test_a_selected_token_is_marked_in_every_drawing(page: Page, served: Served)
     page.keyboard.press("Enter")
     expect(above.locator('[aria-selected="true"]')).to_have_text("red")
     expect(strip.locator("td.token.selected")).to_have_count(1)
+    above.locator("[role=option]").nth(2).click()  # pressed again: none
+    expect(above.locator('[aria-selected="true"]')).to_have_count(0)
+    above.locator("[role=option]").nth(2).click()
     page.locator("#tab-predictions").click()
     expect(page.locator("#fill-bars .selected")).to_have_text("red")
     # Another text has another third token: nothing is selected any more.
@@ -149,22 +141,6 @@ def test_a_selected_token_is_marked_in_every_drawing(page: Page, served: Served)
     write(page, "#text-a", "a small dog ran")
     expect(above.locator('[aria-selected="true"]')).to_have_count(0)
     expect(strip.locator(".selected")).to_have_count(0)
-
-
-def test_tokens_in_several_lines_are_reached_by_arrow_keys(page: Page, served: Served) -> None:
-    page.set_viewport_size({"width": 400, "height": 900})
-    visit(page, served, "tokens", text_b=B)
-    strip = page.locator("#token-strip")
-    assert strip.locator(".lines table").count() > 1
-    first = strip.locator(".lines table").first.locator("td.token").count()
-    tokens_of(strip).first.focus()
-    page.keyboard.press("ArrowDown")
-    expect(tokens_of(strip).nth(first)).to_be_focused()
-    page.keyboard.press("End")
-    expect(tokens_of(strip).last).to_be_focused()
-    expect(strip.locator(".readout")).to_contain_text("[SEP]")
-    page.keyboard.press("Space")
-    expect(page.locator('#tokens-strip [aria-selected="true"]')).to_have_text("[SEP]")
 
 
 def test_masking_has_its_settings_loss_statistics_and_epochs(page: Page, served: Served) -> None:
@@ -197,9 +173,6 @@ def test_masking_has_its_settings_loss_statistics_and_epochs(page: Page, served:
     expect(epochs).to_have_text("Dynamic masking")
     page.locator("#masking-masks").select_option("static")
     expect(epochs).to_have_text("Static masking")
-
-
-# ---- Embeddings
 
 
 def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) -> None:
@@ -246,9 +219,6 @@ def test_charts_do_not_vanish_when_the_address_changes(page: Page, served: Serve
     assert all(clip.startswith("url(#") for clip in clips), clips  # in this document, whatever its address
 
 
-# ---- Layers
-
-
 def test_the_lens_and_norms_follow_the_input_and_the_selected_token(page: Page, served: Served) -> None:
     model = served[1].models.open("little")
     text = "the [MASK] cat sat on the [MASK]"
@@ -280,36 +250,9 @@ def test_the_lens_and_norms_follow_the_input_and_the_selected_token(page: Page, 
     expect(page.locator("#embedding-sum .readout")).to_contain_text("segment")
 
 
-def test_the_cells_of_the_lens_are_read_by_keyboard(page: Page, served: Served) -> None:
-    visit(page, served, "layers", text_a=TEXT)
-    lens = interpret.logit_lens(served[1].models.open("little"), TEXT)
-    page.locator("#lens details.table > summary").focus()
-    page.keyboard.press("Enter")
-    cells = page.locator("#lens tbody td")
-    expect(cells).to_have_count(3 * 5)
-    shown = [candidate.token for layer in lens.layers for candidate in layer.candidates]
-    assert [text.split()[0] for text in cells.all_inner_texts()] == shown
-    page.keyboard.press("Tab")
-    expect(page.locator("#lens .numbers")).to_be_focused()  # which the arrow keys scroll
-
-
-# ---- What a person may type, and who else is there
-
-
-def test_pasting_counts_as_typing(page: Page, served: Served) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, served, "tokens")
-    page.evaluate("text => navigator.clipboard.writeText(text)", "a small dog ran")
-    page.locator("#text-a").focus()
-    page.keyboard.press("ControlOrMeta+A")
-    page.keyboard.press("ControlOrMeta+V")
-    expect(page.locator("#token-strip .lines")).to_contain_text("dog")
-    expect(page.locator("#token-strip .lines")).not_to_contain_text("cat")
-
-
 def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> None:
     visit(page, served, text_a=HOSTILE, text_b=HOSTILE)
-    for view, drawing in DRAWN.items():
+    for view, drawing in (DRAWN | WEIGHED).items():
         page.locator(f"#tab-{view}").click()
         expect(page.locator(drawing)).to_contain_text(re.compile(r"img|\[UNK\]|Logit"))
         folds = page.locator(f"#panel-{view} details.fold")
@@ -321,9 +264,10 @@ def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> 
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Page, served: Served) -> None:
+def test_too_much_is_cut_or_one_sentence_as_too_little_is_and_the_page_lives_on(page: Page, served: Served) -> None:
     visit(page, served, *DRAWN, text_a=TEXT)
-    for text, words in (("x" * 60_000, "50,000 characters"), ("", "Type a sentence"), (TEXT, "")):
+    cut = f"[MASK] {'cat ' * (served[1].models.open('little').config.max_position_embeddings + 1)}"
+    for text, words in (("x" * 60_000, "50,000 characters"), ("", "Type a sentence"), (cut, ""), (TEXT, "")):
         page.locator("#text-a").fill(text)
         page.locator("#text-a").press("Enter")
         for view, drawing in DRAWN.items():
@@ -332,15 +276,9 @@ def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Pag
                 expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
             elif view != "embeddings" or text:  # which has examples to compare
                 expect(page.locator(f"{drawing} .empty"), view).to_contain_text(words)
-
-
-def test_a_text_of_more_tokens_than_the_model_has_positions(page: Page, served: Served) -> None:
-    longest = served[1].models.open("little").config.max_position_embeddings
-    visit(page, served, *DRAWN, text_a=f"[MASK] {'cat ' * (longest + 1)}")
-    expect(page.locator("#token-strip")).to_contain_text("did not fit and were truncated")
-    for view, drawing in DRAWN.items():
-        page.locator(f"#tab-{view}").click()
-        expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
+        page.locator("#tab-tokens").click()
+        said = expect(page.locator("#token-strip"))
+        (said.to_contain_text if text == cut else said.not_to_contain_text)("did not fit and were truncated")
 
 
 def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, served: Served) -> None:
@@ -361,43 +299,6 @@ def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, serv
     expect(page.locator("#norms-by-layer .heading")).to_have_text("Norms by layer: median")
 
 
-def best_share(session: AppState, model: str, text: str) -> str:
-    return f"{interpret.fill_mask(session.models.open(model), text).masks[0].candidates[0].probability:.1%}"
-
-
-def test_two_visitors_with_two_models_never_see_each_others_answers(
-    page: Page, browser: Browser, served: Served
-) -> None:
-    second = browser.new_page()
-    try:
-        visitors = ((page, "little", "red"), (second, "other", "small"))
-        for visitor, model, _ in visitors:
-            visit(visitor, served, "predictions", text_a=TEXT, model=model)
-        for turn in range(3):
-            texts = [f"the {word} [MASK] sat on the {turn % 2 * 'old '}mat" for _, _, word in visitors]
-            for (visitor, _, _), text in zip(visitors, texts, strict=True):
-                write(visitor, "#text-a", text)
-            for (visitor, model, _), text in zip(visitors, texts, strict=True):
-                best = visitor.locator("#fill-bars .candidate").first
-                expect(best).to_contain_text(best_share(served[1], model, text))
-    finally:
-        second.close()
-
-
-def test_what_was_asked_last_is_what_is_shown(page: Page, served: Served) -> None:
-    """Models are switched faster than they answer; in the end every view is the last one's."""
-    visit(page, served, "predictions", text_a=TEXT)
-    for name in ("other", "little", "other", "little", "other"):
-        page.locator("#model-picker").select_option(name)
-    best = page.locator("#fill-bars .candidate").first
-    expect(best).to_contain_text(best_share(served[1], "other", TEXT))
-    at_rest(page)
-    expect(best).to_contain_text(best_share(served[1], "other", TEXT))
-
-
-# ---- Everywhere
-
-
 def test_copying_the_link_to_a_run_says_what_its_model_reveals(page: Page, served: Served) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     make_run(served[1])
@@ -410,54 +311,28 @@ def test_copying_the_link_to_a_run_says_what_its_model_reveals(page: Page, serve
     served[1].runs.delete(RUN)
 
 
-def test_the_address_restores_input_settings_and_folds(page: Page, served: Served) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, served, "tokens", text_b=B, model="other")
-    set_range(page, "#masking-rate", 30)
-    unfold(page, "tokens-statistics")
-    page.locator("#masking-draws").select_option("1000")
-    expect(page.locator("#masking-statistics .heading")).to_have_text("1,000 draws")
-    in_menu(page.locator("#copy-link")).click()
-    expect(page.get_by_text("Link copied")).to_be_visible()
-    link = page.evaluate("() => navigator.clipboard.readText()")
-    query = {name: value for name, (value,) in parse_qs(urlsplit(link).query).items()}
-    settings = {"tokens.rate": "30", "tokens.draws": "1000", "tokens.statistics": "open"}
-    assert query.items() >= {"model": "other", "text_a": A, "text_b": B, **settings}.items()
-    page.goto(link)
-    expect(page.locator("#masking-statistics .heading")).to_have_text("1,000 draws", timeout=60_000)
-    expect(page.locator("#masking-rate")).to_have_value("30")
-    expect(page.locator("#masking-strip .counts")).to_contain_text("30% of")
-    expect(page.locator("#model-picker")).to_have_value("other")
-
-
 @pytest.mark.parametrize(
-    ("view", "drawing"),
-    [
-        ("predictions", "#fill-bars"),
-        ("tokens", "#token-strip"),
-        ("embeddings", "#similarity"),
-    ],
+    ("view", "drawing"), [(view, drawing) for view, drawing in (DRAWN | WEIGHED).items() if view != "layers"]
 )
-def test_every_drawing_is_exported(page: Page, served: Served, tmp_path: Path, view: str, drawing: str) -> None:
+def test_every_drawing_is_saved(
+    page: Page, page_log: PageLog, served: Served, tmp_path: Path, view: str, drawing: str
+) -> None:
     visit(page, served, view, text_a=TEXT)
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
-            in_menu(page.locator(f"{drawing} [data-save={kind}]")).click()
+            in_menu(page.locator(f"{drawing} [data-save={kind}]").last).click()
         path = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(path)
         assert path.suffix == f".{kind}"
         assert path.stat().st_size > 50
+    page_log.clear()
+    page.goto(path.as_uri())  # the page that works without the server
+    expect(page.locator(".heading, .sentence").first).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
-    page: Page, served: Served, theme: str, width: int
-) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    page.set_viewport_size({"width": width, "height": 900})
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:
     folds = ("tokens.split", "tokens.loss", "embeddings.contexts", "layers.token_norms", "layers.sum")
-    visit(page, served, text_a=TEXT, text_b=B, __theme=theme, **dict.fromkeys(folds, "open"))
+    visit(page, served, text_a=TEXT, text_b=B, __theme=screen, **dict.fromkeys(folds, "open"))
     page.locator("#tokens-strip [role=option]").nth(2).click()
     for view, drawing in DRAWN.items():
         page.locator(f"#tab-{view}").click()

@@ -1,5 +1,4 @@
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,8 @@ from hypothesis import strategies as st
 
 from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.interpret.attention import sqrt_codes
-from bertviz_lab.figures.interpret.attribution import _times, attribution_payload, head_ablation_payload
-from bertviz_lab.figures.interpret.predictions import comparison_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload, head_ablation_payload
 from bertviz_lab.figures.payload import base64_array, to_json
-from bertviz_lab.figures.plots import heatmap_figure
-from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.interpret import Attribution, HeadAblation, Target
 from tests.charts import shown
 from tests.ui.components.harness import SENTENCE, encoding
@@ -50,15 +46,6 @@ def test_bars_have_labels_a_peak_and_a_table() -> None:
     assert (shares["layout"]["xaxis"]["range"], shares["series"][1]["texts"]) == ([0, 1], ["10%", "none"])
 
 
-def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
-    values = [None, *np.linspace(-1, 1, len(SENTENCE) - 2), float("nan")]
-    (row,) = shown(scores_payload(encoding(SENTENCE), [ScoreRow("r", "says", values, plus=True)], title="T"))["rows"]
-    assert row["peak"] == 1.0
-    assert row["texts"][0] == row["texts"][-1] == ""
-    assert (row["texts"][1], row["texts"][-2]) == ("-1.00", "+1.00")
-    assert row["values"][-1] is None
-
-
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     cat = Target("token", 1, 2, "cat")
     ablation = HeadAblation(encoding(SENTENCE), cat, 0.0, -np.array([[0.5, -0.25]]), -np.array([1.0]))
@@ -80,31 +67,6 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities(is_regression:
     strip = attribution_payload([Attribution(text, target, "occlusion", np.zeros(len(text.tokens)), 0.5, None)])
     assert f"Loss in {quantity}" in strip
     assert ("log" in strip) != is_regression
-
-
-def test_a_change_of_log_probability_is_told_in_times() -> None:
-    told = [_times(change) for change in (8.61, 0.01, -2.0, 40, -40)]
-    starts = ["5,486 times", "about as likely", "1/7.4 as", "over a million", "less than a millionth"]
-    assert all(words.startswith(start) for words, start in zip(told, starts, strict=True))
-
-
-def test_a_comparison_is_titled_with_its_models_and_labels_missing_words() -> None:
-    def compared(names: tuple[str, ...], probabilities: tuple[float | None, ...]) -> dict[str, Any]:
-        mask = (SimpleNamespace(token="cat", probabilities=probabilities),)
-        return shown(comparison_payload(SimpleNamespace(names=names, masks=(mask,))))
-
-    assert compared(("one", "other", "third"), (0.5, 0.5, 0.5))["title"] == "one, other and third"
-    two = compared(("one", "other"), (0.5, None))
-    assert two["title"] == "one and other"
-    assert [series["texts"] for series in two["series"]] == [["50.0%"], ["not in its vocabulary"]]
-
-
-def test_a_long_name_of_a_row_stands_in_two_lines_and_short_ones_in_one() -> None:
-    names = ["word order", "subject-verb agreement across a distractor", f"{'very ' * 20}long"]
-    figure = heatmap_figure(np.zeros((3, 1)), names, ["0"], [[""]] * 3, [[""]] * 3, 1.0, axis="step")
-    short, two_lines, cut = figure.layout.yaxis.ticktext
-    assert (short, two_lines.replace("<br>", " ")) == ("word order", names[1])
-    assert (cut[-1], cut.count("<br>"), figure.layout.xaxis.title.text) == ("…", 1, "step")
 
 
 def test_text_and_numbers_come_back_and_no_tag_can_be_read_out():

@@ -4,7 +4,6 @@ import threading
 
 import pytest
 
-from bertviz_lab.jobs.runs import describe_start
 from bertviz_lab.jobs.scheduler import Cancelled, Capacity, Job, Scheduler, Start, plan_starts
 
 
@@ -146,16 +145,3 @@ def test_a_job_starts_when_those_before_have_had_their_time(
     expected: list[float | None], left: list[float | None], places: int, starts: list[Start]
 ) -> None:
     assert plan_starts(expected, left, places) == starts
-
-
-@pytest.mark.parametrize(
-    ("start", "sentence"),
-    [
-        (Start(0, 0, True), "It is next in the queue."),
-        (Start(0, 33), "It is next in the queue; it starts in about 35 s."),
-        (Start(1, 130), "One other is before it in the queue; it starts in about 2 min."),
-        (Start(4, 7300, True), "4 others are before it in the queue; it starts in at least 2 h 2 min."),
-    ],
-)
-def test_place_and_start_of_a_run_are_one_sentence(start: Start, sentence: str) -> None:
-    assert describe_start(start) == sentence

@@ -15,13 +15,9 @@ from tests.model import support
 from tests.model.support import LABELS, LENGTH, VOCAB, randomized
 
 _SHAPE: dict[str, Any] = {
-    "vocab_size": VOCAB,
-    "hidden_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 40,
-    "max_position_embeddings": 19,
-}
+    "vocab_size": VOCAB, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 40, "max_position_embeddings": 19,
+}  # fmt: skip
 _DISENTANGLED = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 6}
 _V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}
 

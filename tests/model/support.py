@@ -61,14 +61,9 @@ KINDS = (MODEL, PRETRAINING, MASKED_LM, NEXT_SENTENCE, SEQUENCE, TOKENS, QUESTIO
 def small_config(**changes: Any) -> BertConfig:
     """Three layers of four heads, every size different, so that mixing two up shows."""
     shape: dict[str, Any] = {
-        "vocab_size": VOCAB,
-        "hidden_size": 24,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "intermediate_size": 40,
-        "max_position_embeddings": 19,
-        "num_labels": LABELS,
-    }
+        "vocab_size": VOCAB, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "intermediate_size": 40, "max_position_embeddings": 19, "num_labels": LABELS,
+    }  # fmt: skip
     return BertConfig(**(shape | changes))
 
 

@@ -15,16 +15,7 @@ from bertviz_lab.model import (
     BertForTokenClassification,
     BertModel,
 )
-from tests.model.support import (
-    LENGTH,
-    MASKED_LM,
-    MODEL,
-    PRETRAINING,
-    build,
-    gradients,
-    inputs,
-    largest_difference,
-)
+from tests.model.support import LENGTH, MASKED_LM, MODEL, PRETRAINING, build, gradients, inputs, largest_difference
 
 POSITIONS = torch.tensor([[1, 4, 9], [7, 2, 0], [3, 0, 0]])  # unused places point at [CLS]
 LABELS = torch.tensor([[6, 0, 52], [11, 40, -100], [17, -100, -100]])

@@ -196,15 +196,8 @@ def test_debertas_sentencepiece_model_is_read_as_transformers_reads_it(tmp_path,
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"",
-        b"hello",
-        sentencepiece_model(deberta_pieces())[:-9],
-        b"\xff" * 40,
-        b"\x0a\x05abcde",
-        b"\n\x04\n\x02\xff\xfe",
-    ],
-)
+    [b"", b"hello", sentencepiece_model(deberta_pieces())[:-9], b"\xff" * 40, b"\n\x05abcde", b"\n\x04\n\x02\xff\xfe"],
+)  # fmt: skip
 def test_a_damaged_sentencepiece_model_is_one_sentence(data, tmp_path):
     folder = without_json("deberta-v2", tmp_path)
     (folder / "spm.model").write_bytes(data)

@@ -57,16 +57,6 @@ def test_transformers_gives_the_same_ids_and_segments(tokenizer, in_transformers
     assert list(ours.attention_mask) == theirs["attention_mask"]
 
 
-def test_transformers_knows_the_special_tokens_and_the_length(tokenizer, in_transformers):
-    assert in_transformers.mask_token_id == tokenizer.mask_id
-    assert in_transformers.pad_token_id == tokenizer.pad_id
-    assert in_transformers.cls_token_id == tokenizer.cls_id
-    assert in_transformers.sep_token_id == tokenizer.sep_id
-    assert in_transformers.unk_token_id == tokenizer.unk_id
-    assert in_transformers.model_max_length == 128
-    assert in_transformers.model_input_names == ["input_ids", "token_type_ids", "attention_mask"]
-
-
 @pytest.fixture(scope="session")
 def published(shared_data, tmp_path_factory):
     """The published uncased tokenizer, from its vocab.txt and from its tokenizer.json."""

@@ -46,17 +46,9 @@ def write_text(path: Path, documents: int = 40, sentences: int = 6) -> Path:
 def short_run(text: Path, **changes: object) -> PretrainConfig:
     """A run of a dozen steps on one thread in which nothing depends on the clock but the reports."""
     options: dict = {
-        "corpus": (str(text),),
-        "documents": "blank-line",
-        "preset": "tiny",
-        "steps": 12,
-        "vocab_size": 120,
-        "seq_len": 24,
-        "batch_size": 4,
-        "precision": "fp32",
-        "threads": 1,
-        "warmup": 0.2,
-    }
+        "corpus": (str(text),), "documents": "blank-line", "preset": "tiny", "steps": 12, "vocab_size": 120,
+        "seq_len": 24, "batch_size": 4, "precision": "fp32", "threads": 1, "warmup": 0.2,
+    }  # fmt: skip
     return PretrainConfig(**(options | changes))
 
 
@@ -102,15 +94,10 @@ def small_data(tokenizer: Tokenizer, **changes) -> PretrainingData:
     rng = np.random.default_rng(0)
     texts = [[rng.integers(5, tokenizer.vocab_size, size=5).tolist() for _ in range(6)] for _ in range(20)]
     options: dict = {
-        "documents": corpus_of_ids(texts).select(np.arange(20)),
-        "tokenizer": tokenizer,
-        "rule": masking_rule(tokenizer),
-        "seq_len": 19,
-        "batch_size": 8,
-        "short_seq_probability": 0.1,
-        "pairs": "nsp",
-        "seed": 1,
-    }
+        "documents": corpus_of_ids(texts).select(np.arange(20)), "tokenizer": tokenizer,
+        "rule": masking_rule(tokenizer), "seq_len": 19, "batch_size": 8, "short_seq_probability": 0.1,
+        "pairs": "nsp", "seed": 1,
+    }  # fmt: skip
     return PretrainingData(**(options | changes))
 
 
@@ -164,17 +151,9 @@ def record_extensions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, l
 
 #: A short run that several processes can share: batches of odd size, a warmup, no rounding.
 SHARED_RUN = {
-    "documents": "blank-line",
-    "preset": "tiny",
-    "vocab_size": 120,
-    "seq_len": 24,
-    "batch_size": 7,
-    "precision": "fp32",
-    "threads": 1,
-    "warmup": 0.2,
-    "optimizer": "adamw",
-    "steps": 6,
-}
+    "documents": "blank-line", "preset": "tiny", "vocab_size": 120, "seq_len": 24, "batch_size": 7,
+    "precision": "fp32", "threads": 1, "warmup": 0.2, "optimizer": "adamw", "steps": 6,
+}  # fmt: skip
 
 
 def launch(config: Mapping[str, object], folder: Path, processes: int, *options: str) -> None:

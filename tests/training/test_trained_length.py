@@ -1,6 +1,5 @@
 """The trained length of a model: saved as the tokenizer's `model_max_length`, and honoured where inputs are longer."""
 
-import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +7,9 @@ from pathlib import Path
 import pytest
 import transformers
 
-from bertviz_lab.config import SHIPPED
 from bertviz_lab.interpret import classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
-from bertviz_lab.training.checkpoints.checkpoint import (
-    load_checkpoint,
-    save_checkpoint,
-    shipped_models,
-)
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 from bertviz_lab.training.finetuning import setup
@@ -109,11 +103,3 @@ def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path
     rows = tuple(replace(row, text_a=f"{row.text_a} {'cat ' * 30 * (row.row == 2)}") for row in examples("regression"))
     assert "24 tokens: 1 of 16 texts are longer and lose 12 tokens" in truncation_warning(checkpoint, rows)
     assert truncation_warning(checkpoint, examples("regression")) == ""
-
-
-def test_every_shipped_model_says_its_trained_length_on_its_card():
-    for name in shipped_models():
-        length = json.loads((SHIPPED / name / "tokenizer_config.json").read_text())["model_max_length"]
-        assert f"trained on up to {length} tokens" in (SHIPPED / name / "README.md").read_text(encoding="utf-8"), name
-    past = open_snapshots(SHIPPED / "wiki-mini")
-    assert [past.open(step).trained_length for step in past.steps()] == [128, 512]

@@ -26,15 +26,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> AppState:
     folder = tmp_path_factory.mktemp("tuned")
     session = AppState(little_settings(folder))
     config = FinetuneConfig(
-        train=(str(write_reviews(folder / "reviews.csv")),),
-        model=str(folder / "checkpoints" / "little"),
-        random_baseline=True,
-        epochs=2,
-        batch_size=8,
-        eval_share=0.3,
-        threads=1,
-        precision="fp32",
-    )
+        train=(str(write_reviews(folder / "reviews.csv")),), model=str(folder / "checkpoints" / "little"),
+        random_baseline=True, epochs=2, batch_size=8, eval_share=0.3, threads=1, precision="fp32",
+    )  # fmt: skip
     run = folder / "runs" / RUN
     run.mkdir(parents=True)
     (run / "owner").write_text(OWNER.owner)

@@ -76,8 +76,12 @@ class PageReader(HTMLParser):
         self.words += "" if self._skipped else data
 
 
+#: The address of a running page, and its session.
+Served = tuple[str, AppState]
+
+
 @contextmanager
-def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
+def serve(settings: Settings) -> Iterator[Served]:
     """The address of a running page, and its session; its trainings end with it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -59,9 +59,6 @@ class Neighbour:
             self.most = max(self.most, psutil.Process().memory_info().rss)
 
 
-# ---- files: (what is uploaded) -> the sentence
-
-
 def parquet_of_long_lists(folder: Path) -> Path:
     """Two kilobytes that hold 3,000 lists of 2,000 words."""
     words = pa.array([["w" * 50] * 2000]).take(pa.nulls(3000, pa.int32()).fill_null(0))
@@ -149,9 +146,6 @@ def test_a_costly_file_is_refused_in_a_sentence_and_nobody_else_waits(make, page
     assert neighbour.most - neighbour.before < _MOST_GROWTH
 
 
-# ---- models
-
-
 def hub_model(folder: Path, name: str) -> Path:
     """Where the files of a model that was downloaded lie."""
     repository = folder / "hub" / f"models--someone--{name}"
@@ -206,13 +200,3 @@ def test_a_costly_model_is_refused_in_a_sentence_and_nobody_else_waits(make, pag
     assert not neighbour.wrong
     assert neighbour.slowest < _NEIGHBOUR_SECONDS
     assert neighbour.most - neighbour.before < _MOST_GROWTH
-
-
-def test_a_forecast_of_a_large_model_is_refused_before_anything_is_built(page):
-    address, _ = page
-    visitor = FormClient(address)
-    with Neighbour(address) as neighbour:
-        shown = visitor.ask("pretrain", "forecast", source="tiny-town", files=[], values={"preset": "large"})
-    visitor.close()
-    assert "million parameters, and this page trains up to 30 million" in str(shown)
-    assert neighbour.most - neighbour.before < 300_000_000

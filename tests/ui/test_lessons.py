@@ -15,13 +15,12 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
-from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, next_sentence, trace_text, untrained
-from bertviz_lab.ui.lessons import LESSONS, PLACES, Choice, Lesson, Place, claims, training_claims
+from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, trace_text, untrained
+from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place, claims, training_claims
 from bertviz_lab.ui.lessons.lesson import CASES
 from bertviz_lab.ui.lessons.measuring import CLAIMS, Measured, handout_page, measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
 from bertviz_lab.ui.views.lessons.view import LEARN
 from tests.ui.pages import PageReader, little_settings
@@ -38,9 +37,6 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> AppState:
 def asked(state: AppState, name: str, **arguments: Any) -> Any:
     """The answer to a question of Learn."""
     return LEARN.questions[name].ask(state, arguments)
-
-
-# ---- what is said of the models
 
 
 @each_lesson
@@ -93,35 +89,6 @@ def test_the_page_shows_what_the_lesson_says_of_tokens_that_are_not_masked(shipp
     assert (own, only) == pytest.approx((told_own, told_only), abs=0.1)
 
 
-def test_lesson_2_has_the_shares_of_the_paper_and_two_models_that_are_equally_good_at_masks(shipped: AppState) -> None:
-    numbers = measure(shipped, LESSONS[1]).finding.numbers
-    assert [int(numbers[name]) for name in ("mask", "random", "kept")] == [120, 15, 15]
-    own, only = (float(numbers[name][:-1]) for name in ("own_masked", "only_masked"))
-    assert abs(own - only) < 5
-
-
-def test_without_segment_ids_the_models_turn_to_different_sides_as_the_lesson_says(shipped: AppState) -> None:
-    numbers = measure(shipped, LESSONS[2]).finding.numbers
-    shares = {name: float(str(numbers[name])[:-1]) for name in numbers if name.endswith(("_own", "_zero", "_tiny"))}
-    assert shares["true_own"] - shares["false_own"] > 50
-    for kind in ("zero", "tiny"):
-        assert abs(shares[f"true_{kind}"] - shares[f"false_{kind}"]) < 15
-    assert shares["true_zero"] < 50 < shares["false_tiny"]
-
-
-def test_the_classifiers_of_lesson_13_come_from_an_earlier_wiki_mini(shipped: AppState) -> None:
-    for name in measure(shipped, LESSONS[12]).finding.numbers["models"].split(", "):
-        card = (shipped.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
-        assert "It began with wiki-mini as it was in commit" in card
-
-
-def test_a_contradiction_is_taken_to_follow_as_the_lesson_says(shipped: AppState) -> None:
-    town, numbers = shipped.models.open("tiny-town"), measure(shipped, LESSONS[2]).finding.numbers
-    place = LESSONS[2].proof[-1].place
-    assert f"{next_sentence(town, place.text_a, place.text_b).is_next:.1%}" == numbers["wrong"]
-    assert abs(float(numbers["told"][:-1]) - float(numbers["wrong"][:-1])) < 10
-
-
 def test_the_view_shows_what_the_lesson_says_of_segment_ids(shipped: AppState) -> None:
     numbers, (text_a, text_b) = measure(shipped, LESSONS[2]).finding.numbers, CASES["pairs"][0]
     named = {"model": LESSONS[2].model, "text_a": text_a, "text_b": text_b, "kind": "next", "position": None}
@@ -148,59 +115,14 @@ def test_what_a_head_reads_is_its_weights_times_the_value_vectors(shipped: AppSt
         assert whole + bias == pytest.approx(of_layer.attention_projection[0].numpy(), abs=1e-3)
 
 
-def test_the_curves_are_those_of_the_log(shipped: AppState) -> None:
-    numbers = measure(shipped, LESSONS[6]).finding.numbers
-    rows = shipped.log_of("sentiment-mini")
-    end = next(at for at, row in enumerate(rows) if row["event"] == "TrialDone")
-    losses = [row["loss"] for row in rows[:end] if row["event"] == "EvalDone"]
-    assert (numbers["least"], numbers["last"]) == (f"{min(losses):.2f}", f"{losses[-1]:.2f}")
-
-
 def test_a_model_without_its_log_has_no_curve(shipped: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AppState, "log_of", lambda *_: [])
     with pytest.raises(InputError, match="no training log"):
         training_claims.curves(shipped, LESSONS[6])
 
 
-def test_the_new_numbers_of_a_classifier_are_those_of_its_last_layer(shipped: AppState) -> None:
-    model: Any = shipped.models.open("sentiment-mini").model
-    new = sum(value.numel() for name, value in model.named_parameters() if "classifier" in name)
-    assert measure(shipped, LESSONS[5]).finding.numbers["new"] == f"{new:,}"
-
-
-def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = {0: (0.1, 0.01), 100: (0.3, 0.1), 200: (0.8, 0.2), 500: (0.9, 0.3), 1000: (0.95, 0.9)}
-
-    def chance(step: int, text: str, word: str) -> float:
-        colours, blue = story[step]
-        return blue if word == "blue" else (colours - blue) / 7
-
-    def session(steps: tuple[int, ...]) -> Any:
-        reader = SimpleNamespace(steps=lambda: steps)
-        snapshots = SimpleNamespace(
-            choices=lambda own: [("", "tiny-town")], reader=lambda name: reader, open=lambda name, step: step
-        )
-        return SimpleNamespace(snapshots=snapshots)
-
-    monkeypatch.setattr(training_claims, "word_probability", chance)
-    assert re.findall(r"step (\S+) (?:it|the)", training_claims._between(session(tuple(story)))) == ["200", "1,000"]
-    assert training_claims._between(session((0, 100, 1000))) == ""  # both are there at once
-    assert training_claims._between(session((0, 100, 200))) == ""  # and here one of them never comes
-
-
-# ---- what they are made of
-
-
 def test_each_lesson_has_its_number_and_its_claim() -> None:
     assert [each.number for each in LESSONS] == list(range(1, len(LESSONS) + 1)) == list(CLAIMS)
-
-
-@each_lesson
-def test_no_number_about_a_model_is_written_into_a_lesson(each: Lesson) -> None:
-    texts = " ".join([each.question, *(f"{choice.text} {choice.why}" for choice in each.choices), *each.reveal])
-    texts += " ".join(step.text for step in each.steps)
-    assert re.findall(r"\d+\.\d+", texts) == []
-    assert [found for found in re.findall(r"\d+ ?%", texts) if each.number != 2] == []
 
 
 @each_lesson
@@ -235,15 +157,6 @@ def test_the_code_of_a_lesson_is_the_package_s_own_and_its_notebook_is_there(shi
     assert 3 < len(lines.splitlines()) < 60  # a page, not a chapter
 
 
-def test_places_are_called_what_the_page_calls_them() -> None:
-    titles = {view.id: f"{str(view.workspace).capitalize()}, panel {view.title}" for view in VIEWS if view.workspace}
-    forms = {"pretrain": "Train, Pretrain", "finetune": "Train, Fine-tune"}
-    assert (titles | forms).items() >= PLACES.items()
-
-
-# ---- places
-
-
 def test_a_place_sets_the_whole_input_of_explore_and_leaves_it_alone_elsewhere() -> None:
     """What it does not name is empty, not what was there before."""
     place = Place("attribution", "A [MASK].", part="heads", settings={"choice": "x", "ablated": "0.1"}, other="before")
@@ -271,18 +184,9 @@ def test_a_place_is_filled_in_with_what_was_measured(shipped: AppState) -> None:
 def test_a_place_has_an_address() -> None:
     place = Place("attribution", "A [MASK].", part="heads", settings={"choice": "x"})
     assert dict(parse_qsl(place.address("toy").removeprefix("?"))) == {
-        "space": "explore",
-        "model": "toy",
-        "text_a": "A [MASK].",
-        "explore.open": "attribution",
-        "attribution.choice": "x",
-        "attribution.heads": "open",
-        "show": "attribution",
-        "part": "heads",
-    }
-
-
-# ---- what the page asks
+        "space": "explore", "model": "toy", "text_a": "A [MASK].", "explore.open": "attribution",
+        "attribution.choice": "x", "attribution.heads": "open", "show": "attribution", "part": "heads",
+    }  # fmt: skip
 
 
 def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path) -> None:
@@ -296,9 +200,6 @@ def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path) -> N
 def test_a_number_that_is_none_is_answered_in_a_sentence(shipped: AppState, number: Any) -> None:
     with pytest.raises(InputError, match="number: "):
         asked(shipped, "measured", number=number)
-
-
-# ---- the handout
 
 
 def test_the_leaders_handout_asks_everything_before_it_answers(shipped: AppState) -> None:

@@ -138,17 +138,6 @@ def test_what_does_not_suit_training_is_pointed_out(documents, seq_len, nsp_poss
     assert all(warned(report, warning) for warning in warnings)
 
 
-def test_a_blank_line_after_every_sentence_is_pointed_out(tmp_path):
-    path = written(tmp_path, "trap.txt", "\n\n".join(s for d in prose(1, 200) for s in d.sentences))
-    report = examine_files([path])
-    assert report.documents == 1
-    assert warned(report, "blank line follows nearly every sentence")
-    asked = examine_files([path], documents="blank-line")
-    assert asked.documents == 200
-    assert not asked.nsp_possible
-    assert warned(asked, "as you asked")
-
-
 @pytest.mark.parametrize(
     ("content", "warning"),
     [
@@ -165,15 +154,6 @@ def test_the_share_of_repeated_sentences_is_estimated_in_bounded_memory(monkeypa
     monkeypatch.setattr("bertviz_lab.data.corpora.health._MAX_CHECKSUMS", 500)
     assert warned(report_on([*prose(400, 5), *prose(400, 5)]), "5")
     assert not warned(report_on(prose(800, 5)), "repeat an earlier")
-
-
-def test_rows_and_files_that_were_left_out_are_pointed_out(tmp_path):
-    written(tmp_path, "a.csv", "id,text\n1,these are some words of a row\n2,\n3,a row of many more words,x\n")
-    written(tmp_path, "b.txt", b"\x89PNG\r\n\x1a\n")
-    report = examine_files([tmp_path])
-    assert warned(report, "1 rows of")
-    assert warned(report, "more or fewer cells")
-    assert warned(report, "PNG")
 
 
 @pytest.mark.parametrize("documents", [[], [Document("a", ())], [Document("a", ("Hi.",))], [Document("a", ("!",))]])

@@ -1,8 +1,10 @@
-"""Text to documents to sentences: what a sentence is, how long, how fast and in how much memory."""
+"""Texts become documents of sentences, in many scripts and languages, at any size."""
 
 import tracemalloc
+from pathlib import Path
 
 import pytest
+import sentencex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,3 +142,42 @@ def test_memory_stays_flat(tmp_path, text, documents, sentences):
         tracemalloc.stop()
     assert tuple(map(sum, zip(*counts, strict=True))) == (documents, sentences)
     assert peak < 6e6
+
+
+#: A hundred sentences in their order, one a line, written for this test: every second has an abbreviation or ordinal.
+SENTENCES = (Path(__file__).parent / "german_sentences.txt").read_text(encoding="utf-8").splitlines()
+
+
+def ends(sentences: list[str]) -> set[int]:
+    """Where sentences end, counted in characters that are not spaces."""
+    places, place = set(), 0
+    for sentence in sentences:
+        place += len("".join(sentence.split()))
+        places.add(place)
+    return places
+
+
+def test_of_a_hundred_german_sentences_none_is_split_and_hardly_any_are_joined() -> None:
+    wanted, text = ends(SENTENCES), " ".join(SENTENCES)
+    as_english = ends(list(sentencex.segment("en", text)))
+    assert (len(as_english - wanted), len(wanted - as_english)) == (40, 2), "what English abbreviations make of it"
+    ours = ends(split_sentences(text))
+    assert ours <= wanted
+    assert len(wanted - ours) <= 1, "an abbreviation at the end of a sentence may join the next"
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Der Turm brannte am 3. Oktober 1905 ab."] * 2,
+        ["Im 19. Jahrhundert und in der 2. Hälfte des 18. Jahrhunderts war das anders."] * 2,
+        ["Die Kinder, z. B. Anna, spielen im Hof, d. h. draußen."] * 2,
+        ["Frau Dr. Lindner bzw. Herr Prof. Hansen ist ab dem 1. Mai zuständig."] * 2,
+        ["He came on day 3.", "October was cold.", "The war of 1914 was over."],
+        ["I am 5.", "Mary is 6."],
+        ["They saw the film Die 3.", "Nobody liked it, and the critics left."],
+        ["The painter Hans von der Tann was born in 1880.", "He died at 60.", "The rest is in the archive."],
+    ],
+)
+def test_a_number_ends_an_english_sentence_and_a_german_one_stays_whole(sentences: list[str]) -> None:
+    assert split_sentences(" ".join(sentences)) == sentences

@@ -27,9 +27,6 @@ def repaired(data) -> list[tuple[str, int]]:
     return [(repair.reason, repair.count) for repair in data.repaired]
 
 
-# Tables
-
-
 @pytest.mark.parametrize(("ending", "delimiter"), [(".csv", ","), (".tsv", "\t")])
 @pytest.mark.parametrize("every", [1, 7, 30])
 def test_a_backslash_before_a_quotation_mark_makes_it_part_of_the_cell(ending, delimiter, every, tmp_path):
@@ -74,19 +71,6 @@ def test_byte_order_marks_of_joined_files_are_no_part_of_a_label(tmp_path):
     assert data.notes == ('1 byte-order mark was taken out of "a.csv".',)
 
 
-def test_empty_columns_of_a_spreadsheet_are_left_out(tmp_path):
-    lines = [f'{label},"{text}",,,' for text, label in TEXTS]
-    data = read_task(written(tmp_path, "a.csv", "\r\n".join(["v1,v2,,,", *lines])))
-    assert rows_of(data) == PLAIN
-    assert data.files[0].columns == ("v1", "v2")
-
-
-@pytest.mark.parametrize("delimiter", ["|||", "::", "~|~", "##"])
-def test_delimiters_of_several_characters_are_found(delimiter, tmp_path):
-    path = written(tmp_path, "a.txt", "".join(f"{label}{delimiter}{text}\n" for text, label in TEXTS))
-    assert rows_of(read_task(path)) == PLAIN
-
-
 @pytest.mark.parametrize("delimiter", ["^", "@"])
 def test_a_rare_sign_before_a_label_divides_cells(delimiter, tmp_path):
     path = written(tmp_path, "a.txt", "".join(f"{text}{delimiter}{label}\n" for text, label in TEXTS))
@@ -99,15 +83,6 @@ def test_a_repeated_sign_around_an_empty_cell_is_no_delimiter_of_several_charact
     texts = [(text.replace(",", ""), label) for text, label in TEXTS]
     path = written(tmp_path, "a.csv", "".join(f"{n};{text};;{label}\n" for n, (text, label) in enumerate(texts)))
     assert [(e.text_a, e.label) for e in read_task(path).examples] == texts
-
-
-def test_the_line_that_names_the_separator_is_no_row(tmp_path):
-    path = written(tmp_path, "a.csv", "sep=;\ntext;label\n" + "".join(f"{text};{label}\n" for text, label in TEXTS))
-    assert rows_of(read_task(path)) == PLAIN
-
-
-def test_single_quotation_marks_enclose_cells(tmp_path):
-    assert rows_of(read_task(written(tmp_path, "a.csv", csv_of(TEXTS, cell=lambda t: f"'{t}'")))) == PLAIN
 
 
 def test_quotation_marks_inside_cells_need_not_be_doubled(tmp_path):
@@ -200,18 +175,22 @@ def test_columns_of_0_and_1_are_the_labels_of_one_task(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "# exported in May\n# by a tool\n" + csv_of(TEXTS),
-        "Survey of May\n\n" + csv_of(TEXTS),
-        "| text | label |\n|---|:--|\n" + "".join(f"| {t} | {label} |\n" for t, label in TEXTS),
-        csv_of(TEXTS) + "\nExported by a tool in May,\n",
-    ],
-    ids=["comments", "title", "markdown", "sentence below"],
-)
-def test_what_stands_above_and_below_a_table_is_no_row(content, tmp_path):
-    assert [(e.text_a.strip(), None, e.label) for e in read_task(written(tmp_path, "a.csv", content)).examples] == PLAIN
+AROUND = {
+    "comments": "# exported in May\n# by a tool\n" + csv_of(TEXTS),
+    "title": "Survey of May\n\n" + csv_of(TEXTS),
+    "markdown": "| text | label |\n|---|:--|\n" + "".join(f"| {t} | {label} |\n" for t, label in TEXTS),
+    "sentence below": csv_of(TEXTS) + "\nExported by a tool in May,\n",
+    "empty columns": "\r\n".join(["v1,v2,,,", *(f'{label},"{text}",,,' for text, label in TEXTS)]),
+    **{divide: "".join(f"{label}{divide}{text}\n" for text, label in TEXTS) for divide in ("|||", "::", "~|~", "##")},
+    "separator": "sep=;\ntext;label\n" + "".join(f"{text};{label}\n" for text, label in TEXTS),
+    "single quotation marks": csv_of(TEXTS, cell=lambda text: f"'{text}'"),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_stands_around_the_cells_of_a_table_is_no_part_of_them(around, tmp_path):
+    data = read_task(written(tmp_path, "a.csv" if around[0].isalpha() else "a.txt", AROUND[around]))
+    assert [(e.text_a.strip(), None, e.label) for e in data.examples] == PLAIN
 
 
 def test_quoted_cells_may_have_lines_of_their_own_with_delimiters(tmp_path):
@@ -256,9 +235,6 @@ def test_ids_of_many_digits_are_looked_at_in_linear_time(tmp_path):
     assert time.process_time() - start < 5  # well below 1
 
 
-# JSON
-
-
 ORIENTS = {
     "records": [{"text": t, "label": label} for t, label in TEXTS],
     "values": [[t, label] for t, label in TEXTS],
@@ -298,9 +274,6 @@ def test_every_layout_of_json_gives_the_same_examples(orient, tmp_path):
     assert sorted(rows_of(data)) == sorted(PLAIN)
 
 
-# Words with labels
-
-
 SENTENCE, SPANS = "Ana Ruiz left Oslo. Bad!", [[0, 8, "PER"], [14, 18, "LOC"]]
 WORDS = LabelledWords(
     ("Ana", "Ruiz", "left", "Oslo", ".", "Bad", "!"), ("B-PER", "I-PER", "O", "B-LOC", "O", "O", "O"), 1
@@ -308,36 +281,24 @@ WORDS = LabelledWords(
 NAMED = [{"start": a, "end": b, "label": c} for a, b, c in SPANS]
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"id": 1, "text": SENTENCE, "label": SPANS},
-        {"text": SENTENCE, "entities": SPANS},
-        {"text": SENTENCE, "spans": NAMED, "answer": "accept"},
-        {"text": SENTENCE, "entities": [{"start_offset": a, "end_offset": b, "label": c} for a, b, c in SPANS]},
-        {"text": SENTENCE, "annotation": [[c, a, b] for a, b, c in SPANS]},
-        [SENTENCE, {"entities": SPANS}],
-        {"data": {"text": SENTENCE}, "annotations": [{"result": [{"value": s} for s in NAMED]}]},
-        {"text": SENTENCE, "entities": [{"start": str(a), "end": str(b), "entity": c} for a, b, c in SPANS]},
-        {
-            "text": SENTENCE,
-            "entities": [{"start": a, "end": b - 1, "label": c, "text": SENTENCE[a:b]} for a, b, c in SPANS],
-        },
-    ],
-    ids=[
-        "doccano",
-        "spacy",
-        "prodigy",
-        "doccano objects",
-        "argilla",
-        "spacy pairs",
-        "label studio",
-        "rasa",
-        "inclusive",
-    ],
-)
-def test_character_spans_become_labels_of_words(record, tmp_path):
-    data = read_task(written(tmp_path, "a.jsonl", "\n".join([json.dumps(record)] * 3)))
+SPANNED = {
+    "doccano": {"id": 1, "text": SENTENCE, "label": SPANS},
+    "doccano objects": {"text": SENTENCE, "entities": [{"start_offset": a, "end_offset": b, "label": c}
+                                                       for a, b, c in SPANS]},
+    "spacy": {"text": SENTENCE, "entities": SPANS},
+    "spacy pairs": [SENTENCE, {"entities": SPANS}],
+    "prodigy": {"text": SENTENCE, "spans": NAMED, "answer": "accept"},
+    "argilla": {"text": SENTENCE, "annotation": [[c, a, b] for a, b, c in SPANS]},
+    "label studio": {"data": {"text": SENTENCE}, "annotations": [{"result": [{"value": s} for s in NAMED]}]},
+    "rasa": {"text": SENTENCE, "entities": [{"start": str(a), "end": str(b), "entity": c} for a, b, c in SPANS]},
+    "inclusive": {"text": SENTENCE, "entities": [{"start": a, "end": b - 1, "label": c, "text": SENTENCE[a:b]}
+                                                 for a, b, c in SPANS]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", SPANNED)
+def test_character_spans_become_labels_of_words(tool, tmp_path):
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join([json.dumps(SPANNED[tool])] * 3)))
     assert (data.task, data.files[0].scheme) == ("tokens", "BIO")
     assert data.examples[0] == WORDS
 
@@ -520,9 +481,6 @@ def test_words_keep_blanks_that_divide_no_columns(tmp_path):
     assert data.examples[0].words == ("10\u00a0000", "a\u2028b")
 
 
-# Questions
-
-
 PASSAGE = "The mill closed in 1931. In 1931 the café reopened, and in 1960 the mill fell."
 SECOND = PASSAGE.index("1931", 25)
 
@@ -535,19 +493,13 @@ def questions(answers, name="answers", **more) -> str:
 @pytest.mark.parametrize(
     "answers",
     [
-        [{"text": "1931", "answer_start": SECOND}],
-        [{"text": "1931", "answer_start": float(SECOND)}],
-        [{"text": "1931", "answer_start": str(SECOND)}],
-        [{"text": ["1931"], "answer_start": [SECOND]}],
-        [[{"text": "1931", "answer_start": SECOND}]],
-        [{"text": "1931", "answerStart": SECOND}],
-        [{"answer_text": "1931", "char_answer_begin": SECOND}],
-        {"text": ["1931"], "answer_start": [SECOND]},
-        {"text": "1931", "answer_start": SECOND},
-        [["1931", SECOND]],
-        [{"text": "1931", "char_spans": [[SECOND, SECOND + 3]]}],
+        *([{"text": "1931", "answer_start": start}] for start in (SECOND, float(SECOND), str(SECOND))),
+        [{"text": ["1931"], "answer_start": [SECOND]}], [[{"text": "1931", "answer_start": SECOND}]],
+        [{"text": "1931", "answerStart": SECOND}], [{"answer_text": "1931", "char_answer_begin": SECOND}],
+        {"text": ["1931"], "answer_start": [SECOND]}, {"text": "1931", "answer_start": SECOND},
+        [["1931", SECOND]], [{"text": "1931", "char_spans": [[SECOND, SECOND + 3]]}],
     ],
-)
+)  # fmt: skip
 def test_an_answer_is_at_its_offset_in_every_shape(answers, tmp_path):
     data = read_task(written(tmp_path, "a.json", questions(answers)))
     assert {example.answers for example in data.examples} == {(Answer("1931", SECOND),)}
@@ -583,9 +535,6 @@ def test_questions_in_csv_are_questions(tmp_path):
     assert (data.task, data.examples[0].answers[0].text) == ("qa", "1960")
 
 
-# Folders and zips
-
-
 def test_of_a_competition_the_training_file_is_read_and_the_test_file_predicted(tmp_path):
     test = "id,text\n" + "".join(f"{n},unseen text {n}\n" for n in range(9))
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
@@ -615,9 +564,6 @@ def test_a_folder_for_each_class_has_a_text_in_each_file(tmp_path):
 def test_files_with_other_labels_or_columns_than_the_first_are_doubted(other, unlike, tmp_path):
     paths = [written(tmp_path, "a.csv", csv_of(TEXTS)), written(tmp_path, "b.csv", other)]
     assert f'"b.csv" has {unlike} than "a.csv"' in Reading.of(read_task(paths)).doubts[0].sentence
-
-
-# What was understood
 
 
 def test_a_reading_has_what_was_understood(tmp_path):

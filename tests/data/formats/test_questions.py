@@ -1,12 +1,13 @@
-"""SQuAD is read with its answers at their offsets."""
+"""Questions with their answers, and pairs, triplets and scores of texts, in whatever file they come."""
 
 import json
 import time
 
 import pytest
 
-from bertviz_lab.data.examples import Answer
-from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.examples import Answer, read_examples, write_examples
+from bertviz_lab.data.formats.read import read_splits, read_task
+from bertviz_lab.errors import InputError
 from tests.data.formats.support import PASSAGE, question, squad
 from tests.data.support import written
 
@@ -58,13 +59,6 @@ def test_ids_are_made_unique(tmp_path):
     assert len({e.id for e in read_task(paths).examples}) == 4
 
 
-def test_one_question_a_record_is_read_as_on_the_hub(tmp_path):
-    record = {"context": PASSAGE, "question": "When?", "answers": {"text": ["1890"], "answer_start": [24]}}
-    records = [record | {"id": "a"}, record | {"id": "b", "answers": {"text": [], "answer_start": []}}]
-    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records))))
-    assert [e.answers for e in data.examples] == [(Answer("1890", 24),), ()]
-
-
 @pytest.mark.parametrize("kind", ["stated offsets", "misplaced answers", "one id"])
 def test_squad_is_read_in_time_that_grows_linearly_with_its_size(tmp_path, kind):
     def seconds(count: int) -> float:
@@ -80,3 +74,90 @@ def test_squad_is_read_in_time_that_grows_linearly_with_its_size(tmp_path, kind)
 
     small = min(seconds(500) for _ in range(3))
     assert min(seconds(4_000) for _ in range(2)) < 20 * small
+
+
+ROWS = [(f"where is the thing {n}", f"it is in the place number {n}", f"it is nowhere near {n}") for n in range(12)]
+
+
+def read(tmp_path, name: str, content: str, **options):
+    return read_task(written(tmp_path, name, content), "embeddings", **options)
+
+
+def texts_of(data) -> list[tuple[str, ...]]:
+    return [example.texts for example in data.examples]
+
+
+@pytest.mark.parametrize("header", ["anchor\tpositive\n", "question\tanswer\n", "sentence1\tsentence2\n", ""])
+def test_two_columns_of_texts_are_pairs(tmp_path, header) -> None:
+    data = read(tmp_path, "a.tsv", header + "".join(f"{a}\t{b}\n" for a, b, _ in ROWS))
+    assert data.task == "embeddings"
+    assert texts_of(data) == [row[:2] for row in ROWS]
+    assert {example.score for example in data.examples} == {None}
+
+
+@pytest.mark.parametrize("header", ["anchor,positive,negative\n", ""])
+def test_a_third_text_is_a_negative(tmp_path, header) -> None:
+    data = read(tmp_path, "a.csv", header + "".join(",".join(row) + "\n" for row in ROWS))
+    assert texts_of(data) == ROWS
+
+
+def test_negatives_are_cut_to_the_fewest_of_any_row_which_is_named(tmp_path) -> None:
+    records = [{"query": a, "positive": b, "negatives": [c, f"{c} either", c][: 2 + n % 2]}
+               for n, (a, b, c) in enumerate(ROWS)]  # fmt: skip
+    data = read(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records)))
+    assert texts_of(data) == [(a, b, c, f"{c} either") for a, b, c in ROWS]
+    assert data.notes == (
+        "6 negatives were left out: all examples need as many as the one with the fewest, "
+        'and "a.jsonl" record 1 has 2.',
+    )
+    full = written(tmp_path, "a.csv", "anchor,positive,negative\n" + "".join(",".join(row) + "\n" for row in ROWS))
+    pairs = written(tmp_path, "b.csv", "anchor,positive\n" + "".join(f"{a},{b}\n" for a, b, _ in ROWS))
+    data = read_task([full, pairs], "embeddings")
+    assert {example.negatives for example in data.examples} == {()}
+    assert data.notes[0].startswith("12 negatives were left out: ")
+    assert data.notes[0].endswith('"b.csv" row 2 has 0.')
+    assert read_task(full, "embeddings").notes == ()
+
+
+def test_a_json_file_with_a_list_for_each_column_is_read(tmp_path) -> None:
+    body = {"questions": [a for a, _, _ in ROWS], "answers": [b for _, b, _ in ROWS], "question_ids": [*range(40, 52)]}
+    assert texts_of(read(tmp_path, "a.json", json.dumps(body))) == [row[:2] for row in ROWS]
+
+
+def test_scores_of_any_range_become_cosines_by_the_training_file(tmp_path) -> None:
+    train = written(tmp_path, "a.tsv", "".join(f"{a}\t{b}\t{n % 6}\n" for n, (a, b, _) in enumerate(ROWS)))
+    held = written(tmp_path, "b.tsv", "".join(f"{b}\t{a}\t{2 + n % 2}.0\n" for n, (a, b, _) in enumerate(ROWS)))
+    first, second = read_splits([train, held], "embeddings")
+    assert [example.score for example in first.examples[:6]] == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert {example.score for example in second.examples} == {0.4, 0.6}
+    assert "The scores from 0 to 5 were scaled to cosines from 0 to 1." in first.notes
+    cosines = "".join(f"{a}\t{b}\t{n / 12:.2f}\n" for n, (a, b, _) in enumerate(ROWS))
+    data = read(tmp_path, "c.tsv", cosines)
+    assert data.examples[6].score == 0.5
+    assert not data.notes
+
+
+def test_rows_that_lack_something_are_dropped_with_their_reason(tmp_path) -> None:
+    lines = [",".join(row) for row in ROWS] + [",b text here,c text here", "a text here,,c text here", "a text,b text,"]
+    data = read(tmp_path, "a.csv", "anchor,positive,negative\n" + "\n".join(lines) + "\n")
+    assert len(data.examples) == 12
+    assert [dropped.reason.split(" (")[0] for dropped in data.dropped] == [
+        "the text is empty", "the second text is empty", "the negative is empty"
+    ]  # fmt: skip
+
+
+def test_anchors_and_positives_are_recognised_by_their_names_and_kept_as_they_were(tmp_path) -> None:
+    text = "anchor\tpositive\n" + "".join(f"{a}\t{b}\n" for a, b, _ in ROWS)
+    data = read_task(written(tmp_path, "a.tsv", text))
+    assert data.task == "embeddings"
+    write_examples(tmp_path / "kept.jsonl", data.examples)
+    assert read_examples(tmp_path / "kept.jsonl") == data.examples
+
+
+def test_scores_in_text_and_a_single_column_of_texts_are_refused(tmp_path) -> None:
+    rows = "".join(f"{a}\t{b}\t{('high', 'low')[n % 2]}\n" for n, (a, b, _) in enumerate(ROWS))
+    with pytest.raises(InputError, match=r'"high" in .* is no number, as the scores of pairs are'):
+        read(tmp_path, "a.tsv", "sentence1\tsentence2\tscore\n" + rows, label="score")
+    rows = "".join(f"{a}\t{n % 2}\n" for n, (a, _, _) in enumerate(ROWS))
+    with pytest.raises(InputError, match="has no two columns of texts that belong together"):
+        read(tmp_path, "a.tsv", "text\tlabel\n" + rows)

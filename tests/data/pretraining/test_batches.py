@@ -29,15 +29,9 @@ def data(tokenizer) -> PretrainingData:
         for _ in range(DOCUMENTS)
     ]
     return PretrainingData(
-        documents=corpus_of_ids(texts).select(np.arange(DOCUMENTS)),
-        tokenizer=tokenizer,
-        rule=masking_rule(tokenizer),
-        seq_len=32,
-        batch_size=8,
-        short_seq_probability=0.1,
-        pairs="nsp",
-        seed=3,
-    )
+        documents=corpus_of_ids(texts).select(np.arange(DOCUMENTS)), tokenizer=tokenizer,
+        rule=masking_rule(tokenizer), seq_len=32, batch_size=8, short_seq_probability=0.1, pairs="nsp", seed=3,
+    )  # fmt: skip
 
 
 def same(a: PretrainingBatch, b: PretrainingBatch) -> bool:

@@ -24,10 +24,6 @@ def sentences(view: CorpusView) -> list[int]:
     return [sentence for first, end in view.spans.tolist() for sentence in range(first, end)]
 
 
-def share(corpus: TokenizedCorpus, min_documents: int = 1) -> float:
-    return tokens(split_corpus(corpus, min_documents=min_documents)[1]) / corpus.tokens
-
-
 @pytest.mark.parametrize("min_documents", [1, 2])
 def test_four_equal_documents_hold_out_a_tenth_and_not_half(min_documents):
     corpus = corpus_of(100, 100, 100, 100)

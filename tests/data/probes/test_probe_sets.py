@@ -1,18 +1,22 @@
-"""The probes: pairs that no habit answers, and which of them suit a run."""
+"""The probes: pairs that no habit answers, those of Tiny Town, and those of files in BLiMP's format."""
 
+import json
 import re
+import zipfile
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from bertviz_lab.data.probes import PROBES, probes_for, probes_that_fit
-from bertviz_lab.data.probes.minimal_pairs import minimal_pairs, words
+from bertviz_lab import InputError
+from bertviz_lab.data.probes import PROBES, MinimalPair, probes_for, probes_that_fit, read_minimal_pairs
+from bertviz_lab.data.probes.minimal_pairs import KINDS, minimal_pairs, words
 from bertviz_lab.data.probes.probe_sets import contrast_of
-from bertviz_lab.data.samples.tiny_town import stories
+from bertviz_lab.data.samples.tiny_town import imagine, stories
+from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR
 from bertviz_lab.tokenization import Tokenizer
 
-ENGLISH = PROBES["english"]
 EVERY_KIND = [(name, kind) for name, probes in PROBES.items() for kind in probes.kinds]
 
 
@@ -24,31 +28,6 @@ def test_every_kind_has_a_title_and_at_least_ten_different_pairs(name: str) -> N
     assert counts.keys() == probes.kinds.keys()
     assert min(counts.values()) >= 10
     assert all(re.fullmatch(r"[a-z].*[^.]", title) for title in probes.kinds.values()), "goes on after 'It can'"
-
-
-def test_no_english_sentence_is_good_in_two_pairs_or_good_in_one_and_bad_in_another() -> None:
-    good = [pair.good for pair in ENGLISH.pairs]
-    bad = [pair.bad for pair in ENGLISH.pairs]
-    assert len(set(good)) == len(good)
-    assert len(set(bad)) == len(bad)
-    assert not set(good) & set(bad)
-
-
-def test_an_english_pair_is_two_short_sentences_that_differ_in_one_place() -> None:
-    for pair in ENGLISH.pairs:
-        good, bad = words(pair.good), words(pair.bad)
-        places = [n for n, (one, other) in enumerate(zip(good, bad, strict=True)) if one != other]
-        assert places[0] == pair.position
-        if pair.kind == "word_order":
-            first, second = places
-            assert second == first + 1
-            assert [good[first], good[second]] == [bad[second], bad[first]]
-        else:
-            assert len(places) == 1
-        assert pair.context == ""
-        for sentence in (pair.good, pair.bad):
-            assert re.fullmatch(r"[A-Z](?:[A-Za-z,]| (?! ))*\.", sentence)
-            assert len(words(sentence)) <= 11
 
 
 @pytest.mark.parametrize(("name", "kind"), EVERY_KIND)
@@ -129,3 +108,145 @@ def test_shipped_models_are_asked_what_they_were_trained_on() -> None:
         found = probes_for([corpus], Tokenizer.load(folder / model))
         assert found is not None
         assert found.name == name
+
+
+def line(good: str, bad: str, phenomenon: str = "agreement", **others: object) -> str:
+    return json.dumps({"sentence_good": good, "sentence_bad": bad, "linguistics_term": phenomenon, **others})
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+CATS = line("The cats sleep.", "The cats sleeps.", field="syntax", UID="plain_agreement", pairID="0")
+HERSELF = line("She washed herself.", "She washed himself.", "anaphora")
+
+
+def test_a_line_is_a_pair_and_its_kind_the_phenomenon(tmp_path: Path) -> None:
+    assert read_minimal_pairs(write(tmp_path / "a.jsonl", CATS, "", HERSELF)) == (
+        MinimalPair("agreement", "", "The cats sleep.", "The cats sleeps.", 2),
+        MinimalPair("anaphora", "", "She washed herself.", "She washed himself.", 2),
+    )
+
+
+def test_a_folder_and_a_zip_are_read_file_by_file_in_the_order_of_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(folder / "b.jsonl", CATS)
+    write(folder / "a.jsonl", HERSELF)
+    write(folder / "README.md", "not a pair")
+    pairs = read_minimal_pairs(folder)
+    assert [pair.kind for pair in pairs] == ["anaphora", "agreement"]
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"data/{path.name}")
+    assert read_minimal_pairs(tmp_path / "data.zip") == pairs
+    assert read_minimal_pairs([folder / "b.jsonl", folder / "a.jsonl"]) == pairs[::-1]
+
+
+def test_sentences_may_differ_in_length_and_in_more_than_one_word(tmp_path: Path) -> None:
+    longer = line("No one has ever left.", "Someone has ever left.")
+    shorter = line("He left", "He left them")
+    assert [pair.position for pair in read_minimal_pairs(write(tmp_path / "a.jsonl", longer, shorter))] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("not json", 'Line 2 of "a.jsonl" is not JSON'),
+        ("[1, 2]", 'Record 2 of "a.jsonl" is not an object with the fields sentence_good, sentence_bad'),
+        ('{"sentence_good": "a b"}', 'Record 2 of "a.jsonl" has no text in the field "sentence_bad"'),
+        (line("a b", " "), 'has no text in the field "sentence_bad"'),
+        (line("a b", "a c", ""), 'has no text in the field "linguistics_term"'),
+        (json.dumps({"sentence_good": 3}), 'has no text in the field "sentence_good"'),
+        (line("a b", "a b "), "has the same sentence"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_refused_in_a_sentence(tmp_path: Path, bad: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_minimal_pairs(write(tmp_path / "a.jsonl", CATS, bad))
+    assert message in str(error.value).replace("“", '"').replace("”", '"')
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_hold_no_pairs_or_are_empty_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no minimal pairs"):
+        read_minimal_pairs(write(tmp_path / "blank.jsonl", "", ""))
+    with pytest.raises(InputError, match="There is no file"):
+        read_minimal_pairs(tmp_path / "absent.jsonl")
+    (tmp_path / "latin.jsonl").write_bytes(CATS.replace("cats", "pinguïns").encode("latin-1"))
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        read_minimal_pairs(tmp_path / "latin.jsonl")
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data" / "a.jsonl", CATS)
+    (tmp_path / "data" / "b.jsonl").touch()
+    with pytest.raises(InputError, match="is empty"):
+        read_minimal_pairs(tmp_path / "data")
+
+
+PAIRS = minimal_pairs(0, 60)
+HELD_OUT = [story.sentences for story in islice(imagine(0, held_out=True), 1500)]
+TOLD = [*HELD_OUT, *(document.sentences for document in stories(0, 4000))]
+SENTENCES = {sentence for sentences in TOLD for sentence in sentences}
+
+
+def of(kind: str) -> list[MinimalPair]:
+    return [pair for pair in PAIRS if pair.kind == kind]
+
+
+def test_each_kind_has_as_many_different_pairs_as_asked_for() -> None:
+    assert [len(set(of(kind))) for kind in KINDS] == [60] * len(KINDS)
+    assert len(PAIRS) == 60 * len(KINDS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plot_order"])
+def test_good_and_bad_differ_in_one_place(kind: str) -> None:
+    width = 2 if kind == "word_order" else 1
+    for pair in of(kind):
+        good, bad = words(pair.good), words(pair.bad)
+        assert pair.position is not None
+        assert len(good) == len(bad)
+        at = slice(pair.position, pair.position + width)
+        assert good[: at.start] == bad[: at.start]
+        assert good[at.stop :] == bad[at.stop :]
+        assert good[at] != bad[at]
+        assert sorted(good[at]) == sorted(bad[at]) or kind != "word_order"
+
+
+def test_good_sentences_stand_after_their_context_in_a_held_out_story() -> None:
+    told = [" ".join(sentences) for sentences in HELD_OUT]
+    text = "\n".join(told)
+    for pair in PAIRS:
+        if pair.kind == "colour_copy":  # other sentences may stand between
+            assert any(0 <= story.find(pair.context) < story.rfind(pair.good) for story in told)
+        else:
+            assert f"{pair.context} {pair.good}".strip() in text
+
+
+@pytest.mark.parametrize("kind", ["agreement", "agreement_distractor", "pronoun", "reflexive", "word_order"])
+def test_a_bad_sentence_that_needs_no_context_is_never_said(kind: str) -> None:
+    for pair in of(kind):
+        assert pair.context == ""
+        assert pair.bad not in SENTENCES
+        assert pair.good in SENTENCES
+
+
+def test_the_right_colour_stands_in_the_context_and_the_wrong_one_nowhere() -> None:
+    for pair in of("colour_copy"):
+        right, wrong = (words(text)[pair.position or 0] for text in (pair.good, pair.bad))
+        assert right in words(pair.context)
+        assert wrong not in words(pair.context + " " + pair.good)
+        assert right in COLOURS or right in FUR
+        assert wrong in COLOURS or wrong in FUR
+
+
+def test_what_happens_next_is_told_after_and_the_other_before() -> None:
+    for pair in of("plot_order"):
+        assert pair.position is None
+        assert any(
+            (pair.bad, pair.context, pair.good) == sentences[k - 1 : k + 2]
+            for sentences in TOLD
+            if pair.context in sentences
+            for k in [sentences.index(pair.context)]
+        )

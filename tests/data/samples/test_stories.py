@@ -1,7 +1,6 @@
 """Each story of Tiny Town, read word by word and held against the world that it was told from."""
 
 import re
-from collections import Counter
 from itertools import islice
 
 import pytest
@@ -9,15 +8,7 @@ import pytest
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
-from bertviz_lab.data.samples.tiny_town.world import (
-    CLOTHES,
-    COLOURS,
-    FUR,
-    NEIGHBOURS,
-    NUMBERS,
-    PEOPLE,
-    THINGS,
-)
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, NUMBERS, PEOPLE, THINGS
 
 TOLD = [*islice(imagine(11), 1500), *islice(imagine(11, held_out=True), 500)]
 PERSON = {person.name: person for person in (*PEOPLE, *NEIGHBOURS)}
@@ -62,32 +53,6 @@ def test_held_out_stories_are_told_under_no_seed() -> None:
         assert not kept & {doc.sentences for doc in stories(seed)}
 
 
-def test_the_words_are_few_and_none_is_rare(trained) -> None:
-    count = Counter(word.lower() for doc in trained for sentence in doc.sentences for word in words(sentence))
-    assert 300 <= len(count) <= 450
-    assert min(count.values()) >= 3
-    assert all(re.fullmatch(r"[a-z]+|[.,]", word) for word in count)
-
-
-def test_sentences_are_well_formed() -> None:
-    a_plural = re.compile(rf"\b[Aa]n? (\w+ )?(\w+ )?({'|'.join(noun for noun in PLURAL if PLURAL[noun])})\b")
-    for story in TOLD:
-        for sentence in story.sentences:
-            assert sentence[0].isupper(), sentence
-            assert sentence.index(".") == len(sentence) - 1, sentence
-            assert not re.search(r"[\[\]{}<>/]|\s\s|\s[.,]|\s$", sentence), sentence
-            assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]", sentence), sentence
-            assert not re.search(r"\b(\w+) \1\b", sentence), sentence
-            assert not a_plural.search(sentence), sentence
-
-
-def test_only_the_people_of_the_story_are_named_and_both_of_them_are() -> None:
-    for story in TOLD:
-        named = set(names(" ".join(story.sentences)))
-        both = {story.world.hero.name, story.world.friend.name}
-        assert both <= named <= both | {story.world.neighbour.name}
-
-
 def test_pronouns_agree_with_the_first_name_of_their_sentence_or_of_the_last_that_has_one() -> None:
     seen = set()
     for story in TOLD:
@@ -100,17 +65,6 @@ def test_pronouns_agree_with_the_first_name_of_their_sentence_or_of_the_last_tha
                     assert word in (person.he, person.him, person.himself), story.sentences
                     seen.add(word)
     assert seen >= {"he", "she", "him", "her", "himself", "herself"}
-
-
-def test_a_thing_keeps_its_colour() -> None:
-    for story in TOLD:
-        world = story.world
-        allowed = {world.fur} if story.plot.name == "pet" else {world.colour}
-        if story.plot.name in ("swap", "race"):
-            allowed.add(world.other_colour)
-        for beat, sentence in zip(story.beats, story.sentences, strict=True):
-            if (story.plot.name, beat) != ("storm", "sky"):
-                assert {word for word in words(sentence) if word in COLOURS or word in FUR} <= allowed, sentence
 
 
 def test_verbs_agree_with_the_thing_even_across_another_noun() -> None:

@@ -1,53 +1,23 @@
-"""The labelled examples that ship with the package: what they promise to a learner who trains on them."""
+"""The samples that ship, and the corpus that is read from the user's own Python."""
 
-import csv
 import json
-import re
-from collections import Counter
-from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bertviz_lab.config.finetune import FinetuneConfig
-from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, RelatedTexts, TaskData
+from bertviz_lab.data.examples import LabelledText, LabelledWords, Question, RelatedTexts
 from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.samples.docstrings import documents, prose
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.errors import InputError
-
-TYPES = {"PER", "LOC", "ORG", "DATE"}
-
-
-def table(name: str) -> list[dict[str, str]]:
-    with sample_path(name).open(encoding="ascii", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def marked(name: str = "entities") -> list[list[tuple[str, str]]]:
-    """The sentences of the entities, as (word, tag)."""
-    blocks = sample_path(name).read_text(encoding="ascii").strip().split("\n\n")
-    pairs = [[line.split(" ") for line in block.split("\n")] for block in blocks]
-    return [[(word, tag) for word, tag in sentence] for sentence in pairs]
 
 
 def passages() -> list[dict[str, Any]]:
     body = json.loads(sample_path("questions").read_text(encoding="ascii"))
     assert body["version"] == "v2.0"
     return [passage for article in body["data"] for passage in article["paragraphs"]]
-
-
-def words_of(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z0-9']+", text.lower()))
-
-
-def near_duplicates(texts: list[str]) -> list[tuple[str, str]]:
-    """Texts that share more than four in five of their words."""
-    sets = [(text, words_of(text)) for text in texts]
-    return [(a, b) for (a, of_a), (b, of_b) in combinations(sets, 2) if len(of_a & of_b) > 0.8 * len(of_a | of_b)]
-
-
-def read(name: str) -> TaskData:
-    return read_task([sample_path(name)], TASK_SAMPLES[name].task)
 
 
 def test_each_sample_has_a_file_a_title_a_description_and_settings_of_finetune_config() -> None:
@@ -65,44 +35,6 @@ def test_each_sample_has_a_file_a_title_a_description_and_settings_of_finetune_c
 def test_an_unknown_sample_is_refused_with_the_names_that_exist() -> None:
     with pytest.raises(InputError, match='"reviews"; choose one of sentiment, topics'):
         sample_path("reviews")
-
-
-@pytest.mark.parametrize("name", TASK_SAMPLES)
-def test_the_text_is_plain_ascii_without_double_spaces(name: str) -> None:
-    text = sample_path(name).read_text(encoding="ascii")
-    assert text.endswith("\n")
-    assert not re.search(r"[^\s] {2,}[^\s]|[ \t]\n|\r|`", text)
-
-
-@pytest.mark.parametrize("name", ["entities", "entities:held-out"])
-def test_tags_are_valid_bio(name: str) -> None:
-    for sentence in marked(name):
-        before = "O"
-        for word, tag in sentence:
-            assert word
-            assert tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] in TYPES)
-            assert tag[:2] != "I-" or before[2:] == tag[2:], sentence
-            before = tag
-
-
-def test_held_out_sentences_resemble_the_sample_and_are_not_in_it() -> None:
-    sentences, held = marked(), marked("entities:held-out")
-    assert (len(sentences), len(held)) == (400, 60)
-    for part, least in ((sentences, 100), (held, 20)):
-        tags = Counter(tag for sentence in part for _, tag in sentence)
-        assert all(tags[f"B-{kind}"] >= least for kind in TYPES)
-    assert near_duplicates([" ".join(word for word, _ in sentence) for sentence in (*sentences, *held)]) == []
-
-
-def test_every_answer_is_at_its_offset_and_is_whole_words() -> None:
-    for passage in passages():
-        context = passage["context"]
-        for question in passage["qas"]:
-            for answer in question["answers"] + question.get("plausible_answers", []):
-                start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
-                assert context[start:end] == answer["text"]
-                for place in (start, end):
-                    assert not re.fullmatch(r"\w\w", context[max(place - 1, 0) : place + 1])
 
 
 def test_about_a_quarter_of_the_questions_cannot_be_answered() -> None:
@@ -124,3 +56,60 @@ def test_every_example_is_read_with_task_and_columns_inferred(name: str) -> None
         assert isinstance(example, kinds.get(data.task, LabelledText))
         assert not isinstance(example, LabelledText) or (example.text_b is not None) == (name == "paraphrases")
     assert TASK_SAMPLES[name].description.startswith(f"{len(data.examples):,} ")
+
+
+def test_tests_and_packages_are_left_out_and_reading_repeats_itself(tmp_path: Path) -> None:
+    for name in ("b.py", "a.py", "test/m.py", "site-packages/m.py", "kept/m.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path / name, "This is a sentence of prose. This is another sentence of prose.")
+    assert [document.name for document in documents(tmp_path)] == ["a.py", "b.py", "kept/m.py"]
+    assert list(documents(tmp_path)) == list(documents(tmp_path))
+
+
+def test_nothing_is_executed_and_a_broken_file_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "run.py", "A module that must not run. It would raise an error.", 'raise SystemExit("was run")')
+    write(tmp_path / "old.py", "An old escape like \\d warns when parsed. Nobody needs to hear of it.")
+    (tmp_path / "bad.py").write_text("def broken(:\n", encoding="utf-8")
+    (tmp_path / "null.py").write_bytes(b"x = 1\0\n")
+    assert [document.name for document in documents(tmp_path)] == ["old.py", "run.py"]
+
+
+@pytest.mark.parametrize("folder", ["", "missing"])
+def test_a_library_without_documentation_is_an_input_error(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "bare.py").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no Python source files with documentation"):
+        list(documents(tmp_path / folder if folder else tmp_path))
+
+
+def test_only_prose_is_left_of_a_docstring() -> None:
+    docstring = """Return the *mean* of ``data``, see :func:`median` and :class:`~fractions.Fraction`.
+
+    f(data, weights=None) -> float
+
+    >>> mean([1, 2, 3])
+    2
+
+    Example::
+
+        mean([1.0, 2.0])
+
+    The second paragraph runs over
+    two lines and names `Fraction <fractions.html>`_.
+
+    :param data: numbers
+    - The first item of a list.
+    - The second item of it.
+
+    ========  =======
+    a table   a cell
+    """
+    assert list(prose(docstring))[:1] == ["Return the mean of data, see median and fractions.Fraction."]
+    text = " | ".join(prose(docstring))
+    assert "The second paragraph runs over two lines and names Fraction." in text
+    assert "The first item of a list. | The second item of it." in text
+    for left_out in (">>>", "mean([", ":param", "====", "`"):
+        assert left_out not in text
+
+
+def write(path: Path, text: str, code: str = "") -> None:
+    path.write_text(f'"""{text}"""\n{code}\n', encoding="utf-8")

@@ -1,11 +1,14 @@
-"""What is said of labelled examples before they are trained on."""
+"""What is said of labelled examples before they are trained on, near-duplicates among them."""
 
+import itertools
+import random
 import time
 from dataclasses import replace
 
 import pytest
 
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.tasks.near_duplicates import near_duplicates
 from bertviz_lab.data.tasks.task_report import ClassCount, examine_task
 from bertviz_lab.tokenization import Tokenizer
 
@@ -74,3 +77,37 @@ def test_words_and_questions_are_examined_too(tokenizer):
     numbers = TaskData("regression", (LabelledText("good", None, 1.5, 1), LabelledText("good", None, 2.5, 2)))
     report = examine_task(numbers, (), tokenizer, 16)
     assert (report.classes, report.contradictions) == ((), 1)
+
+
+def lines_of(*lines: str) -> list[LabelledText]:
+    return [LabelledText(line, None, "a", row) for row, line in enumerate(lines, 1)]
+
+
+TEN = "one two three four five six seven eight nine ten"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (("The cat sat.", "a dog", "Sat: the CAT"), (1.0, (0, 2))),  # case, signs and order make no difference
+        ((TEN.removesuffix(" ten"), TEN, "one two three"), (0.9, (0, 1))),  # nor nearly does one word of ten
+        (("我喜欢这部电影", "我喜欢这部电影了"), (7 / 8, (0, 1))),  # Han characters are compared one by one
+    ],
+)
+def test_texts_of_nearly_the_same_words_are_found_and_the_sides_of_a_pair_not_mixed_up(lines, found) -> None:
+    assert list(near_duplicates(lines_of(*lines))) == [found]
+    pairs = [LabelledText("a b", "c d", "x", 1), LabelledText("c d", "a b", "x", 2)]
+    assert list(near_duplicates(pairs)) == []
+
+
+def test_all_pairs_that_comparing_each_with_each_finds_are_found() -> None:
+    rng = random.Random(0)
+    lines = [" ".join(rng.sample("abcdefghijkl", rng.randint(4, 8))) for _ in range(120)]
+    sets = list(dict.fromkeys(frozenset(line.split()) for line in lines))
+    for least in (0.5, 0.75, 0.8):
+        expected = {
+            frozenset(p) for p in itertools.combinations(sets, 2) if len(p[0] & p[1]) >= least * len(p[0] | p[1])
+        }
+        found = [a for a in near_duplicates(lines_of(*lines), least) if a.share < 1]
+        assert {frozenset(frozenset(lines[n].split()) for n in a.places) for a in found} == expected
+        assert len(found) == len(expected)

@@ -1,11 +1,23 @@
-"""The minimal-pair probes of a run, and of several runs, as charts."""
+"""Runs beside each other, their probes, and what came of leaving something out, as charts."""
 
+import dataclasses
+import json
 from typing import Any
 
 import pytest
 
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config.ablations import ABLATIONS, PREDICTIONS
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.training.runs import compared_payload, learning_payload
+from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
+from bertviz_lab.figures.training.runs import (
+    RunView,
+    comparable,
+    compared_payload,
+    differing,
+    learning_payload,
+    runs_payload,
+)
 from tests.charts import shown
 
 KINDS = PROBES["english"].kinds
@@ -84,3 +96,89 @@ def test_probes_of_different_sets_stand_under_each_other() -> None:
     assert body["groups"][0].endswith("(English)")
     assert body["groups"][-1].endswith("(Tiny Town)")
     assert [series["values"][-1] for series in body["series"]] == [None, 1.0]
+
+
+def settings(**changes):
+    return dataclasses.asdict(PretrainConfig(**({"corpus": ("sample:tiny-town",)} | changes)))
+
+
+def test_only_what_differs_in_learning_is_told_and_a_time_where_it_is_the_limit():
+    other = settings(steps=300, position_embeddings=False, layers=1, corpus=("a/b.txt",), threads=3, eval_every=1.0)
+    assert dict(differing([settings(steps=2000), other])) == {
+        "steps": ["2,000", "300"],
+        "position_embeddings": ["yes", "no"],
+        "layers": ["by model size", "1"],
+        "corpus": ["tiny-town", "b.txt"],
+    }
+    found = dict(differing([settings(time_budget="1m"), settings(time_budget="2m")]))
+    assert found == {"time_budget": ["1m", "2m"]}
+    assert differing([settings(steps=5, time_budget="1m"), settings(steps=5, time_budget="2m")]) == []
+    found = dict(differing([settings(steps=5, time_budget="1m"), settings(time_budget="2m")]))
+    assert found == {"steps": ["5", "–"], "time_budget": ["–", "2m"]}
+
+
+def test_scores_are_comparable_on_the_same_text_in_the_same_tokens_only():
+    assert comparable([settings(), settings(position_embeddings=False, steps=5)])
+    assert not comparable([settings(), settings(vocab_size=99)])
+    assert not comparable([settings(), settings(corpus=("sample:docstrings",))])
+    assert not comparable([settings(), {}])
+    copies = [settings(corpus=(f"/runs/{run}/texts/01-book.txt",)) for run in ("a", "b")]
+    assert comparable(copies), "a text that two runs have a copy of each"
+
+
+def test_settings_are_named_for_people_and_nothing_is_markup():
+    views = [RunView("", "<b>", settings(seed=1)), RunView("", "</script>", settings(seed=2))]
+    payload = runs_payload(views, label=str.upper)
+    assert "<" not in payload
+    body = json.loads(payload)
+    assert body["settings"] == [["SEED", ["1", "2"]]]
+    assert [run["name"] for run in body["runs"]] == ["<b>", "</script>"]
+
+
+TITLES = {"word_order": "word order", "agreement": "agree a verb"}
+
+
+def log(
+    mlm: float, nsp: float | None = 0.9, *, step: int = 100, right: dict | None = None, commonest: float = 0.1
+) -> list:
+    scores = {"mlm_accuracy": mlm} | ({} if nsp is None else {"nsp_accuracy": nsp})
+    rows = [
+        {"event": "RunStarted", "step": 0, "baselines": {"unigram_accuracy": commonest}},
+        {"event": "EvalDone", "step": 50, "mlm_accuracy": 0.01, "nsp_accuracy": 0.01},
+        {"event": "EvalDone", "step": step, **scores},
+    ]
+    return rows + ([{"event": "ProbesDone", "step": step, "probes": "tiny-town", "right": right}] if right else [])
+
+
+@pytest.mark.parametrize(
+    ("without", "found", "words"),
+    [
+        (0.6, "worse", "60.0%, 80.0% with the full recipe; 20.0 points fewer: worse"),
+        (0.9, "better", "10.0 points more: better"),
+        (0.785, "same", "1.5 points fewer, which is within noise"),
+    ],
+)
+def test_the_last_scores_decide_and_are_said(without, found, words):
+    (first, *_) = outcome("no-positions", log(0.8), log(without), {"mlm_accuracy": found})["measures"]
+    assert (first["found"], first["right"], first["name"]) == (found, True, "MLM accuracy")
+    assert words in first["text"]
+    assert first["text"].endswith("Your prediction was right.")
+
+
+def test_probes_that_differ_clearly_are_told_the_clearest_first():
+    with_all, without = {"word_order": 1.0, "agreement": 0.9}, {"word_order": 0.5, "agreement": 0.6}
+    found = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=without), {}, TITLES)["words"][0]
+    assert "word order: 50%, with the full recipe 100%; agree a verb: 60%" in found
+    near = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=with_all), {}, TITLES)["words"][0]
+    assert "less than 25 points on every kind" in near
+    early = [*log(0.6), {"event": "ProbesDone", "step": 0, "probes": "tiny-town", "right": without}]
+    assert outcome("no-positions", log(0.8, right=with_all), early, {})["words"][0].startswith("Self-attention is")
+
+
+def test_the_cards_name_every_ablation_with_its_questions_and_its_run():
+    body = json.loads(recipe_payload({"whole": "a-1", "one-head": "b-2"}, 500, 7, ticked=("one-layer",)))
+    assert (body["set"], body["whole"]) == ("500/7", "a-1")
+    assert [card["name"] for card in body["cards"]] == list(ABLATIONS)
+    assert {card["name"]: card["run"] for card in body["cards"]}["one-head"] == "b-2"
+    assert [card["name"] for card in body["cards"] if card["ticked"]] == ["one-layer"]
+    assert [key for key, _ in body["predictions"]] == list(PREDICTIONS)

@@ -1,18 +1,25 @@
+"""A trace has what the model computed, and a head that is removed changes it."""
+
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import InputError
+from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification, InputError
+from bertviz_lab.figures.interpret.attention import METRICS
 from bertviz_lab.interpret import (
-    analyze_snapshot,
+    ablate_heads,
     attention_scores,
     choose_target,
-    embedding_sum,
+    class_scores,
     encode_inputs,
     fill_mask,
+    head_metrics,
     logit_lens,
     norms_by_layer,
-    pseudo_log_likelihood,
+    rollout,
     trace_text,
 )
 from tests.little import little_checkpoint
@@ -26,21 +33,6 @@ def test_a_trace_has_the_attention_and_hidden_states_of_the_model() -> None:
     out = checkpoint.model(**arguments, output_attentions=True, output_hidden_states=True)
     for ours, theirs in ((trace.attentions, out.attentions), (trace.hidden_states, out.hidden_states)):
         assert np.array_equal(ours, torch.cat(theirs).detach().numpy())
-
-
-def test_a_probe_can_be_trained_on_the_tensors_of_a_trace() -> None:
-    (first, *_) = trace_text(little_checkpoint(), TEXT_A).layers
-    probe = torch.nn.Linear(first.intermediate_output.shape[-1], 2)
-    probe(first.intermediate_output).sum().backward()
-    assert probe.weight.grad is not None
-
-
-def test_results_with_arrays_can_be_compared_and_collected() -> None:
-    checkpoint = little_checkpoint()
-    for analyze in (trace_text, embedding_sum, norms_by_layer, encode_inputs, analyze_snapshot, pseudo_log_likelihood):
-        first, second = analyze(checkpoint, TEXT_A), analyze(checkpoint, TEXT_A)
-        assert first != second
-        assert {first, second} == {second, first}
 
 
 def test_a_term_that_the_scores_do_not_have_is_an_error() -> None:
@@ -105,3 +97,95 @@ def test_layers_that_share_parameters_are_measured_one_by_one() -> None:
     norms = norms_by_layer(little_checkpoint(share_layers=True), TEXT_A)
     assert norms.feed_forward.shape[0] == 2
     assert not np.allclose(norms.feed_forward[0], norms.feed_forward[1])
+
+
+TEXT = "the red [MASK] sat on the mat"
+
+
+def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> None:
+    checkpoint = little_checkpoint()
+    found = ablate_heads(checkpoint, TEXT)
+    (whole,) = fill_mask(checkpoint, TEXT, word=found.target.name).masks
+    assert found.effects == pytest.approx(np.log(whole.asked.probability) - found.without_head, abs=1e-5)
+    for layer in range(2):
+        for head in range(2):
+            head_mask = np.ones((2, 2))
+            head_mask[layer, head] = 0
+            (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_mask=head_mask).masks
+            assert np.exp(found.without_head[layer, head]) == pytest.approx(blank.asked.probability, abs=1e-6)
+        head_mask = np.ones((2, 2))
+        head_mask[layer] = 0
+        (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_mask=head_mask).masks
+        assert np.exp(found.without_layer[layer]) == pytest.approx(blank.asked.probability, abs=1e-6)
+
+
+def test_a_head_that_says_nothing_has_no_effect() -> None:
+    checkpoint = little_checkpoint()
+    size = checkpoint.config.hidden_size // 2
+    with torch.no_grad():
+        checkpoint.model.bert.encoder.layers[0].attention.output.weight[:, :size] = 0
+    found = ablate_heads(checkpoint, TEXT)
+    assert found.effects[0, 0] == pytest.approx(0, abs=1e-6)
+    assert np.abs(found.effects[0, 1]) > 1e-3
+
+
+@pytest.mark.parametrize("kind", [BertForNextSentencePrediction, BertForSequenceClassification])
+def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
+    checkpoint = little_checkpoint(kind=kind)
+    question = "next" if kind is BertForNextSentencePrediction else "label"
+    texts = ("the red cat sat", "a small dog ran")
+    target = choose_target(checkpoint, encode_inputs(checkpoint, *texts), question)
+    found = ablate_heads(checkpoint, *texts, target=target)
+    assert found.without_head.shape == (2, 2)
+    if question == "next":
+        inputs, head_mask = encode_inputs(checkpoint, *texts), np.array([[0, 1], [1, 1]])
+        probabilities = class_scores(checkpoint, inputs, target, head_mask=head_mask)
+        assert np.exp(found.without_head[0, 0]) == pytest.approx(probabilities[target.index], abs=1e-6)
+
+
+TOKENS = 6
+ENCODING = SimpleNamespace(token_type_ids=(0, 0, 0, 1, 1, 1), special_tokens_mask=(1, 0, 0, 0, 0, 1))
+
+
+def measured(head: np.ndarray) -> dict[str, float]:
+    found = head_metrics(head[None, None], ENCODING)
+    assert found.keys() == METRICS.keys()
+    return {name: float(values[0, 0]) for name, values in found.items()}
+
+
+def test_a_head_that_looks_at_the_token_before() -> None:
+    head = np.eye(TOKENS, k=-1)
+    head[0, 0] = 1  # the first token has none before it
+    found = measured(head)
+    assert found["previous"] == 1
+    assert found["next"] == 0
+    assert found["entropy"] == 0
+    assert found["distance"] == pytest.approx(5 / 6)
+    assert found["same"] == pytest.approx(1 / 6)
+    assert found["special"] == pytest.approx(2 / 6)  # tokens 0 and 1 look at [CLS]
+    assert found["across"] == pytest.approx(1 / 4)  # token 3, the first of B, looks at A; of four that are not special
+
+
+def test_a_head_that_looks_everywhere_alike() -> None:
+    found = measured(np.full((TOKENS, TOKENS), 1 / TOKENS))
+    assert found["entropy"] == pytest.approx(math.log(TOKENS))
+    assert found["previous"] == found["next"] == found["same"] == pytest.approx(1 / 6)
+    assert found["special"] == pytest.approx(2 / 6)
+    assert found["across"] == pytest.approx(2 / 6)
+    place = np.arange(TOKENS)
+    assert found["distance"] == pytest.approx(np.abs(place[:, None] - place).mean())
+
+
+def test_a_single_text_has_no_attention_across() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat sat")
+    assert (head_metrics(trace.attentions, trace.encoding)["across"] == 0).all()
+
+
+def test_rollout_follows_a_token_through_two_layers() -> None:
+    # Layer 1 copies token 0 to all; layer 2 looks at itself only.
+    copy = np.zeros((3, 3))
+    copy[:, 0] = 1
+    flow = rollout(np.stack([copy, np.eye(3)])[:, None])
+    np.testing.assert_allclose(flow[0], (copy + np.eye(3)) / 2)
+    np.testing.assert_allclose(flow[1], flow[0])
+    np.testing.assert_allclose(flow.sum(-1), 1)

@@ -91,15 +91,6 @@ def test_a_label_and_a_next_sentence_are_explained_likewise() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_mode_of_the_caller_changes_nothing(method) -> None:
-    checkpoint = little_checkpoint()
-    plain = attribute(checkpoint, TEXT, method=method)
-    for mode in (torch.inference_mode, torch.no_grad):
-        with mode():
-            np.testing.assert_allclose(attribute(checkpoint, TEXT, method=method).scores, plain.scores, atol=1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_two_answers_against_each_other_are_the_difference_of_both(method) -> None:
     checkpoint = little_checkpoint()
     inputs = encode_inputs(checkpoint, TEXT)

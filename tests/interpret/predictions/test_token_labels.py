@@ -5,13 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, AutoTokenizer, pipeline
 
-from bertviz_lab import (
-    BertForQuestionAnswering,
-    BertForTokenClassification,
-    Checkpoint,
-    InputError,
-    save_checkpoint,
-)
+from bertviz_lab import BertForQuestionAnswering, BertForTokenClassification, Checkpoint, InputError, save_checkpoint
 from bertviz_lab.interpret import ablate_heads, answer_question, choose_target, encode_inputs, label_words
 from tests.family_checkpoints import family_checkpoint
 from tests.little import SENTENCES, little_checkpoint

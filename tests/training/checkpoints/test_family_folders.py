@@ -15,11 +15,7 @@ from tests.model.families import CASES, VARIANTS, inputs, our_model, pair
 from tests.model.support import largest_difference
 
 every_head = pytest.mark.parametrize(("variant", "head"), CASES, ids=[f"{v}-{h}" for v, h in CASES])
-OUTPUTS = {
-    "Model": "last_hidden_state",
-    "PreTraining": "seq_relationship_logits",
-    "QuestionAnswering": "end_logits",
-}
+OUTPUTS = {"Model": "last_hidden_state", "PreTraining": "seq_relationship_logits", "QuestionAnswering": "end_logits"}
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,7 @@ import onnxruntime
 import pytest
 import torch
 
-from bertviz_lab import (
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    InputError,
-)
+from bertviz_lab import BertForPreTraining, BertForQuestionAnswering, InputError
 from bertviz_lab.cli.main import main
 from bertviz_lab.training.checkpoints import onnx_export
 from bertviz_lab.training.checkpoints.onnx_export import OnnxReport, export_checkpoint, export_onnx
@@ -106,22 +102,3 @@ def test_a_full_disk_is_told_in_one_sentence_and_leaves_no_folder(tmp_path, monk
     with pytest.raises(InputError, match=r"exported cannot be written: No space left on device\.$"):
         export_checkpoint(little_checkpoint(), tmp_path / "exported", onnx=True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_is_taken_below_a_file_or_nameless_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    export_checkpoint(little_checkpoint(), tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real" / "config.json").is_file()
-    (tmp_path / "new").mkdir()
-    monkeypatch.setattr(onnx_export, "_require_tensors", lambda *_: (tmp_path / "new" / "mine.txt").write_text("mine"))
-    with pytest.raises(InputError, match="Directory not empty"):
-        export_checkpoint(little_checkpoint(), tmp_path / "new")
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine.txt"]
-    (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(InputError, match=r"file/new cannot be written: (File exists|Not a directory)"):
-        export_checkpoint(little_checkpoint(), tmp_path / "file" / "new")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="name a new one"):
-        export_checkpoint(little_checkpoint(), Path())

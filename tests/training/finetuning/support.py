@@ -135,19 +135,10 @@ class Files:
     def config(self, task: Task = "classification", count: int = 16, **changes: object) -> FinetuneConfig:
         """Two epochs of four steps on one thread; only reports depend on the clock."""
         options: dict = {
-            "task": task,
-            "train": (self.train(task, count),),
-            "eval": (self.held(task),),
-            "model": self.model,
-            "epochs": 2,
-            "batch_size": 4,
-            "max_length": 48,
-            "max_question_length": 12,
-            "stride": 12,
-            "learning_rate": 2e-3,
-            "precision": "fp32",
-            "threads": 1,
-        }
+            "task": task, "train": (self.train(task, count),), "eval": (self.held(task),), "model": self.model,
+            "epochs": 2, "batch_size": 4, "max_length": 48, "max_question_length": 12, "stride": 12,
+            "learning_rate": 2e-3, "precision": "fp32", "threads": 1,
+        }  # fmt: skip
         return FinetuneConfig(**(options | changes))
 
 

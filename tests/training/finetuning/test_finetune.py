@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertviz_lab.data.examples import read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
@@ -214,9 +213,7 @@ def whole(files, tmp_path_factory) -> Path:
 
 #: `should_stop` is asked once before a trial's first step, after each step, and between two trials.
 @pytest.mark.parametrize(
-    "looks",
-    [[0], [8], [9], [22], [28], [3, 0, 3, 5]],
-    ids=["first", "last step", "between", "random", "end", "often"],
+    "looks", [[0], [8], [9], [22], [28], [3, 0, 3, 5]], ids=["first", "last step", "between", "random", "end", "often"]
 )
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(looks, files, whole, tmp_path, report_always):
     config = files.config(seeds=2, random_baseline=True)
@@ -243,29 +240,6 @@ def test_a_run_that_was_killed_after_any_event_goes_on_as_if_it_had_not_been(
             killed.close()
         sit(config, torn, resume=True)
         assert same_run(tmp_path / "whole", torn), count
-
-
-def test_early_stopping_is_the_same_after_an_interruption(files, tmp_path, report_always):
-    # So small a rate changes no prediction: the second score is no better than the first, and ends the trial.
-    config = files.config(patience=1, learning_rate=1e-7, epochs=9, seeds=2, dropout=0.0)
-    sit(config, tmp_path / "whole")
-    assert [trial["step"] for trial in report(tmp_path / "whole")["trials"]] == [4, 8]
-    assert [trial["best_step"] for trial in report(tmp_path / "whole")["trials"]] == [2, 6]
-    for look in (3, 4, 5):
-        sit(config, tmp_path / f"torn-{look}", should_stop=after(look))
-        sit(config, tmp_path / f"torn-{look}", resume=True)
-        assert same_run(tmp_path / "whole", tmp_path / f"torn-{look}"), look
-
-
-def test_a_run_goes_on_without_the_files_it_was_given(files, tmp_path):
-    config = files.config()
-    copy = tmp_path / "copy.tsv"
-    copy.write_bytes(Path(config.train[0]).read_bytes())
-    config = files.config(train=(str(copy),))
-    finish(config, tmp_path / "run", should_stop=after(3))
-    copy.unlink()
-    assert finish(config, tmp_path / "run", resume=True)[-1].step == 8
-    assert len(read_examples(tmp_path / "run" / "examples" / "train.jsonl")) == 16
 
 
 @pytest.mark.parametrize(

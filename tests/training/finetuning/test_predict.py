@@ -63,14 +63,6 @@ def test_transformers_opens_the_folder_and_computes_the_same(task, tuned):
     assert model.config.problem_type == problems.get(task)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_evaluating_gives_the_scores_of_the_run_exactly_and_twice_the_same(task, files, tuned):
-    wanted = json.loads((tuned(task).parent / "report.json").read_text())["scores"]
-    for held in (files.held(task), tuned(task).parent / "examples" / "held_out.jsonl"):
-        for _ in range(2):
-            assert evaluate_task(opened(tuned, task), [held], task, max_length=48, threads=1) == wanted
-
-
 def table(path, rows) -> str:
     path.write_text("text_a\ttext_b\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)

@@ -1,14 +1,20 @@
-"""The examples of a run: read, split and kept in its folder."""
+"""The examples of a run are kept in its folder, and GLUE is trained and scored task by task."""
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from bertviz_lab import InputError
 from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.errors import InputError
+from bertviz_lab.training.finetuning.glue import GlueRun, glue_results, plan_glue, run_glue
 from bertviz_lab.training.finetuning.task_data import load_task_splits, prepare_task_splits, read_task_splits, texts_of
+from bertviz_lab.training.runs.events import FinalTestDone
+from tests.data.tasks.glue_files import rows, write_archive_file
+from tests.little import little_folder
 from tests.training.finetuning.support import TASKS, examples, finish, labels_of
+from tests.training.support import identical, weights
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -44,11 +50,6 @@ def test_a_sample_is_named_and_limits_draw_by_the_seed(files):
         load_task_splits(FinetuneConfig(train=("sample:nothing",)))
 
 
-def table(path, rows: list[tuple[str, str]]) -> str:
-    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
-    return str(path)
-
-
 @pytest.mark.parametrize(
     ("task", "labels", "odd", "expected"),
     [
@@ -60,9 +61,9 @@ def table(path, rows: list[tuple[str, str]]) -> str:
 def test_an_odd_label_in_the_test_set_leaves_the_others_as_in_training(task, labels, odd, expected, tmp_path):
     lines = [f"film{n}\t{labels[n % 2]}\n" for n in range(24)]
     head, gap, name = ("", "\n", "a.conll") if task == "tokens" else ("text\tlabel\n", "", "a.tsv")
-    for split, rows in (("train", lines), ("test", [*lines[:2], f"film\t{odd}\n"])):
+    for split, written in (("train", lines), ("test", [*lines[:2], f"film\t{odd}\n"])):
         (tmp_path / split).mkdir()
-        (tmp_path / split / name).write_text(head + gap.join(rows))
+        (tmp_path / split / name).write_text(head + gap.join(written))
     config = FinetuneConfig(train=(str(tmp_path / "train" / name),), task=task)
     data, found = load_task_splits(replace(config, test=(str(tmp_path / "test" / name),)))
     assert [row.labels if task == "tokens" else row.label for row in found.test] == expected
@@ -108,3 +109,84 @@ def test_the_text_of_examples_is_every_word_of_them_and_a_passage_once():
     assert list(texts_of([pair])) == [pair.text_a, pair.text_b]
     question = examples("qa", 1)[0]
     assert list(texts_of([question, question])) == [question.question, question.passage]
+
+
+SETTINGS = {"epochs": 2, "batch_size": 8, "learning_rate": 2e-3, "precision": "fp32", "threads": 1}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    return str(little_folder(tmp_path / "little"))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """CoLA and MRPC only."""
+    folder = tmp_path / "data"
+    for title in ("CoLA", "MRPC"):
+        write_archive_file(folder / title / "train.tsv", title, rows(title, 40))
+        write_archive_file(folder / title / "dev.tsv", title, rows(title, 12, 40))
+    return folder
+
+
+def plan(model: str, data: Path, out: Path, seeds=(0,), **changes: object) -> list[GlueRun]:
+    return plan_glue(model, data, out, seeds, SETTINGS | changes)[0]
+
+
+def finish_suite(runs: list[GlueRun], out: Path, **options) -> list[tuple[str, object]]:
+    return [(run.name, event) for run, event in run_glue(runs, out, **options)]
+
+
+def test_each_task_and_seed_is_scored_on_its_published_set(model: str, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    runs = plan(model, data, out, seeds=(3, 4))
+    assert [run.name for run in runs] == ["CoLA, seed 3", "CoLA, seed 4", "MRPC, seed 3", "MRPC, seed 4"]
+    finish_suite(runs, out)
+    body = json.loads((out / "glue.json").read_text())
+    assert body == glue_results(runs)
+    assert list(body["tasks"]) == ["cola", "mrpc"]
+    assert body["unfinished"] == []
+    mrpc = body["tasks"]["mrpc"]["dev"]
+    assert mrpc["examples"] == {"train": 40, "dev": 12}
+    assert mrpc["seeds"] == [3, 4]
+    assert list(mrpc["scores"]) == ["f1", "accuracy"]
+    assert mrpc["mean"]["f1"] == pytest.approx(sum(mrpc["scores"]["f1"]) / 2)
+    assert mrpc["deviation"]["f1"] == pytest.approx(abs(mrpc["scores"]["f1"][0] - mrpc["scores"]["f1"][1]) / 2**0.5)
+    cola = body["tasks"]["cola"]["dev"]["mean"]["mcc"]
+    assert body["average"] == pytest.approx((cola + (mrpc["mean"]["f1"] + mrpc["mean"]["accuracy"]) / 2) / 2)
+
+
+def test_the_dev_set_decides_nothing(model: str, data: Path, tmp_path: Path) -> None:
+    runs = {}
+    for name in ("right", "wrong"):
+        (run, _) = plan(model, data, tmp_path / name)
+        events = finish_suite([run], tmp_path / name)
+        assert not [event for _, event in events if isinstance(event, FinalTestDone)]
+        runs[name] = run
+        wrong = [type(row)(row.texts, 1 - row.label) for row in rows("CoLA", 12, 40)]
+        write_archive_file(data / "CoLA" / "dev.tsv", "CoLA", wrong)
+    assert identical(*(weights(run.folder / "model") for run in runs.values()))
+    right, wrong = (run.scores["dev"]["scores"]["mcc"] for run in runs.values())
+    assert right == pytest.approx(-wrong)
+    assert json.loads((runs["right"].folder / "report.json").read_text())["metric"] == "mcc"
+
+
+def test_what_is_finished_is_not_repeated(model: str, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    finish_suite(plan(model, data, out), out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file() and path.parent != out}
+    assert finish_suite(plan(model, data, out), out) == []
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    events = finish_suite(plan(model, data, out, seeds=(0, 1)), out)
+    assert {name for name, _ in events} == {"CoLA, seed 1", "MRPC, seed 1"}, "another seed is added to them"
+    assert not list(out.rglob("checkpoints")), "nothing is left to resume"
+
+
+def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_path: Path) -> None:
+    plan(model, data, tmp_path / "out")
+    other = str(little_folder(tmp_path / "other", seed=1))
+    with pytest.raises(InputError, match="holds the results of another model; name another --out"):
+        plan(other, data, tmp_path / "out")
+    Path(model).joinpath("model.safetensors").write_bytes(Path(other).joinpath("model.safetensors").read_bytes())
+    with pytest.raises(InputError, match="another model"):
+        plan(model, data, tmp_path / "out")

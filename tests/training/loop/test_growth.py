@@ -90,21 +90,6 @@ def test_layers_that_are_trained_stay_whatever_the_schedule_says():
     assert [layer.is_idle for layer in layers_of(model)] == [False, False, True]
 
 
-@pytest.fixture
-def joined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The layers that a run trains, one entry for each change."""
-    told: list[int] = []
-    update = ProgressiveStacking.update
-
-    def told_update(stacking: ProgressiveStacking) -> None:
-        update(stacking)
-        trained = sum(not layer.is_idle for layer in stacking._layers)
-        told.extend([trained] if told[-1:] != [trained] else [])
-
-    monkeypatch.setattr(ProgressiveStacking, "update", told_update)
-    return told
-
-
 def growing(text: Path, **changes):
     options = {
         "preset": "mini",
@@ -115,19 +100,6 @@ def growing(text: Path, **changes):
         "steps": 10,
     }
     return short_run(text, **options | changes)
-
-
-def test_a_run_trains_a_quarter_of_the_layers_then_half_then_all(text, tmp_path, joined):
-    finish(growing(text), tmp_path)
-    assert joined == [1, 2, 4]
-    assert not any(layer.is_idle for layer in layers_of(load_checkpoint(tmp_path / "model").model))
-    snapshots = open_snapshots(tmp_path)
-    used = {step: projecting(snapshots.open(step).model) for step in snapshots.steps()}
-    assert used == {0: 1, 1: 1, 2: 1, 5: 2, 10: 4}, "a snapshot has all layers, of which these add something"
-
-
-def projecting(model: nn.Module) -> int:
-    return sum(bool(layer.output.weight.any()) for layer in layers_of(model))
 
 
 @pytest.mark.parametrize(("stopped_after", "idle"), [(2, "Layers 2, 3 and 4"), (4, "Layers 3 and 4"), (8, "")])

@@ -94,10 +94,7 @@ def test_after_an_overflow_in_fp16_all_optimizers_skip_the_step(overflowing):
     """Muon has the matrix and AdamW the vector; the clipping norm is shared, so the decision must be too."""
     torch.manual_seed(0)
     model = nn.ParameterDict({"matrix": torch.randn(4, 4), "vector": torch.randn(4)})
-    optimizers = [
-        torch.optim.AdamW([model["vector"]], lr=0.1, fused=True),
-        torch.optim.Muon([model["matrix"]], lr=0.1),
-    ]
+    optimizers = [torch.optim.AdamW([model["vector"]], lr=0.1, fused=True), torch.optim.Muon([model["matrix"]], lr=0.1)]
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     here = Hardware(torch.device("cpu"), "fp16", 1, scaler=scaler)
     before = {name: value.detach().clone() for name, value in model.items()}

@@ -22,17 +22,7 @@ from bertviz_lab.training.loop.optim import (
     set_learning_rate,
 )
 from bertviz_lab.training.loop.training_run import load_optimizers, optimizer_tensors
-from tests.model.support import (
-    KINDS,
-    MODEL,
-    PRETRAINING,
-    QUESTION,
-    SEQUENCE,
-    TOKENS,
-    build,
-    inputs,
-    labels_for,
-)
+from tests.model.support import KINDS, MODEL, PRETRAINING, QUESTION, SEQUENCE, TOKENS, build, inputs, labels_for
 
 
 def settings(**changes) -> PretrainConfig:

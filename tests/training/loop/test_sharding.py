@@ -1,6 +1,8 @@
-"""FSDP2: two processes that each hold half of a model train the one that a single process trains."""
+"""Several processes: sharded models, and a clock that all of them read alike."""
 
+import itertools
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from torch import nn
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
+from bertviz_lab.training.loop import clock
+from bertviz_lab.training.loop.clock import SYNC_SECONDS, Stopwatch
 from bertviz_lab.training.loop.sharding import shard_like, whole, whole_model
 from bertviz_lab.training.runs.run_folder import record
 from tests.training.support import SHARED_RUN, finish, launch, logged, same, short_run, weights
@@ -65,3 +69,58 @@ def test_what_is_not_sharded_stays_as_it_is():
     assert whole_model(model, is_main=True) is model
     assert whole(tensor) is tensor
     assert shard_like(tensor, torch.zeros(3)) is tensor
+
+
+@dataclass
+class Network:
+    """What the stopwatches of several processes use of `Hardware`: the values of rank 0 reach all."""
+
+    rank: int
+    sent: list[tuple[float, ...]] = field(default_factory=list)
+    processes: int = 2
+    received: int = 0
+
+    def broadcast(self, *values: float) -> tuple[float, ...]:
+        if self.rank == 0:
+            self.sent.append(tuple(map(float, values)))
+            return self.sent[-1]
+        self.received += 1
+        return self.sent[self.received - 1]
+
+
+def fake_clock(monkeypatch: pytest.MonkeyPatch, tick: float) -> None:
+    ticks = itertools.count(step=tick)
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: next(ticks))
+
+
+def test_processes_see_the_same_seconds_and_exchange_them_a_few_times_a_second(monkeypatch):
+    fake_clock(monkeypatch, 0.001)
+    main = Network(0)
+    stopwatch = Stopwatch(main, lambda: False, earlier=5.0)
+    reads = [stopwatch.read() for _ in range(2000)]
+
+    fake_clock(monkeypatch, 0.5)  # the other machine's clock is wrong
+    other = Stopwatch(Network(1, main.sent), lambda: True, earlier=5.0)
+    assert [other.read() for _ in range(2000)] == reads
+
+    seconds = [at for at, _ in reads]
+    assert seconds == sorted(seconds)
+    assert seconds[0] > 5.0
+    assert seconds[-1] - 5.0 == pytest.approx(len(main.sent) * SYNC_SECONDS, rel=0.2)
+    assert len(main.sent) < 50
+
+
+def test_a_stop_request_reaches_all_processes_at_the_same_step(monkeypatch):
+    fake_clock(monkeypatch, 0.01)
+    main, asked = Network(0), itertools.count()
+    stopwatch = Stopwatch(main, lambda: next(asked) >= 5, earlier=0.0)
+    reads = [stopwatch.read() for _ in range(400)]
+    other = Stopwatch(Network(1, main.sent), lambda: False, earlier=0.0)
+    assert [other.read() for _ in range(400)] == reads
+    assert [stop for _, stop in reads].index(True) < 4 * 5 * SYNC_SECONDS / 0.01
+
+
+def test_a_single_process_reads_its_clock_and_asks_for_a_stop_each_step():
+    asked = itertools.count()
+    stopwatch = Stopwatch(Network(0, processes=1), lambda: next(asked) == 2, earlier=0.0)
+    assert [stopwatch.read()[1] for _ in range(3)] == [False, False, True]

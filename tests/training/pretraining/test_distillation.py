@@ -1,7 +1,5 @@
 """Distillation: the losses of the papers, exact resume, and teachers that cannot teach."""
 
-import dataclasses
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -20,7 +18,7 @@ from bertviz_lab.training.pretraining.distillation import (
 )
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.little import little_checkpoint, little_text
-from tests.training.support import after, finish, record_extensions, resumes_exactly, short_run
+from tests.training.support import finish, resumes_exactly, short_run
 
 METHODS = ("soft-targets", "relations")
 
@@ -134,20 +132,6 @@ def test_a_student_of_the_same_width_begins_with_evenly_spaced_layers_of_its_tea
     assert torch.equal(student.model.bert.embeddings.word.weight, teacher.model.bert.embeddings.word.weight)
     narrow = little_checkpoint(kind=BertForMaskedLM, hidden_size=16)
     assert not can_start_from(narrow.config, teacher)
-
-
-def test_positions_that_the_teacher_has_trained_are_kept_when_the_sequences_become_longer(
-    corpus, tmp_path, monkeypatch
-):
-    shape = {"intermediate_size": 128, "max_position_embeddings": 512, "num_hidden_layers": 3}
-    wide = dataclasses.replace(little_checkpoint(kind=BertForMaskedLM, **shape), trained_length=24)
-    path = save_checkpoint(wide, tmp_path / "wide")
-    extensions = record_extensions(monkeypatch)
-    run = student_run(corpus, path, short_seq_len=16, short_share=0.5, seq_len=40)
-    finish(run, tmp_path / "run", should_stop=after(2))
-    finish(run, tmp_path / "run", resume=True)
-    assert extensions[0] == (24, 40, list(range(24, 40)))
-    assert {(known, length) for known, length, _ in extensions} == {(24, 40)}
 
 
 def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, teacher, tmp_path):

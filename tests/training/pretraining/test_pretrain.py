@@ -1,16 +1,12 @@
-"""From a text to a model: the whole run, and what goes wrong with it clearly."""
+"""From a text to a model: the whole run, whole or in parts, and what goes wrong with it clearly."""
 
 import json
 import math
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
-import time
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import transformers
@@ -21,6 +17,7 @@ from bertviz_lab.config.family_notes import differences
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.loop import StepOutput
@@ -29,8 +26,22 @@ from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import build_data
 from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
-from bertviz_lab.training.runs.run_folder import read_state
-from tests.training.support import after, finish, identical, short_run, started, time_limit, weights, write_text
+from tests.model.support import small_config
+from tests.training.support import (
+    SHARED_RUN,
+    after,
+    finish,
+    identical,
+    launch,
+    logged,
+    resumes_exactly,
+    same,
+    short_run,
+    started,
+    time_limit,
+    weights,
+    write_text,
+)
 
 #: What every run of two layers says.
 STACKED = ("Progressive stacking: 1 of 2 layers is trained at first, all from 75% of the run on.",)
@@ -171,8 +182,7 @@ def test_no_thread_is_left_when_a_run_is_finished_stopped_abandoned_or_broken(te
 
 
 @pytest.mark.parametrize(
-    ("documents", "sentences", "note"),
-    [(1, 40, "sentence pairs are left out"), (30, 1, "no sentence has a next one")],
+    ("documents", "sentences", "note"), [(1, 40, "sentence pairs are left out"), (30, 1, "no sentence has a next one")]
 )
 def test_a_text_without_pairs_trains_masked_words_only_and_says_so(documents, sentences, note, tmp_path):
     text = write_text(tmp_path / "text.txt", documents, sentences)
@@ -241,34 +251,73 @@ def test_a_run_stopped_before_its_text_was_prepared_starts_over_when_it_is_resum
     assert finish(short_run(text), tmp_path / "run", resume=True)[-1].reason == "finished"
 
 
-def words(count: int) -> str:
-    """A text of that many different words, which takes a tokenizer long to learn."""
-    rng = np.random.default_rng(0)
-    letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype="S1")[rng.integers(26, size=(count, 9))]
-    return "".join(
-        b" ".join(row).decode() + (".\n" if n % 10 else ".\n\n")
-        for n, row in enumerate(letters.view("S9").reshape(-1, 10))
-    )
+def losses(events) -> list[float]:
+    return [event.loss for event in events if isinstance(event, StepDone)]
 
 
-@pytest.mark.parametrize(("number", "stage"), [(signal.SIGINT, "Reading"), (signal.SIGTERM, "Training the tokenizer")])
-def test_a_signal_ends_the_command_while_it_prepares_a_text(number, stage, tmp_path):
-    (tmp_path / "text.txt").write_text(words(800_000))
-    command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", str(tmp_path / "text.txt")]
-    process = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "run"), "--steps", "5"], stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stderr is not None
-        while stage not in process.stderr.readline():
-            assert process.poll() is None
-        sent = time.time()
-        process.send_signal(number)
-        assert process.wait(60) == 130
-    finally:
-        process.kill()
-        process.communicate()
-    state = read_state(tmp_path / "run")
-    assert state.status == "stopped"
-    assert state.updated - sent < 2
-    assert not (tmp_path / "run" / "checkpoints").exists()
+@pytest.fixture
+def report_always(monkeypatch) -> None:
+    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
+
+
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop", "rtd"])
+def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, report_always):
+    # AdamW, because Muon works in 16 bits, which makes a last digit a third one. Masks differ in number from row to
+    # row, so a mean of the parts' means would be another gradient.
+    runs = {}
+    for parts in (1, 3):
+        options = {"objective": objective, "optimizer": "adamw", "batch_size": 7, "short_seq_probability": 0.5}
+        config = short_run(text, **options, gradient_accumulation_steps=parts)
+        runs[parts] = finish(config, tmp_path / str(parts))
+    assert losses(runs[3]) == pytest.approx(losses(runs[1]), abs=1e-5)
+    assert same(weights(tmp_path / "1" / "model"), weights(tmp_path / "3" / "model"))
+    scores = [[e for e in events if isinstance(e, EvalDone)][-1].metrics for events in runs.values()]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_two_processes_train_the_model_that_one_trains(text, tmp_path, monkeypatch):
+    monkeypatch.undo()  # the processes know the real sizes of models
+    launch({**SHARED_RUN, "corpus": text}, tmp_path / "two", 2)
+    config = short_run(text, **SHARED_RUN)
+    events = finish(replace(config, gradient_accumulation_steps=2), tmp_path / "one")
+    assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"))
+    first = [loss for _, loss in logged(tmp_path / "two")][:3]
+    assert first == pytest.approx(losses(events)[:3], abs=1e-5)
+    tokens = {json.loads((tmp_path / name / "report.json").read_text())["tokens"] for name in ("one", "two")}
+    assert len(tokens) == 1, "each example is seen once"
+    for name in ("one", "two"):  # resumed by another number of processes
+        finish(replace(config, steps=9), tmp_path / name, resume=True)
+    assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"), 1e-4)
+
+
+def test_in_fp16_the_loss_scale_is_saved_and_restored(text, tmp_path):
+    assert resumes_exactly(short_run(text, precision="fp16"), tmp_path)
+    saved = tmp_path / "whole" / "checkpoints" / "step-00000012" / "trainer.json"
+    assert json.loads(saved.read_text())["scale"]["scale"] > 1.0
+
+
+def test_it_may_be_turned_on_when_a_run_is_resumed(text, tmp_path):
+    assert resumes_exactly(short_run(text, dropout=0.1), tmp_path, gradient_checkpointing=True)
+
+
+def kept_bytes(on: bool) -> int:
+    """What a forward pass keeps for the backward pass."""
+    config = small_config(num_hidden_layers=6)
+    model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).train()
+    set_gradient_checkpointing(model, on)
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    ids = torch.randint(5, config.vocab_size, (8, config.max_position_embeddings))
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        model(ids, labels=ids)
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    return sum(size for place, size in kept.items() if place not in own)
+
+
+def test_less_is_kept_for_the_backward_pass():
+    assert kept_bytes(True) < 0.5 * kept_bytes(False)

@@ -1,12 +1,16 @@
-"""Events as lines of a log, and a run in one line."""
+"""Events and files of a run are strict JSON, and by which score a run is judged."""
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bertviz_lab import InputError
+from bertviz_lab import InputError, strict_json
+from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs import events
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
@@ -22,6 +26,7 @@ from bertviz_lab.training.runs.events import (
     format_event,
     to_json,
 )
+from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary, read_notes, write_notes
 
 STEP = StepDone(7, 1.5, 4_096, 6.25, 1e-3, 0.5, 2_700.5, 12.0, {"mlm_loss": 5.5, "mlm_accuracy": 0.125})
@@ -126,3 +131,28 @@ def test_probe_results_are_one_short_line():
         ProbesDone(5, 1.0, 10, "english", {"agreement": 0.8, "tense": 0.5, "article": 0.75, "word_order": 1.0})
     )
     assert line == "minimal-pair probes: accuracy 76.2%, 2 of 4 phenomena at 80% or more"
+
+
+NAN = float("nan")
+
+
+def loads(text: str):
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_numbers_that_are_not_finite_are_null_at_any_depth():
+    body = {"a": [1.0, NAN, (math.inf, {"b": -math.inf})], "c": np.float64("nan"), "d": "NaN"}
+    assert loads(strict_json.dumps(body)) == {"a": [1.0, None, [None, {"b": None}]], "c": None, "d": "NaN"}
+
+
+def test_scores_come_back_as_they_were():
+    scores = {"f1": NAN, "trials": [{"scores": {"f1": 0.5, "loss": NAN}}]}
+    assert str(nan_for_null(loads(strict_json.dumps(scores)))) == str(scores)
+
+
+def test_every_json_file_of_a_run_is_valid(tmp_path):
+    write_json(tmp_path / "report.json", {"scores": {"spearman": NAN}, "trials": [{"scores": {"loss": math.inf}}]})
+    assert loads((tmp_path / "report.json").read_text())["trials"] == [{"scores": {"loss": None}}]
+    write_state(tmp_path, RunState(eta_seconds=math.inf))
+    assert loads((tmp_path / "state.json").read_text())["eta_seconds"] is None
+    assert read_state(tmp_path).eta_seconds is None

@@ -64,10 +64,9 @@ def test_neither_what_a_full_disk_left_nor_a_reader_that_leaves_fails_a_run(tmp_
 def test_an_event_is_on_disk_before_it_is_passed_on(tmp_path):
     for count, event in enumerate(record(EVENTS, tmp_path), 1):
         assert len(read_log(tmp_path)[0]) == count
-        assert read_state(tmp_path).status == {
-            Preparing: "preparing",
-            RunFinished: "stopped",
-        }.get(type(event), "training")
+        assert read_state(tmp_path).status == {Preparing: "preparing", RunFinished: "stopped"}.get(
+            type(event), "training"
+        )
 
 
 def test_the_state_follows_the_events(tmp_path):

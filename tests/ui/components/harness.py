@@ -27,7 +27,6 @@ from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.strips import ScoreRow, marked_payload, scores_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey, rollout
-from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop, in_menu
@@ -214,17 +213,13 @@ def ending(step: int, reason: str = "finished") -> dict[str, Any]:
 
 def first_values() -> dict[str, str]:
     return {
-        "attention": sentence_attention(),
-        "loss": "",
-        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)),
-        "masking": masking_payload(masked()),
-        "fill": fill_mask_payload(filled(), vocab_size=8192),
-        "scores": token_scores(),
-        "chart": charts()["matrix"],
+        "attention": sentence_attention(), "loss": "",
+        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)), "masking": masking_payload(masked()),
+        "fill": fill_mask_payload(filled(), vocab_size=8192), "scores": token_scores(), "chart": charts()["matrix"],
         "preview": preview_payload(tuned.table(HOSTILE[0])),
         "examples": examples_payload(tuned.classified(60, HOSTILE[0]), title="Mistakes first", key="toy"),
         "marked": marked_payload(tuned.TEXT, tuned.entities(), title="Entities"),
-    }
+    }  # fmt: skip
 
 
 @dataclass
@@ -238,7 +233,6 @@ class Desk:
     polls: list[tuple[str, int]] = field(default_factory=list)
     fired: list[tuple[str, Any]] = field(default_factory=list)
     poll_fails: bool = False
-    chunk: int = 4000
 
     def reset(self) -> None:
         """Back to what the page shows at first; a page that is open keeps what it has."""
@@ -258,7 +252,7 @@ class Desk:
         self.polls.append((run_id, since))
         if run_id not in self.runs:
             return None
-        rows = self.runs[run_id][since : since + self.chunk]
+        rows = self.runs[run_id][since:]
         return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
 
 
@@ -282,11 +276,9 @@ body { margin: 16px; background: #fff; color: #1f2937; font-family: system-ui, s
 body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; background: #0b0f19; color: #f1f5f9 }
 </style></head><body><main></main><script type="module">
 import { unpack } from 'lab/client/ask.js';
-import { page } from 'lab/client/page.js';
 import { makeDrawing } from 'lab/client/panel.js';
 document.body.classList.add(new URLSearchParams(location.search).get('__theme'));
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
-page.ask = async (view, question, { drawing }) => (await fetch(`standalone/${drawing}`)).text();
 const events = new Proxy({}, { get: (_, event) => (data) => post('fired', [event, data]) });
 const asking = (what) => async (...sent) => {
   const answer = await post(`ask/${what}`, sent).catch(() => null);
@@ -323,9 +315,6 @@ def application(desk: Desk) -> Starlette:
         drawings = json.dumps([[*drawing, desk.values[drawing[0]]] for drawing in DRAWINGS if drawing[0] in parts])
         return HTMLResponse(PAGE % (assets.head(), drawings.replace("<", "\\u003c")))
 
-    async def standalone(request: Request) -> Response:
-        return PlainTextResponse(standalone_page(request.path_params["name"], "A part"))
-
     async def ask(request: Request) -> Response:
         try:
             answer = asked[request.path_params["name"]](*await request.json())
@@ -339,7 +328,7 @@ def application(desk: Desk) -> Starlette:
         return PlainTextResponse("")
 
     posts = [Route(path, act, methods=["POST"]) for path, act in (("/ask/{name}", ask), ("/fired", fired))]
-    return Starlette(routes=[Route("/", page), Route("/standalone/{name}", standalone), *posts, assets.route()])
+    return Starlette(routes=[Route("/", page), *posts, assets.route()])
 
 
 @contextmanager

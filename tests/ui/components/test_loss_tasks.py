@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from tests.browser import eventually
-from tests.ui.components.harness import Desk, Feed, Visit, data_table, ending, events, saved
-from tests.ui.components.test_loss_chart import axis, saved_rows, traces
+from tests.ui.components.harness import Desk, Feed, Visit, data_table, ending, saved
+from tests.ui.components.test_loss_chart import saved_rows, traces
 from tests.ui.components.tuned import task_events
 
 PARTS = ["loss"]
@@ -85,19 +85,6 @@ def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit
     )
 
 
-def test_one_trial_has_no_name_and_pretraining_has_its_three_panels_again(visit: Visit, feed: Feed):
-    page = visit(loss=replay_payload(task_events("classification", until=70)))
-    expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: step 70 of 120")
-    expect(page.locator("#loss .state")).not_to_contain_text("seed")
-    expect(page.locator("#loss .legend")).to_contain_text("held-out examples")
-    expect(page.locator("#loss .legend")).not_to_contain_text("trial")
-    expect(page.locator("#loss ol")).to_be_hidden()
-    feed("loss", replay_payload([*events(60), ending(60)]))
-    expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
-    has_panels(page, "mlm", "nsp", "accuracy")
-    expect(page.locator("#loss .legend")).to_contain_text("held-out text")
-
-
 def test_trials_begin_at_lines_and_are_named_in_the_table(visit: Visit):
     events = task_events("classification", SEEDS)
     page = visit(loss=replay_payload([*events, ending(360)]))
@@ -135,41 +122,6 @@ def test_files_carry_every_field_of_every_event(visit: Visit):
     assert len(body["rows"]) == len(lines)
     assert body["rows"][240]["kind"] == "held-out"
     assert "mlm_loss" not in body["rows"][0]
-
-
-def test_correlations_below_nothing_are_on_the_picture(visit: Visit):
-    rows = [row | {"spearman": -0.4, "pearson": -0.5} if row["event"] in ("EvalDone", "TrialDone") else row
-            for row in task_events("regression")]  # fmt: skip
-    page = visit(loss=replay_payload([*rows, ending(120)]))
-    expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile("Spearman -0.400"))
-    expect(page.locator("#loss .state")).to_contain_text("Spearman -0.400")
-    low, high = axis(page, "score", "yaxis")["range"]
-    assert low < -0.5
-    assert high >= 1
-
-
-def test_a_resumed_run_forgets_what_is_trained_anew_and_knows_its_trials(visit: Visit):
-    rows = task_events("classification", SEEDS[:2])
-    start = rows[0] | {"step": 150}
-    trial = {"event": "TrialStarted", "trial": 1, "trials": 2, "name": "seed 1", "step": 120, "total_steps": 120}
-    again = [row for row in rows if row["step"] > 150]
-    before = [row for row in rows if row["step"] <= 180]
-    page = visit(loss=replay_payload([*before, start, trial, *again, ending(240)]))
-    expect(page.locator("#loss .stage")).to_have_text("Finished: 240 steps in 29 s")
-    lines = saved_rows(page)
-    assert [int(line["step"]) for line in lines if line["kind"] == "training"] == list(range(1, 241))
-    assert [int(line["step"]) for line in lines if line["kind"] == "held-out"] == list(range(30, 241, 30))
-    expect(page.locator("#loss ol li")).to_have_count(2)
-
-
-def test_scores_at_the_step_where_trials_meet_are_both_kept(visit: Visit):
-    rows = task_events("classification", SEEDS[:2], steps=40)
-    at = next(place for place, row in enumerate(rows) if row["event"] == "TrialStarted" and row["trial"] == 1)
-    rows.insert(at + 1, {"event": "EvalDone", "step": 40, "seconds": 4.0, "tokens": 1, "accuracy": 0.5, "loss": 0.7})
-    page = visit(loss=replay_payload([*rows, ending(80)]))
-    expect(page.locator("#loss .panels").first).to_be_visible()
-    lines = [line for line in saved_rows(page) if line["kind"] == "held-out"]
-    assert [line["trial"] for line in lines if line["step"] == "40"] == ["seed 0", "seed 1"]
 
 
 NAMES = [("<img src=x onerror=window.hacked=1>", "b"), tuple(f"learning rate {n}e-05, batch 16" for n in range(12))]

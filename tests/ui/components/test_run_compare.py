@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.config import ABLATIONS
-from bertviz_lab.figures.training.ablation_study import recipe_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
@@ -94,20 +92,6 @@ def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, t
     eventually(page, lambda: drawn(page)["whole held-out"][-1] == [4000, 0.5])
 
 
-def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, tmp_path: Path):
-    events = [row | {"learning_rate": 1e-3} if row["event"] == "StepDone" else row for row in rows(0.8)]
-    open_alone(page, tmp_path, "comparison", runs_payload([RunView("", "a", SETTINGS, events)]))
-    eventually(page, lambda: set(drawn(page)) == {"a training", "a smoothed", "a held-out"})
-    page.get_by_role("checkbox", name="training curves").uncheck()
-    eventually(page, lambda: set(drawn(page)) == {"a held-out"})
-    page.get_by_label("Metric").select_option("Learning rate")
-    eventually(page, lambda: set(drawn(page)) == {"a smoothed"})
-    assert drawn(page)["a smoothed"][0] == [1, 1e-3]
-    page.get_by_label("Metric").select_option("MLM loss")
-    page.get_by_role("checkbox", name="log y-axis").check()
-    eventually(page, lambda: page.evaluate("document.querySelector('.plotly-host')._fullLayout.yaxis.type") == "log")
-
-
 def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path):
     views = [RunView("", "long", SETTINGS, rows(0.8, 400)), RunView("", "short", SETTINGS, rows(0.4, 8))]
     kind = "document.querySelector('.plotly-host')._fullLayout?.xaxis.type"
@@ -135,34 +119,3 @@ def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int)
     assert len(set(strokes)) == 6
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     assert page.evaluate("() => window.hacked") is None
-
-
-def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path):
-    open_alone(page, tmp_path, "comparison", runs_payload([RunView("", "=1+1", SETTINGS, rows(0.8))]))
-    eventually(page, lambda: bool(drawn(page)))
-    for what, name in (("the curves", "curves"), ("the table", "runs")):
-        for kind in ("CSV", "SVG", "PNG", "JSON"):
-            with page.expect_download() as waiting:
-                page.get_by_role("button", name=f"Save {what} as {kind}").click()
-            content = waiting.value.path().read_bytes()
-            assert waiting.value.suggested_filename == f"{name}.{kind.lower()}"
-            assert len(content) > 60
-            if kind == "CSV":
-                assert b"'=1+1" in content, "no spreadsheet runs a run's name"
-
-
-def test_the_button_says_what_it_would_train_and_a_ticked_card_asks_for_a_prediction(page: Page, tmp_path: Path):
-    open_alone(page, tmp_path, "recipe", recipe_payload({}, 500, 0, ticked=("one-layer",)))
-    expect(page.locator(".card")).to_have_count(len(ABLATIONS))
-    button = page.locator("button.start")
-    expect(button).to_have_text("Train the full recipe and 1 ablation")
-    expect(page.locator(".card[data-name=one-layer]").get_by_role("radiogroup")).to_have_count(2)
-    card = page.locator(".card[data-name=no-nsp]")
-    expect(card.locator("fieldset")).to_be_hidden()
-    page.get_by_role("button", name="Tick all").click()
-    expect(card.get_by_role("radiogroup")).to_have_count(1)
-    expect(card.get_by_role("radio")).to_have_count(3)
-    expect(button).to_have_text(f"Train the full recipe and {len(ABLATIONS)} ablations")
-    for box in page.get_by_role("checkbox").all():
-        box.uncheck()
-    expect(button).to_be_disabled()

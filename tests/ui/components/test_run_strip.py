@@ -24,7 +24,6 @@ HIDDEN = """() => {
   };
 }"""
 
-
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>strip</title>%s
 <link rel="icon" href="data:,"></head><body><div id="strip" class="lab-island"><section class="lab"></section></div>
 <script type="module">

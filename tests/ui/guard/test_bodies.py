@@ -1,5 +1,7 @@
-"""What a running server takes in: sizes counted while they arrive, time, and sessions."""
+"""What a running server takes in: sizes, time, sessions, and requests that make no sense."""
 
+import json
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -89,3 +91,91 @@ def test_two_hundred_sessions_are_not_kept(server: Server) -> None:
     before = psutil.Process().memory_info().rss
     ask(range(30, 230))
     assert psutil.Process().memory_info().rss - before < 30_000_000
+
+
+SESSION = "attacker"
+
+
+ROUTES = [
+    "/gradio_api/queue/join",
+    "/gradio_api/call/fill_mask", "/gradio_api/call/v2/fill_mask", "/gradio_api/run/fill_mask",
+    "/gradio_api/api/fill_mask", "/gradio_api/component_server", "/gradio_api/cancel", "/gradio_api/reset",
+    "/gradio_api/call/nothing", "/gradio_api/call/v2/nothing", "/gradio_api/run/nothing", "/login", "/lab/ask",
+]  # fmt: skip
+BODIES: list[object] = [
+    None, 7, "text", [], [[]], {}, {"data": None}, {"data": 7}, {"data": {}}, {"data": []},
+    {"data": [1, 2, 3, 4, 5, 6]},
+    {"data": [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}], "session_hash": SESSION, "fn_index": 0},
+    {"data": [[], {}, None], "session_hash": SESSION, "fn_index": 1, "trigger_id": 10**9},
+    {"data": [], "session_hash": SESSION, "fn_index": -1},
+    {"data": [], "session_hash": SESSION, "fn_index": 10**9},
+    {"data": [], "session_hash": SESSION, "fn_index": "x"},
+    {"data": [], "session_hash": {}, "fn_index": 0},
+    {"data": [], "session_hash": "a" * 10_000, "fn_index": 0, "event_data": [[[]]]},
+    {"data": [], "session_hash": SESSION, "component_id": 10**9, "fn_name": "answer"},
+    {"data": [], "session_hash": SESSION, "component_id": "x", "fn_name": "answer"},
+    {"data": [], "session_hash": SESSION, "component_id": 1, "fn_name": "__init__"},
+    {"data": [], "session_hash": SESSION, "component_id": 1, "fn_name": {"a": 1}},
+    {"event_id": 7, "session_hash": 7, "fn_index": []}, {"event_id": "x", "session_hash": "y", "fn_index": 0},
+    {"text": ["x"], "model": {"a": []}, "top_k": "many"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_values_of_wrong_types_are_no_failure_of_the_server(
+    server: Server, path: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    raw = [json.dumps(body).encode() for body in BODIES]
+    raw += [b"", b"{", b"\xff\xfe", b'{"data":', b"[" * 200_000, b'{"data": ' * 50_000, b'{"data": [1e999, NaN]}']
+    with caplog.at_level(logging.INFO):
+        for body in raw:
+            status, text, _ = server.ask(path, {"Content-Type": "application/json"}, "POST", body)
+            assert status < 500, (body[:200], status, text[:300])
+    shown = "".join(capfd.readouterr()) + caplog.text
+    assert "Traceback" not in shown
+
+
+def test_calls_with_values_of_wrong_types_are_answered(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each endpoint in turn, with as many values as it takes, none of which it accepts."""
+    events = json.loads(server.ask("/config")[1])["dependencies"]
+    endpoints = [event for event in events if event["api_visibility"] == "public"]
+    for event in endpoints:
+        sent = {"data": [{"a": [1]} for _ in event["inputs"]], "fn_index": event["id"], "session_hash": "wrong"}
+        assert server.send("/gradio_api/queue/join", sent | {"event_data": {"x": [{}]}, "trigger_id": "1"})[0] == 200
+    answers = server.ask("/gradio_api/queue/data?session_hash=wrong")[1]
+    assert answers.count("process_completed") == len(endpoints) > 5
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/gradio_api/file=/etc/passwd", "/file=x", "/%00", "/..%2f",
+        "/gradio_api/queue/data",
+        "/gradio_api/queue/data?session_hash=x", "/gradio_api/call/fill_mask/x", "/config?x=%ff",
+        "/gradio_api/heartbeat",
+        "/gradio_api/info", "/gradio_api/upload_progress?upload_id=x", "/gradio_api/queue/status",
+        "/?__theme=%00",
+        "/nowhere/..", "/assets/../../x", "/static/%2e%2e/x", "/lab-model/%2e%2e.zip", "/lab-static/..",
+        "/pwa_icon/x", "/manifest.json", "/gradio_api/openapi.json", "/svelte/..%2f..%2f",
+    ],
+)  # fmt: skip
+def test_addresses_that_lead_nowhere_are_no_failure(
+    server: Server, path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, text, _ = server.ask(path.replace("\0", "%00"))
+    assert status < 500
+    assert "root:" not in text
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/gradio_api/queue/join", "text/plain"), ("/lab/ask", "multipart/form-data; boundary=x"),
+        ("/lab/ask", "text/plain"), ("/lab/upload", "application/json"), ("/login", "application/json"),
+        ("/lab/ask", "application/x-www-form-urlencoded"), ("/gradio_api/cancel", ""),
+    ],
+)  # fmt: skip
+def test_only_the_right_type_of_body_is_read(server: Server, path: str, kind: str) -> None:
+    assert server.ask(path, {"Content-Type": kind}, "POST", b"{}")[0] == 415

@@ -1,27 +1,24 @@
-"""A language says texts, numbers and what was measured; two of them at once do not mix."""
+"""A language says texts, numbers and what was measured, and its catalogue has all that the course says."""
 
 import html
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.languages import ENGLISH, Language, Message, Number, Series, language_of, translated
+from bertviz_lab.ui.languages import ENGLISH, Language, Message, Number, Series, language_of, script_texts, translated
 from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson
-from bertviz_lab.ui.lessons.measuring import handout_page, measure
+from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import LEARN
-from bertviz_lab.ui.workshop.pages import board, leader_page, notes_of, screen, screen_page
-from bertviz_lab.ui.workshop.room import Room
-from docs.make_catalogue import FOLDER
-from tests.ui.pages import PageReader, little_settings
+from docs.make_catalogue import FOLDER, collected, update
+from tests.ui.pages import little_settings
 
 GERMAN = language_of("de")
 with (FOLDER / "de.po").open("rb") as file:
@@ -66,11 +63,6 @@ def test_what_is_no_message_is_told_as_it_is() -> None:
     """A word of an example may happen to be a text of the catalogue."""
     assert GERMAN.translate("plain") == "plain"
     assert GERMAN("{count} of {total}", count="irony", total=2) == "irony von 2"
-
-
-def test_what_has_no_translation_stays_english() -> None:
-    assert GERMAN("Nobody has translated this.") == "Nobody has translated this."
-    assert GERMAN("") == ""
 
 
 @pytest.mark.parametrize("asked", [None, "", "xx", "../de", "DE", "de.po"])
@@ -153,42 +145,70 @@ def test_what_cannot_be_measured_is_told_in_the_language(tmp_path: Path) -> None
         LEARN.questions["measured"].ask(AppState(little_settings(tmp_path)), {"number": 1, "language": "de"})
 
 
-def test_a_missing_log_is_told_in_the_language(shipped: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AppState, "log_of", lambda *_: [])
-    monkeypatch.setattr(AppState, "remembered", lambda self, key, make: make())
-    with pytest.raises(InputError, match="fehlt das Trainingslog von wiki-mini"):
-        measure(shipped, LESSONS[12], GERMAN)
+CATALOGUES = sorted(FOLDER.glob("*.po"))
+each_catalogue = pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
+
+#: What stays as it is in every language: names in braces, code, and references to parts of a formula.
+KEPT = re.compile(r"\{\w+\}|`[^`]+`|\[(?:CLS|SEP|MASK|PAD|UNK)\]|##")
 
 
-def test_the_handouts_are_german(shipped: AppState) -> None:
-    answers = [measure(shipped, lesson, GERMAN) for lesson in LESSONS]
-    for measured in ([], answers):
-        page = PageReader(handout_page(LESSONS, measured, "http://lab.example/", GERMAN), "de")
-        assert page.language == "de"
-        assert english_in(page.words) == []
-        assert "http://lab.example/?lesson=1&lang=de" in page.words
-    assert "Antworten" in page.words
-    assert all(answer.paragraphs[-1].replace("`", "") in page.words for answer in answers)
+@pytest.fixture(scope="module")
+def texts() -> Catalog:
+    return collected()
 
 
-def test_the_pages_of_a_workshop_are_german(shipped: AppState) -> None:
-    limits = Limits.of(shared=True, given={"run_seconds": "90s"})
-    settings, room = Settings(workshop="BERT lesen", leader_key="k" * 12, limits=limits), Room(30)
-    room.call(5)
-    room.outcome = Message("Everyone is called to lesson {number}.", number=5)
-    address = "http://192.168.1.5:7860/"
-    leader, shown = leader_page(settings, address, room, GERMAN), screen_page("BERT lesen", address, GERMAN)
-    told = [json.dumps(part, ensure_ascii=False) for part in (board(room, (), GERMAN), screen(room, GERMAN))]
-    notes = notes_of(measure(shipped, LESSONS[0], GERMAN))
-    for page in (leader, shown):
-        assert PageReader(page, "de").language == "de"
-    assert [english_in(text) for text in (PageReader(leader, "de").words, PageReader(shown, "de").words, *told)] == [
-        []
-    ] * 4
-    assert english_in(PageReader(f'<html lang="de">{notes}', "de").words) == []
-    assert "1,5 min" in leader
-    assert f"{address}5?lang=de" in leader
-    assert 'href="leader?lang=en"' in leader
-    assert 'data-live="leader/board?lang=de"' in leader
-    assert board(room, (), GERMAN)[0]["said"] == "Alle wurden zu Lektion 5 geholt."
-    assert board(room, ())[0]["said"] == "Everyone is called to lesson 5."
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.stem)
+
+
+def pairs(path: Path) -> list[tuple[str, str]]:
+    return [(str(message.id), str(message.string)) for message in read(path) if message.id]
+
+
+@each_catalogue
+def test_a_catalogue_has_the_texts_of_the_course_and_no_others(path: Path, texts: Catalog) -> None:
+    """`make catalogue` brings it up to date."""
+    assert {text for text, _ in pairs(path)} == {str(message.id) for message in texts if message.id}
+
+
+@each_catalogue
+def test_every_text_is_translated(path: Path) -> None:
+    assert [text for text, translation in pairs(path) if not translation] == []
+
+
+@each_catalogue
+def test_a_translation_keeps_names_and_code(path: Path) -> None:
+    assert [
+        (text, translation)
+        for text, translation in pairs(path)
+        if set(KEPT.findall(text)) != set(KEPT.findall(translation))
+    ] == []
+
+
+def test_scripts_are_given_only_what_they_say(texts: Catalog) -> None:
+    """What a lesson says, its answers above all, is not in a file that every visitor loads."""
+    german = script_texts()["de"]
+    assert german["Start again"] == "Von vorn beginnen"
+    assert 10 < len(german) < 60
+    lessons = {str(message.id) for message in texts if any(line.startswith("Lesson") for line in message.auto_comments)}
+    assert len(lessons) > 250
+    assert not lessons & german.keys()
+
+
+def test_a_new_catalogue_has_all_texts_and_keeps_what_was_filled_in(tmp_path: Path, texts: Catalog) -> None:
+    path = tmp_path / "fr.po"
+    update(path)
+    empty = read(path)
+    assert {message.id for message in empty} == {message.id for message in texts}
+    assert not any(message.string for message in empty if message.id)
+    word = 'msgid "WordPiece"\nmsgstr "'
+    filled = path.read_text(encoding="utf-8").replace(word, f"{word}WP")
+    path.write_text(f'{filled}\nmsgid "Gone"\nmsgstr "Parti"\n', encoding="utf-8")
+    update(path)
+    kept = dict(pairs(path))
+    assert kept["WordPiece"] == "WP"
+    assert "Gone" not in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    update(path)
+    assert path.read_bytes() == before

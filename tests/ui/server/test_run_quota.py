@@ -14,12 +14,11 @@ from bertviz_lab.config.limits import HOUR, Limits
 from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.batch.view import form as batch
 from bertviz_lab.ui.views.finetune.view import form as finetune
 from bertviz_lab.ui.views.pretrain.view import PRETRAIN
 from bertviz_lab.ui.views.pretrain.view import form as pretrain
 from tests.ui.form_client import FormClient
-from tests.ui.pages import OWNER, STRANGER, little_settings, serve
+from tests.ui.pages import OWNER, STRANGER, Served, little_settings, serve
 from tests.ui.state.test_models import RUN, make_run
 
 SMALL = PretrainConfig(corpus=("sample:tiny-town",), preset="tiny", steps=10)
@@ -124,18 +123,8 @@ def test_nobody_trains_on_from_the_model_of_somebody_else(tmp_path: Path) -> Non
         state.quota.check(OWNER, config)
 
 
-def test_visitors_are_told_the_limits_before_they_meet_them(tmp_path: Path) -> None:
-    state = page(tmp_path)
-    training, tuning = pretrain(state, OWNER), finetune(state, OWNER)
-    assert "up to 36,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in training["limits"]
-    assert "1,800,000 examples over all epochs or 1 h" in tuning["limits"]
-    for drawn in (training, tuning, batch(state)):
-        assert "up to 50 MB" in drawn["upload"]
-    assert pretrain(AppState(replace(state.settings, limits=Limits.of(shared=False))), OWNER)["limits"] == ""
-
-
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[str, AppState]]:
+def running(tmp_path: Path) -> Iterator[Served]:
     with serve(little_settings(tmp_path, shared=True)) as served:
         yield served
 
@@ -148,7 +137,7 @@ class Form(FormClient):
         return json.dumps(self.ask("pretrain", "start", source="tiny-town", files=[], values=changes, key=key))
 
 
-def test_a_start_that_is_sent_twice_starts_one_run(running: tuple[str, AppState]) -> None:
+def test_a_start_that_is_sent_twice_starts_one_run(running: Served) -> None:
     url, state = running
     form = Form(url)
     with ThreadPoolExecutor(4) as pool:

@@ -1,4 +1,4 @@
-"""`POST lab/upload` on a running shared page: sizes, space, shares, and what is left on disk."""
+"""Uploads: tokens of their visitor, their limits, and questions that take no path."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from bertviz_lab.jobs.retention import bytes_below
 from bertviz_lab.ui.guard import bodies
 from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views import VIEWS
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import OWNER, OWNERS_KEY, STRANGER, little_settings, serve
 
@@ -145,3 +146,20 @@ def test_an_upload_that_breaks_off_leaves_nothing_and_gives_its_space_back(
     while session.uploads._arriving.total():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_questions_of_the_views_answer_no_path_of_the_server(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    lines = [f"the {word} is number {n},{word}" for n in range(40) for word in ("swordfish", "other")]
+    secret.write_text("text,label\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    values = (str(secret), [str(secret)], {"path": str(secret), "meta": {"_type": "gradio.FileData"}})
+    with serve(little_settings(tmp_path, shared=True)) as (address, _):
+        server = Server(address)
+        for view in VIEWS:
+            for name, question in view.questions.items():
+                for changed, value in ((changed, value) for changed in question.arguments for value in values):
+                    arguments = dict.fromkeys(question.arguments, "") | {changed: value}
+                    sent = {"view": view.id, "question": name, "arguments": arguments}
+                    status, answer, _ = server.send("/lab/ask", sent)
+                    assert status == 200
+                    assert "swordfish" not in answer

@@ -1,3 +1,5 @@
+"""What a session remembers, its examples, and what it says of runs."""
+
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -5,15 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertviz_lab import InputError, PretrainConfig
+from bertviz_lab import InputError, PretrainConfig, Tokenizer, load_checkpoint
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.operations.housekeeping import sweep
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, task_examples
 from bertviz_lab.ui.views.run.view import follow
 from bertviz_lab.ui.views.runs.view import glance, newest
-from tests.little import little_text
+from tests.little import little_checkpoint, little_text
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
 
@@ -59,12 +63,6 @@ def test_a_text_is_examined_once(session: AppState, tmp_path: Path) -> None:
     text.write_text(little_text(), encoding="utf-8")
     assert session.examine((text,), vocab_size=200) is session.examine((text,), vocab_size=200)
     assert session.examine((text,), vocab_size=200) is not session.examine((text,), vocab_size=100)
-
-
-def test_the_strip_and_the_chart_hear_nothing_of_unknown_runs(session: AppState) -> None:
-    assert glance(session, NOBODY, "no-such-run") is None
-    assert follow(session, NOBODY, "no-such-run", 0) is None
-    assert follow(session, NOBODY, "../..", 0) is None
 
 
 def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: AppState) -> None:
@@ -123,3 +121,66 @@ def test_a_damaged_run_harms_no_other(
     with pytest.raises(InputError) as refused:
         shared.quota.start(STRANGER, PretrainConfig(corpus=("sample:tiny-town",), init_from=str(folder / "model")))
     assert RUN not in str(refused.value)
+
+
+@pytest.mark.parametrize("own", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
+def test_a_model_gets_the_examples_whose_words_it_knows(own: object) -> None:
+    assert own in (GENERAL, PYTHON, TOWN)
+    texts = [*own.singles(), *(text.replace("[MASK]", "") for text in own.masked)]
+    tokenizer = Tokenizer.train(texts * 3, vocab_size=1000)
+    assert examples_for(tokenizer) is own
+
+
+@pytest.mark.parametrize("examples", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
+def test_every_example_has_a_masked_token_and_every_pair_two_sentences(examples: object) -> None:
+    assert all("[MASK]" in text for text in examples.masked)
+    assert all(first.strip() and second.strip() for first, second in examples.pairs)
+    assert len(examples.singles()) == len(examples.pairs)
+
+
+def test_a_text_without_suitable_sentences_gives_no_examples(tmp_path) -> None:
+    text = tmp_path / "short.txt"
+    text.write_text("One. Two. Three words here.", encoding="utf-8")
+    tokenizer = Tokenizer.train(["One. Two. Three words here."], vocab_size=100)
+    assert examples_from([str(text)], tokenizer) is None
+    assert examples_from([str(tmp_path / "gone.txt")], tokenizer) is None
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["今天的天气很好,我们去公园散步。", "明天的天气不好,我们在家里看书。", "他们在公园里看见了很多人。"],
+        ["きょうはとてもいい天気ですね。", "あしたはとてもさむい天気です。", "いい天気の日はさんぽをします。"],
+        ["วันนี้อากาศดีมากเราไปเดินเล่น", "พรุ่งนี้อากาศไม่ดีเราอยู่บ้าน", "วันนี้เราไปเดินเล่นที่บ้าน"],
+        ["😀 😂 😍 😀 😂 🎉", "🎉 😀 😂 😍 😀 😂", "😍 😀 😂 🎉 😀 😂"],
+    ],
+    ids=["Chinese", "Japanese", "Thai", "emoji"],
+)
+def test_texts_without_letters_or_spaces_give_examples_too(tmp_path, lines: list[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(lines), encoding="utf-8")
+    tokenizer = Tokenizer.train(lines, vocab_size=50)  # no word of many characters
+    own = examples_from([str(text)], tokenizer)
+    assert own is not None
+    for masked in own.masked:
+        before, after = masked.split("[MASK]")
+        assert before
+        assert any(line.startswith(before) and line.endswith(after) for line in lines)
+
+
+def test_a_model_of_tiny_town_is_asked_about_tiny_town() -> None:
+    checkpoint = load_checkpoint("answers-town")
+    examples = task_examples(checkpoint, None)
+    assert len(examples) == 5
+    for texts in examples:
+        for text in texts:
+            known = checkpoint.tokenizer.encode(text.rstrip("?")).ids  # its stories ask nothing
+            assert checkpoint.tokenizer.unk_id not in known, text
+
+
+@pytest.mark.parametrize(("words", "town"), [(30_522, False), (811, True)])
+def test_another_question_answering_model_is_asked_in_ordinary_english(words: int, town: bool) -> None:
+    examples = task_examples(little_checkpoint(kind=BertForQuestionAnswering, vocab_size=words), None)
+    assert len(examples) == 5
+    assert any("Marrowby" in passage for _, passage in examples) != town
+    assert all(question.endswith("?") and len(question) + len(passage) <= 1200 for question, passage in examples)

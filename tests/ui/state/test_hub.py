@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[3]
 TOKEN = "hf_" + "s" * 34
 SMALL, LARGER, THIRD = (MODELS[name] for name in ("SMALL", "LARGER", "THIRD"))
 
-
 Run = Callable[..., list[str]]
 
 

@@ -1,12 +1,14 @@
-import json
+"""Models stay open by their bytes, and of what takes long to make the last few are kept."""
+
 import os
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
+from bertviz_lab import InputError, PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -14,6 +16,7 @@ from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state import models as models_module
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.lru_cache import LruCache
 from tests.little import little_folder
 from tests.ui.pages import OWNER, STRANGER
 
@@ -180,31 +183,6 @@ def test_a_shared_page_does_not_reveal_which_folders_and_users_exist(
         assert answer(there) == answer(gone)
 
 
-def test_each_broken_checkpoint_gets_one_sentence(session: AppState, tmp_path: Path) -> None:
-    good = little_folder(tmp_path / "good")
-
-    def broken(name: str, *remove: str) -> Path:
-        folder = shutil.copytree(good, tmp_path / name)
-        for file in remove:
-            (folder / file).unlink()
-        return folder
-
-    for file, words in (("config.json", "config.json"), ("model.safetensors", "safetensors")):
-        with pytest.raises(InputError, match=words):
-            session.models.open(str(broken(f"without {file}", file)))
-    with pytest.raises(InputError, match="token"):
-        session.models.open(str(broken("wordless", "tokenizer.json", "vocab.txt")))
-    other = broken("other")
-    body = json.loads((other / "config.json").read_text())
-    (other / "config.json").write_text(json.dumps(body | {"model_type": "gpt2"}))
-    with pytest.raises(InputError, match="gpt2"):
-        session.models.open(str(other))
-    garbage = broken("garbage")
-    (garbage / "model.safetensors").write_bytes(b"no tensors here")
-    with pytest.raises(InputError, match="safetensors"):
-        session.models.open(str(garbage))
-
-
 @pytest.mark.parametrize(
     "typed", ["no-such-model", "nobody/nothing", "x" * 5000, "a\x00b", "<script>alert(1)</script>", "../x", "/no/such"]
 )
@@ -220,14 +198,93 @@ def test_a_model_too_large_for_the_page_is_refused_before_it_is_read(settings: S
         small.models.open("little")
 
 
-def test_a_model_of_another_head_still_opens(session: AppState) -> None:
-    little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
-    assert session.models.open("mlm").architecture == "BertForMaskedLM"
-
-
 def test_the_id_of_a_run_that_is_gone_is_told_to_no_hub(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr("bertviz_lab.training.checkpoints.checkpoint.hub_folder", lambda name, **_: asked.append(name))
     with pytest.raises(InputError, match="kind-otter is no longer here"):
         session.models.open("kind-otter-9f86d081884c7d65")
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("cache", "asked", "made"),
+    [
+        (LruCache(2), (1, 2, 1, 3, 1, 2), [1, 2, 3, 2]),
+        # By weight: 3 drives out 5, which drives out nothing but 3, and 20 all the others.
+        (LruCache(10, weigh=int), (4, 5, 4, 3, 4, 5, 20, 20), [4, 5, 3, 5, 20]),
+        # Where small ones stay, a large one drives out the large.
+        (LruCache(100, weigh=int, small_stay=True), (1, 2, 3, 60, 70, 60, 70, 1, 2, 3), [1, 2, 3, 60, 70, 60, 70]),
+    ],
+)
+def test_a_value_is_made_once_while_it_is_kept(cache: LruCache, asked: tuple[int, ...], made: list[int]) -> None:
+    calls: list[int] = []
+
+    def make(n: int) -> int:
+        calls.append(n)
+        return n
+
+    assert [cache.get(n, lambda n=n: make(n)) for n in asked] == list(asked)
+    assert calls == made
+
+
+def test_of_several_who_ask_at_once_one_makes_it() -> None:
+    kept, made, ready = LruCache(2), [], threading.Event()
+
+    def slow() -> str:
+        made.append(1)
+        ready.wait(5)
+        return "it"
+
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(kept.get("key", slow))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    ready.set()
+    for thread in threads:
+        thread.join()
+    assert (made, found) == ([1], ["it"] * 4)
+
+
+def test_no_lock_is_left_of_what_was_made_or_failed() -> None:
+    kept = LruCache(2)
+    for n in range(100):
+        kept.get(n, lambda: 1)
+        kept.get(n, lambda: 1)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("key", lambda: 1 // 0)
+    assert len(kept) == 2
+    assert not kept._making
+
+
+def test_what_nobody_will_ask_for_again_is_forgotten() -> None:
+    kept = LruCache(4)
+    for n in range(4):
+        kept.get(n, lambda: "old")
+    kept.discard(lambda n: n < 3)
+    assert [kept.get(n, lambda: "new") for n in range(4)] == ["new", "new", "new", "old"]
+
+
+def test_those_who_wait_for_what_fails_make_it_themselves() -> None:
+    kept, made, waiting = LruCache(2), [], threading.Barrier(3)
+
+    def make() -> str:
+        made.append(1)
+        if len(made) == 1:
+            raise InterruptedError("whoever asked has left")
+        return "it"
+
+    answers: list[str] = []
+
+    def ask() -> None:
+        waiting.wait(5)
+        try:
+            answers.append(kept.get("key", make))
+        except InterruptedError:
+            answers.append("")
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sorted(answers), len(made)) == (["", "it", "it"], 2)

@@ -109,14 +109,6 @@ def train(session: AppState, **sent: Any) -> list[str]:
     return ABLATION.questions["train"].ask(session, sent, OWNER)
 
 
-def test_what_was_queued_is_the_visitors(session):
-    started = train(session, names=["one-head"], steps=100, seed=0)
-    assert set(started) == set(session.runs.ids())
-    assert len(started) == 2
-    assert ask(session, "cards", steps=None, seed=None)["whole"] in started
-    assert {session.runs.visitor(run_id)[1] for run_id in started} == {OWNER.owner}
-
-
 @pytest.mark.parametrize(
     ("sent", "sentence"),
     [

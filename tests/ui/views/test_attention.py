@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
+from bertviz_lab import Tokenizer, interpret, save_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.training.loop.growth import ProgressiveStacking
@@ -63,16 +63,6 @@ def test_heads_come_with_their_metrics(session: AppState) -> None:
     assert all(metric["says"] and len(metric["values"]) == 2 for metric in metrics.values())
 
 
-def test_a_model_without_a_next_sentence_head_has_attention(session: AppState) -> None:
-    little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
-    assert attention(session, model="mlm")["cells"].size
-
-
-def test_a_text_of_thousands_of_words_is_cut_not_refused(session: AppState) -> None:
-    longest = session.models.open().config.max_position_embeddings
-    assert len(attention(session, "word " * 5000, "")["tokens"]) == longest
-
-
 @pytest.mark.parametrize(("against", "other"), [("model", "before"), ("model", "other"), ("causal", ""), ("text", "")])
 def test_rows_of_an_attention_difference_sum_to_zero(session: AppState, against: str, other: str) -> None:
     little_folder(session.settings.checkpoints / "other", seed=1)
@@ -116,12 +106,6 @@ def test_the_tokens_of_two_models_are_matched_by_characters(session: AppState) -
     assert body["tokens"] == ["[CLS]", "the", "cat", "[SEP]"]
     pieces = len(other.encode("the cat"))
     assert f"into 4 and {pieces} tokens, which are matched by their characters" in body["guide"]
-
-
-def test_two_models_of_one_tokenizer_need_no_matching(session: AppState) -> None:
-    body = difference(session, "model")
-    assert tuple(body["tokens"]) == session.models.open().tokenizer.encode(A).tokens
-    assert "matched" not in body["guide"]
 
 
 def test_layers_that_have_not_joined_the_training_are_named(session: AppState) -> None:

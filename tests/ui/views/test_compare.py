@@ -1,14 +1,12 @@
 """Compare: which runs may be chosen, what is shown of them, and the same input for all their models."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bertviz_lab.config import PretrainConfig, ablated
 from bertviz_lab.config.ablations import WHOLE
-from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -16,7 +14,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import view as study
 from bertviz_lab.ui.views.compare.view import COMPARE, logged
 from tests.charts import shown
-from tests.ui.pages import OWNER, STRANGER
+from tests.ui.pages import OWNER
 from tests.ui.views.test_ablation import finished, session
 
 __all__ = ["session"]
@@ -58,15 +56,6 @@ def test_the_probes_of_the_chosen_runs_stand_side_by_side(session: AppState) -> 
     ]
     with pytest.raises(InputError, match="no longer here"):
         ask(session, "probes", names=["gone"])
-
-
-def test_strangers_see_their_own_runs_only(session: AppState) -> None:
-    run_id = finished(session, WHOLE, 0.8)
-    session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
-    assert ask(session, "runs", STRANGER)["choices"] == ask(session, "runs")["choices"] == []
-    assert [name for name, _ in ask(session, "runs", OWNER)["choices"]] == [run_id]
-    with pytest.raises(InputError, match="no longer here"):
-        ask(session, "comparison", STRANGER, names=[run_id])
 
 
 @pytest.mark.parametrize("names", [[], ["gone"], ["../../etc"]])
@@ -114,18 +103,3 @@ def test_all_chosen_models_get_the_same_input(session: AppState) -> None:
     assert len(ask(session, "attention", **pair | {"text_b": ""})["grids"]) == 1
     assert "[MASK]" in ask(session, "example", names=["little"])
     assert ask(session, "example", names=[]) == ask(session, "example", names=["gone"]) == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "texts", "sentence"),
-    [
-        ("predictions", {"text_a": "no blank"}, r"\[MASK\]"),
-        ("nsp", {"text_a": "the cat sat", "text_b": " "}, "sentence B"),
-        ("attention", {"text_a": "the cat", "text_b": "", "names": ["gone"]}, "Choose one or more runs"),
-    ],
-)
-def test_an_input_that_cannot_be_shown_is_a_sentence(
-    session: AppState, name: str, texts: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(InputError, match=sentence):
-        ask(session, name, **{"names": ["little"]} | texts)

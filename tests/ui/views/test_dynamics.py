@@ -74,14 +74,6 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
         opened(session, "empty-run")
 
 
-def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_run(session, status="training")
-    monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda state, folder: True)
-    assert session.snapshots.default(NOBODY) == RUN
-    assert opened(session, RUN)["live"]
-    assert not opened(session)["live"]
-
-
 def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))

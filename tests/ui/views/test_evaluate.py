@@ -58,13 +58,6 @@ def test_accuracies_are_those_of_the_package_and_progress_is_reported(
     assert len(expected) > 2
 
 
-def test_files_that_are_no_pairs_are_answered_in_a_sentence(session: AppState, file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Record 1 of .bad\.jsonl"):
-        answer(session, _written(tmp_path / "bad.jsonl", '{"sentence_good": "a"}\n'))
-    with pytest.raises(InputError, match="no-such-model"):
-        answer(session, file, model="no-such-model")
-
-
 def test_more_pairs_than_twenty_questions_may_cost_are_refused_with_what_would_do(
     session: AppState, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

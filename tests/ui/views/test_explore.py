@@ -1,14 +1,17 @@
-"""The input bar of Explore: models, what one is, texts that it knows, and the tokens of a text."""
+"""Explore: its input bar, and Layers: the logit lens, norms by layer, and the embedding sum."""
 
 import json
 from typing import Any
 
 import pytest
 
-from bertviz_lab import InputError
+from bertviz_lab import BertForSequenceClassification, InputError, interpret
 from bertviz_lab.interpret import read_results
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.layers.view import LAYERS
+from tests.charts import shown
+from tests.little import little_folder
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.state.test_models import RUN as PRETRAINED
 from tests.ui.state.test_models import make_run
@@ -68,13 +71,61 @@ def test_a_random_second_text_is_another_one(session: AppState) -> None:
     assert ask(session, "random_text", model="", texts=[first]) != first
 
 
-def test_a_drawing_is_saved_with_its_own_page(session: AppState) -> None:
-    assert '"the payload goes here"' in ask(session, "standalone_page", drawing="chart", label="<b>Title")
-    with pytest.raises(InputError, match="no drawing"):
-        ask(session, "standalone_page", drawing="nothing", label="")
+MASK_A, MASK_B = "the red [MASK] sat", "she [MASK] him the book"
 
 
-def test_a_model_that_is_not_there_is_told_in_a_sentence(session: AppState) -> None:
-    for name in ("examples", "encode"):
-        with pytest.raises(InputError, match="There is no model"):
-            ask(session, name, model="no/such/model", **({"text_a": A, "text_b": ""} if name == "encode" else {}))
+def ask_layers(
+    session: AppState, name: str, text_a: str = MASK_A, text_b: str = "", model: str = "", **more: Any
+) -> Any:
+    return shown(LAYERS.questions[name].ask(session, {"model": model, "text_a": text_a, "text_b": text_b} | more))
+
+
+def test_the_lens_shows_the_predictions_of_every_layer(session: AppState) -> None:
+    table = ask_layers(session, "lens", position=None)
+    assert table["rows"] == ["embeddings", "layer 1", "layer 2"]
+    assert table["title"] == "Logit lens: the prediction at every layer"
+    assert table["texts"][-1][0] == interpret.fill_mask(session.models.open(), MASK_A).masks[0].candidates[0].token
+
+
+def test_the_lens_is_that_of_the_selected_mask_or_the_first(session: AppState) -> None:
+    masks = (
+        session.models.open().tokenizer.encode(MASK_A, MASK_B).mask_positions(session.models.open().tokenizer.mask_id)
+    )
+    first, second = (ask_layers(session, "lens", MASK_A, MASK_B, position=position) for position in masks)
+    assert "masked token 1" in first["title"]
+    assert "masked token 2" in second["title"]
+    best = interpret.fill_mask(session.models.open(), MASK_A, 1, MASK_B).masks[1].candidates[0]
+    assert second["texts"][-1][0] == best.token
+    for position in (None, 1, 999):  # none, a word, and one that is no longer there
+        assert ask_layers(session, "lens", MASK_A, MASK_B, position=position) == first
+
+
+def test_a_lens_needs_a_mask_and_an_mlm_head(session: AppState) -> None:
+    with pytest.raises(InputError, match=r"Put \[MASK\] in place of a word"):
+        ask_layers(session, "lens", "the red cat", position=None)
+    little_folder(session.settings.checkpoints / "classifier", kind=BertForSequenceClassification)
+    with pytest.raises(InputError, match="no masked-LM head"):
+        ask_layers(session, "lens", model="classifier", position=None)
+    assert ask_layers(session, "norms", model="classifier", position=None)["series"]
+
+
+def test_norms_are_of_the_selected_token_or_the_median_of_all(session: AppState) -> None:
+    for position, title in ((None, "median"), (2, "red (position 2)"), (999, "median")):
+        lines = ask_layers(session, "norms", MASK_A, MASK_B, position=position)
+        assert title in lines["title"]
+        assert [len(series["values"]) for series in lines["series"]] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("hidden", 3), ("attention", 2), ("feed_forward", 2)])
+def test_norms_of_each_token_have_a_row_for_each_layer(session: AppState, kind: str, rows: int) -> None:
+    strip = ask_layers(session, "token_norms", of=kind)
+    assert len(strip["rows"]) == rows
+    assert strip["rows"][-1]["label"] == "layer 2"
+
+
+def test_the_vectors_of_each_token_and_their_sum_are_shown(session: AppState) -> None:
+    strip = ask_layers(session, "embedding_sum", MASK_A, MASK_B)
+    parts = ("token", "segment", "position")
+    labels = [*(f"norm {part}" for part in (*parts, "sum")), *(f"cos {part}" for part in parts)]
+    assert [row["label"] for row in strip["rows"]] == labels
+    assert len(strip["columns"]) == len(session.models.open().tokenizer.encode(MASK_A, MASK_B))

@@ -44,9 +44,6 @@ def toggle(session: AppState, position: Any, text_a: str, text_b: str = "", hidd
     return answer["text_a"], answer["text_b"], answer["hidden"]
 
 
-# ---- masked tokens
-
-
 def test_the_likeliest_tokens_are_those_of_fill_mask_for_both_texts(session: AppState) -> None:
     masks = ask(session, "mlm", "the [MASK] cat", "she [MASK] him", **LIST)["masks"]
     truth = interpret.fill_mask(session.models.open(), "the [MASK] cat", 5, "she [MASK] him").masks
@@ -68,25 +65,6 @@ def test_a_text_without_a_masked_token_is_shown_to_be_clicked(session: AppState)
     payload = ask(session, "mlm", TEXT, **LIST)
     assert payload["masks"] == []
     assert [column["surface"] for column in payload["columns"]].count("the") == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "Type a sentence"),
-        ("   ", "Type a sentence"),
-        ("the <mask> sat", r"write \[MASK\]"),
-        ("the ___ sat", r"write \[MASK\]"),
-        ("word " * 5000 + "[MASK]", "longer"),
-        ("x" * 60_000, "50,000 characters"),
-    ],
-)
-def test_bad_input_is_refused_in_one_sentence(session: AppState, text: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        ask(session, "mlm", text, **LIST)
-
-
-# ---- words masked by a click
 
 
 def test_a_click_masks_a_word_and_another_brings_it_back(session: AppState) -> None:
@@ -150,9 +128,6 @@ def test_a_click_on_what_is_not_there_is_answered_with_a_sentence(session: AppSt
         toggle(session, position, TEXT)
 
 
-# ---- what is folded away, and the comparison
-
-
 def test_masked_tokens_are_filled_jointly(session: AppState) -> None:
     text = "the [MASK] cat [MASK] on the mat"
     best = interpret.joint_fill(session.models.open(), text, beams=8).joint[0]
@@ -186,9 +161,6 @@ def test_a_second_model_stands_beside_the_first(session: AppState) -> None:
         assert ask(session, "compare", "the red [MASK] sat", other=other)["title"].endswith(f"and {name}")
     with pytest.raises(InputError, match="no such"):
         ask(session, "compare", "the red [MASK] sat", other="no such")
-
-
-# ---- the next sentence, and fine-tuned models
 
 
 def test_the_next_sentence_is_predicted(session: AppState) -> None:

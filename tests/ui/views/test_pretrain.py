@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab import BertConfig, InputError, PretrainConfig
+from bertviz_lab import InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
@@ -50,9 +50,6 @@ def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
     for name in (*HIDDEN, "x"):
         with pytest.raises(InputError, match="The page has no option"):
             config_of(session, **{name: "/etc"})
-
-
-# ---- recipes
 
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES))
@@ -140,9 +137,6 @@ def test_replaced_token_detection_is_a_choice_of_the_form_by_objective_or_by_rec
         config_of(session, recipe="electra", init_from="little", seq_len=32)
 
 
-# ---- a model to start from
-
-
 def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: AppState) -> None:
     config = config_of(
         session, init_from="little", preset="large", vocab_size=99, algorithm="bpe", causal_share=0.5, seq_len=32
@@ -196,9 +190,6 @@ def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Pa
     assert characters[0] == 40 * len("the dog ran") < characters[1]
 
 
-# ---- the forecast
-
-
 def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     session: AppState, little: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,31 +231,6 @@ def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
         options = {"causal_share": 0.5, "mask_probability": masked}
         assert speed(**options) == pytest.approx(1000 * (0.5 + 0.5 / cost), rel=1e-3)
         assert speed(**options, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * cost), rel=1e-3)
-
-
-def test_a_teacher_reads_along_and_a_generator_is_trained_beside_the_model(
-    session: AppState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clock, "tokens_per_second", lambda model, config: 1000.0)
-    forecaster = Forecaster(session.settings.limits)
-    student = BertConfig.preset("mini", vocab_size=8192, num_hidden_layers=2)
-    teacher = BertConfig.preset("mini", vocab_size=8192)
-    taught = PretrainConfig(corpus=("x",), recipe="distil", objective="mlm", causal_share=0.0, teacher="little")
-    alone = forecaster.forecast(taught, student)
-    both = forecaster.forecast(taught, student, teacher)
-    # A forward pass of four layers beside a step, three passes, of two.
-    layers, vocabulary = 12 * 256**2, taught.mask_probability * 256 * 8192
-    expected = 1 / (1 + (4 * layers + vocabulary) / (3 * (2 * layers + vocabulary)))
-    assert both.tokens_per_second == pytest.approx(1000 * expected, rel=1e-6)
-    assert both.memory_bytes > alone.memory_bytes + 4 * 4 * layers
-
-    replaced = PretrainConfig(corpus=("x",), recipe="electra", objective="rtd", generator_size=1.0)
-    model = replaced.model_config(8192)
-    together = forecaster.forecast(replaced, model).tokens_per_second
-    # The discriminator predicts no words, the generator does, and has as many layers.
-    assert together == pytest.approx(1000 * (4 * layers + vocabulary) / (8 * layers + vocabulary), rel=1e-6)
-    narrow = dataclasses.replace(replaced, generator_size=0.25)
-    assert forecaster.forecast(narrow, model).tokens_per_second > together
 
 
 def test_with_the_recipe_of_distillation_the_model_to_start_from_is_the_teacher(session: AppState) -> None:

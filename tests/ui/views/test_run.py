@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from bertviz_lab import InputError, interpret
-from bertviz_lab.config.limits import Limits
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.interpret import Results, read_results
 from bertviz_lab.jobs.retention import bytes_below
@@ -29,7 +28,7 @@ from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
-from tests.ui.pages import OWNER, STRANGER, serve
+from tests.ui.pages import OWNER, serve
 from tests.ui.state.test_models import RUN as PRETRAINED
 from tests.ui.state.test_models import make_run
 
@@ -62,14 +61,6 @@ def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> 
     for unknown in ("gone", "../x", ""):
         with pytest.raises(InputError, match="There is no run"):
             about(session, unknown)
-
-
-def test_on_a_shared_page_a_run_is_looked_at_by_all_who_know_it_and_changed_by_its_owner(settings: Settings) -> None:
-    session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
-    make_run(session, status="stopped")
-    stranger, owner = about(session, PRETRAINED, STRANGER), about(session, PRETRAINED, OWNER)
-    assert (stranger["can_resume"], owner["can_resume"]) == (False, True)
-    assert stranger["path"] == owner["path"] == ""  # nothing about this machine is told
 
 
 def test_the_newest_run_of_a_kind_is_shown_until_one_is_chosen(tuned: AppState, session: AppState) -> None:

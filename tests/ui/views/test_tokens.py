@@ -19,15 +19,6 @@ def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", model: 
     return shown(TOKENS.questions[name].ask(session, texts | more))
 
 
-def test_the_strip_has_ids_segments_and_mask_of_the_encoding(session: AppState) -> None:
-    columns = ask(session, "tokens", A, B)["columns"]
-    encoding = session.models.open().tokenizer.encode(A, B)
-    assert [column["token"] for column in columns] == list(encoding.tokens)
-    assert [column["id"] for column in columns] == list(encoding.ids)
-    assert [column["segment"] for column in columns] == list(encoding.token_type_ids)
-    assert {column["mask"] for column in columns} == {1}
-
-
 def test_a_text_of_thousands_of_words_is_truncated_not_refused(session: AppState) -> None:
     longest = session.models.open().config.max_position_embeddings
     strip = ask(session, "tokens", "word " * 5000)
@@ -112,11 +103,3 @@ def test_statistics_count_many_draws_beside_the_rule(session: AppState) -> None:
     assert counts["title"] == "100 draws"
     with pytest.raises(InputError, match="'100000'"):
         ask(session, "statistics", settings=RULE, draws="1000000000")
-
-
-def test_static_masks_repeat_after_three_epochs_and_dynamic_ones_do_not(session: AppState) -> None:
-    text = "the red cat sat on the mat near the river in the morning"
-    static = ask(session, "epochs", text, settings=RULE, masks="static")["values"]
-    assert static[:3] == static[3:]
-    dynamic = ask(session, "epochs", text, settings=RULE, masks="dynamic")["values"]
-    assert dynamic[:3] != dynamic[3:]

@@ -1,11 +1,27 @@
-"""What a workshop knows of its room."""
+"""The room of a workshop: the leader's key, the address of participants, and the pages with their plans."""
 
 import json
+import logging
+from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.runs import PREPARING_SECONDS
+from bertviz_lab.jobs.scheduler import plan_starts
+from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.server.visitors import Visitor, owner_of
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.workshop.address import checked_address, participants_address, qr_code
+from bertviz_lab.ui.workshop.leader_key import COOKIE, LeaderKey, new_key
+from bertviz_lab.ui.workshop.machine import Check
+from bertviz_lab.ui.workshop.pages import board, checks_table, leader_page, screen, screen_page
+from bertviz_lab.ui.workshop.plans import PLANS, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
+from tests.ui.pages import PageReader, request_of
 
 
 @pytest.fixture
@@ -91,3 +107,188 @@ def test_made_up_cookies_drive_out_only_those_of_their_own_address(room: Room) -
         room.report(person(number, "203.0.113.7"), room.id, 1, (), {1: 1})
     assert len(room) == 40
     assert room.counts(1).guesses == {0: 20, 1: 20}
+
+
+KEY = "a-key-for-tests"
+
+
+def asked(address: str = "192.0.2.1", cookie: str = "") -> Request:
+    request: Any = request_of(address=address).request
+    scope = request.scope | {"headers": [(b"cookie", cookie.encode())], "scheme": "http"}
+    return Request(scope)
+
+
+def cookie_of(key: LeaderKey) -> str:
+    response = Response()
+    key.remember(asked(), response)
+    return response.headers["set-cookie"]
+
+
+def test_a_key_is_made_where_none_is_given_and_one_that_is_easily_guessed_or_hard_to_send_is_refused() -> None:
+    assert len(new_key()) >= 22
+    assert new_key() != new_key()
+    assert new_key(KEY) == KEY
+    for key in ("short", "x" * 201, "schlüssel-schlüssel", "with\nanother line"):
+        with pytest.raises(InputError, match="leader's key must have"):
+            new_key(key)
+
+
+def test_the_key_opens_and_the_cookie_is_another_word(caplog: pytest.LogCaptureFixture) -> None:
+    key = LeaderKey(KEY)
+    with caplog.at_level(logging.INFO):
+        assert key.try_key(asked(), KEY) is None
+    assert KEY not in cookie_of(key)
+    assert KEY not in " ".join(str(record.__dict__) for record in caplog.records)
+
+
+def test_the_cookie_is_read_by_no_script_and_sent_by_no_other_site() -> None:
+    text = cookie_of(LeaderKey(KEY))
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(text.split("; "))
+
+
+def test_only_the_cookie_of_this_start_is_the_leaders() -> None:
+    key, other = LeaderKey(KEY), LeaderKey(KEY)
+    cookie = cookie_of(key).split(";")[0]
+    assert key.is_leader(asked(cookie=cookie))
+    for forged in ("", f"{COOKIE}=", f"{COOKIE}={KEY}", cookie + "x", cookie_of(other).split(";")[0], f"{COOKIE}=é"):
+        assert not key.is_leader(asked(cookie=forged))
+
+
+def test_wrong_keys_make_who_sends_them_wait_and_never_lock_the_right_one_out(caplog: pytest.LogCaptureFixture) -> None:
+    key = LeaderKey(KEY)
+    with caplog.at_level(logging.INFO):
+        waits = [key.try_key(asked(), f"wrong-{number}") for number in range(60)]
+    assert waits[:29] == [0.0] * 29  # participants share the leader's address
+    assert waits[-1]
+    assert key.try_key(asked(), KEY) is None
+    assert "wrong-" not in " ".join(str(record.__dict__) for record in caplog.records)
+
+
+@pytest.fixture(autouse=True)
+def network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertviz_lab.ui.workshop.address.addresses_of_machine", lambda: ["192.168.1.5", "10.0.0.2"])
+
+
+@pytest.mark.parametrize(
+    ("public", "asked", "address"),
+    [
+        ("", "http://127.0.0.1:7860/", "http://192.168.1.5:7860/"),
+        ("", "http://0.0.0.0:7860/", "http://192.168.1.5:7860/"),
+        ("", "http://localhost:7860", "http://192.168.1.5:7860/"),
+        ("", "http://[::1]:7860/", "http://192.168.1.5:7860/"),
+        ("", "http://10.0.0.2:7860/", "http://10.0.0.2:7860/"),
+        ("", "https://lab.example.org/lab/", "https://lab.example.org/lab/"),
+        ("", "http://[2001:db8::1]:7860/", "http://[2001:db8::1]:7860/"),
+        ("https://lab.example.org/", "http://127.0.0.1:7860/", "https://lab.example.org/"),
+    ],
+)
+def test_participants_get_an_address_that_their_machines_reach(public: str, asked: str, address: str) -> None:
+    assert participants_address(public, asked) == address
+
+
+def test_a_machine_without_a_network_has_its_own_address_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertviz_lab.ui.workshop.address.addresses_of_machine", list)
+    assert participants_address("", "http://127.0.0.1:7860/") == "http://127.0.0.1:7860/"
+
+
+def test_a_public_address_ends_with_a_slash_or_is_refused() -> None:
+    assert checked_address("https://lab.example.org/lab") == "https://lab.example.org/lab/"
+    assert checked_address("") == ""
+    for text in ("lab.example.org", "javascript:alert(1)", "http://x/<script>", "http://" + "x" * 200):
+        with pytest.raises(InputError, match="--public-url"):
+            checked_address(text)
+
+
+def test_a_code_is_an_image_of_its_own_and_differs_with_its_address() -> None:
+    code = qr_code("http://192.168.1.5:7860/5")
+    assert code.startswith("<svg")
+    assert "href" not in code
+    assert code != qr_code("http://192.168.1.5:7860/6")
+
+
+ADDRESS = "http://192.168.1.5:7860/"
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(
+        workshop="A <b>room</b>", leader_key="k" * 12, limits=Limits.of(shared=True, given={"run_seconds": "3m"})
+    )
+
+
+def test_the_leaders_page_has_a_place_for_everything_that_it_is_told(settings: Settings) -> None:
+    room, page = Room(30), PageReader(leader_page(settings, ADDRESS, Room(30)))
+    texts, shares = board(room, ())
+    assert page.told == texts.keys()
+    assert page.shares == shares.keys()
+
+
+def test_the_screen_has_a_place_for_everything_that_it_is_told() -> None:
+    room, page = Room(30), PageReader(screen_page("Room", ADDRESS))
+    for lesson in LESSONS:
+        room.call(lesson.number)
+        room.reveal(lesson.number)
+        texts, shares = screen(room)
+        assert page.told >= texts.keys()
+        assert page.shares >= shares.keys()
+
+
+def test_the_screen_shows_predictions_only_when_they_are_revealed() -> None:
+    room = Room(30)
+    room.report(Visitor(owner_of("o" * 43), "192.0.2.1"), room.id, 5, (), {5: 1})
+    room.call(5)
+    texts, shares = screen(room)
+    assert texts["present"] == "1 here, 1 predicted"
+    assert not shares
+    assert not [name for name in texts if name.startswith("count")]
+    room.reveal(5)
+    texts, shares = screen(room)
+    assert (texts["count-1"], shares["count-1"]) == ("1 of 1", 1.0)
+
+
+def test_a_name_is_only_text_and_nothing_comes_from_outside(settings: Settings) -> None:
+    for page in (leader_page(settings, ADDRESS, Room(30)), screen_page(settings.workshop, ADDRESS)):
+        assert "<b>room" not in page
+        assert [a for a in PageReader(page).addresses if "//" in a or a.startswith("/")] == []
+
+
+def test_checks_are_told_as_doctor_says_them() -> None:
+    table = checks_table([Check("Port", "failed", "Port <1> is taken.")])
+    assert '<tr class="failed">' in table
+    assert "Port &lt;1&gt; is taken." in table
+
+
+each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.minutes} minutes")
+
+
+@each_plan
+def test_every_lesson_has_at_least_the_minutes_that_it_takes(plan: Plan) -> None:
+    taken = [part.lesson for part in plan.parts if part.lesson]
+    assert len(taken) == len(set(taken))
+    assert all(part.minutes >= LESSONS[part.lesson - 1].minutes for part in plan.parts if part.lesson)
+    assert all(part.lesson or part.title for part in plan.parts)
+    assert len(plan.goals) >= 3
+
+
+def test_the_longest_plan_has_all_lessons_and_ends_no_hour_without_a_break() -> None:
+    plan = PLANS[-1]
+    assert {part.lesson for part in plan.parts} - {0} == {lesson.number for lesson in LESSONS}
+    breaks = [start for start, part in plan.timed() if part.title == "Break"]
+    assert max(b - a for a, b in zip([0, *breaks], [*breaks, plan.minutes], strict=True)) <= 75
+
+
+@each_plan
+@pytest.mark.parametrize("people", [1, 10, 30, 100])
+@pytest.mark.parametrize("places", [1, 4])
+def test_the_queue_starts_the_runs_of_all_groups_when_the_plan_says(plan: Plan, people: int, places: int) -> None:
+    for start, end in plan.training():
+        largest, starts = shared_runs(people, start, end, places, 180.0)
+        assert len(starts) * largest >= people > (len(starts) - 1) * largest
+        queue = plan_starts([180.0 + PREPARING_SECONDS] * len(starts), [], places)
+        for at, minute in enumerate(starts):
+            assert 60 * (minute - start) == pytest.approx(queue[at].seconds)
+        assert starts[-1] + (180.0 + PREPARING_SECONDS) / 60 <= end
+
+
+def test_a_run_is_planned_even_where_it_will_not_be_done_in_time() -> None:
+    assert shared_runs(30, 0, 5, 1, 3600.0) == (30, (0.0,))

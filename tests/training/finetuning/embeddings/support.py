@@ -33,15 +33,8 @@ def write_related(folder: Path, kind: str, count: int = 24) -> Path:
 
 def config_for(files: Files, folder: Path, kind: str, **changes: object) -> FinetuneConfig:
     options: dict = {
-        "task": "embeddings",
-        "train": (str(write_related(folder, kind)),),
-        "eval_share": 0.25,
-        "model": files.model,
-        "epochs": 2,
-        "batch_size": 6,
-        "max_length": 24,
-        "learning_rate": 2e-3,
-        "precision": "fp32",
-        "threads": 1,
-    }
+        "task": "embeddings", "train": (str(write_related(folder, kind)),), "eval_share": 0.25,
+        "model": files.model, "epochs": 2, "batch_size": 6, "max_length": 24, "learning_rate": 2e-3,
+        "precision": "fp32", "threads": 1,
+    }  # fmt: skip
     return FinetuneConfig(**(options | changes))
