@@ -100,8 +100,8 @@ def check_classes(counts: Counter[str], table: RawTable, label: int) -> None:
     if len(counts) == 1:
         (only,) = counts
         subject = "The only example has" if total == 1 else f"All {total:,} examples have"
-        label = f"{subject} the label {quoted(only)} in {column}"
-        raise InputError(f"{label}, and one class cannot be told from others{advice}.")
+        known = f"{subject} the label {quoted(only)} in {column}"
+        raise InputError(f"{known}, and one class cannot be told from others{advice}.")
     if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
         values = f"{len(counts):,} different values in {total:,} rows ({quoted_list(list(counts), 3)})"
         raise InputError(f"{column[:1].upper()}{column[1:]} has {values}, so it is no label{advice}.")

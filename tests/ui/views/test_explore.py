@@ -1,9 +1,11 @@
 """Explore: its input bar, and Layers: the logit lens, norms by layer, and the embedding sum."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
 from bertviz_lab.interpret import read_results
@@ -42,6 +44,12 @@ def test_a_model_has_facts_and_examples(session: AppState) -> None:
     examples = ask(session, "examples", model="")
     assert any("[MASK]" in text_a for text_a, _ in examples)
     assert any(text_b for _, text_b in examples)
+
+
+def test_a_head_whose_weights_are_missing_is_said(session: AppState, tmp_path: Path) -> None:
+    weights = little_folder(tmp_path / "headless") / "model.safetensors"
+    save_file({name: t for name, t in load_file(weights).items() if not name.startswith("cls.")}, weights)
+    assert "predicts at random" in json.loads(ask(session, "about", model=str(weights.parent)))["note"]
 
 
 def test_examples_of_a_fine_tuned_model_are_of_its_task(tuned: AppState) -> None:
