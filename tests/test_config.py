@@ -214,7 +214,7 @@ def test_an_option_that_counts_takes_whole_numbers_only(name):
         ),
         ({"seq_len": None}, "--seq-len must lie between"),
         ({"family": "t5"}, "must be one of bert, roberta, albert, electra, deberta-v2, modernbert"),
-        ({"family": "roberta", "objective": "mlm+sop"}, "RoBERTa has neither sentence-order prediction nor"),
+        ({"family": "roberta", "objective": "mlm+sop"}, "RoBERTa has no sentence-order prediction or"),
         ({"family": "roberta", "objective": "rtd"}, "RoBERTa is not trained by replaced-token detection"),
         ({"family": "modernbert", "init_from": "x"}, "--init-from brings its model's family"),
         ({"objective": "rtd", "init_from": "x"}, "two models from random weights; leave --init-from"),

@@ -181,7 +181,7 @@ def predict_command(options: argparse.Namespace) -> Result:
         notice(line)
     examples = data.examples
     notes = notes_of(predict.truncation_warning(model, examples))
-    head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
+    head, *rows = predict.task_with(model).table(examples, predict.predict_with(model, examples)[0])
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": data.dropped_rows}
     table = io.StringIO()
     predict.write_csv([head, *rows], table)

@@ -32,7 +32,7 @@ def _one_group(values: Body) -> Body:
     groups, inner = values.pop("num_hidden_groups", 1), values.pop("inner_group_num", 1)
     if (groups, inner) != (1, 1):
         raise InputError(
-            f"This ALBERT has {groups} groups of {inner} layers; the lab reads those whose layers are all the same one."
+            f"This ALBERT has {groups} groups of {inner} layers; the lab reads those that share one layer."
         )
     return values
 

@@ -57,13 +57,9 @@ class Family:
         Raises `InputError` for a variant of the family that the lab cannot read.
         """
         if body.get("add_cross_attention"):
-            raise InputError(
-                f"This {self.title} also attends to another model's text (cross-attention), which the lab cannot."
-            )
+            raise InputError(f"This {self.title} has cross-attention to another model's text, which the lab cannot do.")
         if body.get("position_embedding_type", "absolute") != "absolute":
-            raise InputError(
-                f"This {self.title} uses relative positions; the lab reads learned absolute positions only."
-            )
+            raise InputError(f"This {self.title} uses relative positions; the lab reads learned absolute ones only.")
         theirs = {name: ours for ours, name in self.names.items()}
         foreign = set(settings) - {*_COMMON, *self.own, "num_labels", "id2label"}  # another family's, or another name
         named = {theirs.get(name, name): value for name, value in body.items() if name in theirs or name not in foreign}

@@ -85,28 +85,18 @@ class FinetuneConfig(TrainingConfig):
         (), "Validation files", "Labeled validation files; without any, part of --train is held out", by=COMMAND
     )
     test: tuple[str, ...] = data(
-        (),
-        "Test files",
-        "Labeled files of a test set: scored once at the end by the selected model, never used for any choice",
-        by=COMMAND,
+        (), "Test files", "Labeled test set, scored once by the selected model, never used for any choice", by=COMMAND
     )
     corrections: str = data(
-        "",
-        "Corrections",
-        "Corrected labels of training examples, as a label check keeps them in the folder of a run (corrections.jsonl)",
-        by=COMMAND,
+        "", "Corrections", "Corrected labels of training examples: corrections.jsonl of a run's label check", by=COMMAND
     )
     model: str = main(
-        "wiki-tiny",
-        "Start from",
-        "Pretrained encoder that gets a new task head: a folder, a shipped model, a hub id, or random",
+        "wiki-tiny", "Start from", "Encoder that gets a new task head: a folder, a shipped model, a hub id, or random"
     )
     epochs: Annotated[int, 1, 1000] = main(4, "Epochs", "Passes over the training examples")
     seeds: Annotated[int, 1, 100] = main(1, "Random seeds", "Number of random seeds to train with, to see the variance")
     random_baseline: bool = main(
-        False,
-        "Random-weights baseline",
-        "Also train the same model from random weights, to see what pretraining is worth",
+        False, "Random-weights baseline", "Also train the same model from random weights, to see what pretraining adds"
     )
 
     task: str = parsing("auto", "Task", "Task to train; auto infers it from the data", choices=("auto", *TASKS))
@@ -141,17 +131,13 @@ class FinetuneConfig(TrainingConfig):
         0, "Frozen layers", "Number of lowest layers, with the embeddings, that are not trained; 0 trains all"
     )
     lora: Annotated[int, 0, 256] = optimization(
-        0,
-        "LoRA rank",
-        "Rank of LoRA adapters that are trained in place of the backbone (needs PEFT); 0 trains all of it",
+        0, "LoRA rank", "Rank of LoRA adapters trained in place of the backbone (needs PEFT); 0 trains all of it"
     )
     layerwise_lr_decay: Annotated[float, 0.1, 1.0] = optimization(
         1.0, "Layer-wise LR decay", "Learning rate of each layer as a fraction of the layer above; 1 is off"
     )
     max_length: Annotated[int | None, SHORTEST_SEQUENCE, 512] = length(
-        None,
-        "Max sequence length",
-        "In tokens; if empty 128, or 384 for question answering, but at most the model's trained length",
+        None, "Max sequence length", "In tokens; if empty 128 (384 for questions), at most the model's trained length"
     )
     stride: Annotated[int, 0, 500] = length(
         128, "Stride (overlap)", "Tokens that consecutive windows of a long passage share"
@@ -176,9 +162,7 @@ class FinetuneConfig(TrainingConfig):
         choices=("none", "rates", *GRIDS),
     )
     thresholds: Literal["one", "per-label"] = reporting(
-        "one",
-        "Decision thresholds",
-        "Decision threshold of several labels, chosen on the validation set: one for all, or one per label",
+        "one", "Decision thresholds", "For several labels, chosen on the validation set: one for all, or one per label"
     )
     keep_checkpoints: Annotated[int, 1, 1000] = reporting(
         1, "Checkpoints kept", "Number of latest checkpoints to keep", by=RECIPE

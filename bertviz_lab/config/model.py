@@ -137,10 +137,8 @@ class BertConfig:
             if (choices := choices_of(field)) and value not in [*choices]:
                 raise InputError(f"{field.name} {value!r} is not known; choose one of {', '.join(choices)}.")
         if self.hidden_size % self.num_attention_heads:
-            raise InputError(
-                f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "
-                "choose a multiple."
-            )
+            heads = f"{self.num_attention_heads} heads"
+            raise InputError(f"hidden_size {self.hidden_size} is not divisible by {heads}; choose a multiple.")
         self._check_attention()
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
             value = getattr(self, name)

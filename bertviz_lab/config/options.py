@@ -232,9 +232,7 @@ class TrainingConfig:
         1, "Gradient accumulation", "Micro-batches of an optimizer step, which take less memory"
     )
     gradient_checkpointing: bool = optimization(
-        False,
-        "Gradient checkpointing",
-        "Keep less in memory and compute each layer twice: the same result, a third slower",
+        False, "Gradient checkpointing", "Keep less in memory, compute layers twice: the same result, a third slower"
     )
     precision: str = optimization(
         "auto",

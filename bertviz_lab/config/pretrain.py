@@ -106,7 +106,7 @@ class PretrainConfig(TrainingConfig):
     causal_share: Annotated[float, 0.0, 0.9] = sequences(
         0.2,
         "Causal-LM warm-up (fraction)",
-        "Fraction of the run, at its start, that trains next-token prediction; 0 trains MLM from the first step",
+        "Fraction at the start that trains next-token prediction; 0 trains MLM only",
     )
     mask_probability: Annotated[float, 0.01, 0.9] = sequences(
         0.3, "Masking probability", "Fraction of the tokens selected for prediction (the paper: 0.15)"
@@ -127,9 +127,7 @@ class PretrainConfig(TrainingConfig):
         128, "Max sequence length", "In tokens; longer sequences have more context and take more time"
     )
     short_seq_len: Annotated[int, 0, 512] = sequences(
-        32,
-        "Initial sequence length",
-        "In tokens; shorter sequences train faster at first, and 0 uses --seq-len throughout",
+        32, "Initial sequence length", "In tokens; shorter sequences train faster at first; 0 uses --seq-len throughout"
     )
     short_share: Annotated[float, 0.0, 1.0] = sequences(
         0.45, "Short-sequence phase (fraction)", "Fraction of the run that uses --short-seq-len"
@@ -137,7 +135,7 @@ class PretrainConfig(TrainingConfig):
     short_seq_probability: Annotated[float, 0.0, 1.0] = sequences(
         0.1,
         "Short-sequence probability",
-        "Fraction of examples shortened at random, so that the model is trained on short inputs too",
+        "Fraction of examples cut at random, to train on short inputs too",
         by=COMMAND,
     )
     single_share: Annotated[float, 0.0, 1.0] = sequences(
@@ -154,9 +152,7 @@ class PretrainConfig(TrainingConfig):
         "muon", "Optimizer", "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest"
     )
     shallow_share: Annotated[float, 0.0, 0.95] = optimization(
-        0.75,
-        "Progressive stacking (fraction)",
-        "Fraction of the run that trains a quarter, then half of the layers, in faster steps",
+        0.75, "Progressive stacking (fraction)", "Fraction of the run that trains a quarter, then half of the layers"
     )
     warmup: Annotated[float, 0.0, 0.9] = warmup_fraction(0.06)
     dropout: Annotated[float, 0.0, 0.9] = optimization(
@@ -166,34 +162,21 @@ class PretrainConfig(TrainingConfig):
         0.98, "Adam beta2", "Decay rate of AdamW's second-moment estimate (the paper: 0.999)", by=RECIPE
     )
     unigram_bias: bool = optimization(
-        True,
-        "Unigram bias",
-        "Start the bias of the MLM head at the log frequencies of the tokens, instead of zero",
-        by=COMMAND,
+        True, "Unigram bias", "Start the MLM head's bias at the log frequencies of the tokens, not at zero", by=COMMAND
     )
     compile: bool = optimization(
-        False,
-        "Compile",
-        "Compile the layers with torch.compile: a minute before the first steps, and faster ones on a GPU",
-        by=COMMAND,
+        False, "Compile", "Use torch.compile: a minute before the first steps, then faster ones on a GPU", by=COMMAND
     )
 
     family: str = architecture(
-        "bert",
-        "Model family",
-        "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it (docs/families.md)",
-        choices=FROM_SCRATCH,
+        "bert", "Model family", "BERT, or what a later family changed in it (docs/families.md)", choices=FROM_SCRATCH
     )
     layers: Annotated[int | None, 1, 48] = architecture(None, "Layers", "Number of layers; if empty, those of --preset")
     heads: Annotated[int | None, 1, 64] = architecture(
-        None,
-        "Attention heads per layer",
-        "Number of heads that split the hidden size equally; if empty, those of --preset",
+        None, "Attention heads per layer", "Heads that split the hidden size equally; if empty, those of --preset"
     )
     share_layers: bool = architecture(
-        False,
-        "Parameter sharing across layers",
-        "Use the same weights in all layers, as in ALBERT: fewer parameters, the same compute",
+        False, "Parameter sharing across layers", "Same weights in all layers (ALBERT): fewer parameters, same compute"
     )
     segment_embeddings: bool = architecture(
         True, "Segment embeddings", "Distinguish sentence A from sentence B by segment (token type) embeddings"
@@ -205,16 +188,10 @@ class PretrainConfig(TrainingConfig):
         True, "Bidirectional attention", "Let each token attend to both sides; off uses a causal mask, as in GPT"
     )
     width_factor: Annotated[int, 1, 8] = architecture(
-        1,
-        "Width factor",
-        "Make the model of --init-from this many times as wide first; its predictions stay the same",
-        by=COMMAND,
+        1, "Width factor", "Widen the model of --init-from this many times first; predictions stay the same", by=COMMAND
     )
     generator_size: Annotated[float, 0.05, 1.0] = architecture(
-        0.25,
-        "Generator size",
-        "Width of the generator of replaced-token detection as a fraction of the model's",
-        by=COMMAND,
+        0.25, "Generator size", "Width of the generator of replaced-token detection, relative to the model", by=COMMAND
     )
 
     teacher: str = teaching(
@@ -238,9 +215,7 @@ class PretrainConfig(TrainingConfig):
         15.0, "Evaluate every", "Seconds between evaluations on the held-out set", by=COMMAND
     )
     probes: bool = reporting(
-        True,
-        "Minimal-pair probes",
-        "Test during training whether the model prefers the correct sentence of each minimal pair",
+        True, "Minimal-pair probes", "Test in training whether the model prefers the right sentence of minimal pairs"
     )
     keep_checkpoints: Annotated[int, 1, 1000] = reporting(
         2, "Checkpoints kept", "Number of latest checkpoints to keep, besides the best", by=RECIPE
@@ -261,9 +236,7 @@ class PretrainConfig(TrainingConfig):
                 "--objective mlm."
             )
         if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
-            raise InputError(
-                f"{title} has neither sentence-order prediction nor shared layers: choose --family albert."
-            )
+            raise InputError(f"{title} has no sentence-order prediction or shared layers: choose --family albert.")
         if self.init_from and self.family != "bert":
             raise InputError("--init-from brings its model's family; leave --family out.")
         if self.init_from and self.tokenizer:

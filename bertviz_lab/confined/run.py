@@ -43,6 +43,8 @@ class Confinement:
     seconds: float
     file_bytes: int = 0  # of a file that it writes
     answer_bytes: int = 64 << 20
+    #: A noun and a verb for the sentences about limits, such as "This file needs more than 2 GB of memory to read".
+    subject: tuple[str, str] = ("This file", "read")
 
 
 class MemoryLimitError(InputError):
@@ -60,14 +62,13 @@ class WorkerReply(BaseModel):
     reason: str = ""
 
 
-def run_confined(work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
+def run_confined(work: "partial[AnswerT]", limits: Confinement) -> AnswerT:
     """Return the answer of `work`, done in a new process; `Workers` is faster where much is to be imported first.
 
-    `subject` are a noun and a verb for the sentences about limits: "This file read" gives "This file needs more than
-    2 GB of memory to read". Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and
-    `RuntimeError` for a mistake in the code that worked.
+    Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and `RuntimeError` for a mistake
+    in the code that worked.
     """
-    return _do(start_worker(), work, limits, subject, _never_cancelled)
+    return _do(start_worker(), work, limits, _never_cancelled)
 
 
 def _never_cancelled() -> None:
@@ -93,10 +94,10 @@ class Workers:
                 if self._template is None or not self._template.is_alive:
                     self._template = Template(self._preload)
 
-    def run(self, work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
+    def run(self, work: "partial[AnswerT]", limits: Confinement) -> AnswerT:
         """Do as `run_confined`. Raises also what `admit` raises."""
         with self._admit() as check_cancelled:
-            return _do(self._worker(), work, limits, subject, check_cancelled)
+            return _do(self._worker(), work, limits, check_cancelled)
 
     def close(self) -> None:
         """End the process that is copied."""
@@ -114,16 +115,14 @@ class Workers:
             return start_worker()
 
 
-def _do(
-    worker: Channel, work: "partial[AnswerT]", limits: Confinement, subject: str, check_cancelled: Callable[[], None]
-) -> AnswerT:
+def _do(worker: Channel, work: "partial[AnswerT]", limits: Confinement, check_cancelled: Callable[[], None]) -> AnswerT:
     try:
-        answer = _exchange(worker, pickle.dumps((work, limits)), limits, subject, check_cancelled)
+        answer = _exchange(worker, pickle.dumps((work, limits)), limits, check_cancelled)
         status = worker.wait() if len(answer) <= limits.answer_bytes else 0
     finally:
         worker.end()
     if len(answer) > limits.answer_bytes:
-        raise InputError(f"{_noun(subject)} holds more than this page can show; give a part of it.")
+        raise InputError(f"{limits.subject[0]} holds more than this page can show; give a part of it.")
     head, _, result = answer.partition(b"\n")
     try:
         reply = WorkerReply.model_validate_json(head)
@@ -134,16 +133,14 @@ def _do(
     if reply.outcome == "refused":
         raise InputError(reply.reason)
     if status == -getattr(signal, "SIGXCPU", 0) != 0:
-        raise _out_of_time(limits, subject)
+        raise _out_of_time(limits)
     # Libraries that get no memory often end the process themselves.
     if reply.outcome == "memory" or status < 0:
-        raise _out_of_memory(limits, subject)
+        raise _out_of_memory(limits)
     raise RuntimeError(f"{work.func.__qualname__} in a confined process: {reply.reason}")
 
 
-def _exchange(
-    worker: Channel, request: bytes, limits: Confinement, subject: str, check_cancelled: Callable[[], None]
-) -> bytes:
+def _exchange(worker: Channel, request: bytes, limits: Confinement, check_cancelled: Callable[[], None]) -> bytes:
     """Send the work and wait for all of the answer. Raises `InputError`, and what `check_cancelled` raises."""
     received: list[bytes] = []
     reader = threading.Thread(target=lambda: received.append(worker.answer.read(limits.answer_bytes + 1)), daemon=True)
@@ -157,24 +154,20 @@ def _exchange(
         reader.join(_POLL_SECONDS)
         check_cancelled()
         if time.monotonic() > deadline:
-            raise _out_of_time(limits, subject)
+            raise _out_of_time(limits)
         if not _KERNEL_LIMITS_MEMORY and _resident(worker.pid) - before > limits.memory_bytes:
-            raise _out_of_memory(limits, subject)
+            raise _out_of_memory(limits)
     return received[0] if received else b""
 
 
-def _noun(subject: str) -> str:
-    return subject.rpartition(" ")[0]
+def _out_of_memory(limits: Confinement) -> MemoryLimitError:
+    noun, verb = limits.subject
+    return MemoryLimitError(f"{noun} needs more than {words_of('bytes', limits.memory_bytes)} of memory to {verb}.")
 
 
-def _out_of_memory(limits: Confinement, subject: str) -> MemoryLimitError:
-    size, verb = words_of("bytes", limits.memory_bytes), subject.rpartition(" ")[2]
-    return MemoryLimitError(f"{_noun(subject)} needs more than {size} of memory to {verb}.")
-
-
-def _out_of_time(limits: Confinement, subject: str) -> TimeLimitError:
-    time_words, verb = words_of("seconds", limits.seconds), subject.rpartition(" ")[2]
-    return TimeLimitError(f"{_noun(subject)} takes more than {time_words} to {verb}.")
+def _out_of_time(limits: Confinement) -> TimeLimitError:
+    noun, verb = limits.subject
+    return TimeLimitError(f"{noun} takes more than {words_of('seconds', limits.seconds)} to {verb}.")
 
 
 def _resident(pid: int) -> int:

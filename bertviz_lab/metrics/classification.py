@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,11 @@ def classification_report(
 ) -> ClassificationReport:
     """Score predicted classes, (examples,), beside the true ones, (examples,), both indices into `labels`.
 
-    Only the first `known` labels are of the classifier, by default all. Raises `ValueError` where a class is no index
-    of a label, such as a probability.
+    Only the first `known` labels are of the classifier, by default all.
     """
     from sklearn.metrics import matthews_corrcoef
 
     count, no_examples = len(labels), not len(truth)
-    truth, predicted = whole_numbers(truth, count - 1), whole_numbers(predicted, count - 1)
     confusion = np.bincount(count * truth + predicted, minlength=count**2).reshape(count, count)
     counts = np.stack([confusion.diagonal(), confusion.sum(0), confusion.sum(1)], axis=1)  # right, predicted, true
     per_class = tuple(ClassScores.of_counts(label, *row) for label, row in zip(labels, counts.tolist(), strict=True))
@@ -82,15 +80,6 @@ def classification_report(
         per_class=per_class,
         confusion=confusion,
     )
-
-
-def whole_numbers(values: ArrayLike, most: int) -> NDArray[np.int64]:
-    """Classes, or 0 and 1 of several labels, as integers. Raises `ValueError` where one is not of 0 to `most`."""
-    array = np.asarray(values)
-    wrong = array[~np.isin(array, np.arange(most + 1))]
-    if wrong.size:
-        raise ValueError(f"classes and labels must be whole numbers from 0 to {most}, not {wrong[0]}")
-    return array.astype(np.int64)
 
 
 #: Thresholds that are tried.
@@ -116,11 +105,7 @@ class MultiLabelReport:
 def multi_label_report(
     truth: NDArray[np.bool_], predicted: NDArray[np.bool_], labels: Sequence[str]
 ) -> MultiLabelReport:
-    """Score predicted labels, (examples, labels), beside the true ones, (examples, labels).
-
-    Raises `ValueError` where a label is neither 0 nor 1, such as a probability.
-    """
-    truth, predicted = whole_numbers(truth, 1).astype(bool), whole_numbers(predicted, 1).astype(bool)
+    """Score predicted labels, (examples, labels), beside the true ones, (examples, labels)."""
     counts = [numbers.sum(0).tolist() for numbers in (truth & predicted, predicted, truth)]
     per_class = tuple(ClassScores.of_counts(*of_label) for of_label in zip(labels, *counts, strict=True))
     overall = ClassScores.of_counts("", *map(sum, counts))
@@ -181,16 +166,10 @@ class Calibration:
 def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
     """Sort predictions, (examples, classes), by how sure they are, and see how many are right; `truth` (examples,).
 
-    In `truth` the number after the last class is any that the classifier does not know. Raises `ValueError` where a
-    true class is out of range, or probabilities are not between 0 and 1 (logits).
+    In `truth` the number after the last class is any that the classifier does not know.
     """
-    probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth)
-    if (np.abs(probabilities - 0.5) > 0.5 + 1e-6).any():  # not for a rounding error
-        raise ValueError("probabilities must be between 0 and 1; of logits take the softmax first")
-    truth = whole_numbers(truth, probabilities.shape[1])
-    has_nan = bool(np.isnan(probabilities).any())
     valid = ~np.isnan(probabilities).any(axis=1)
-    probabilities, truth = probabilities[valid], truth[valid]
+    probabilities, truth = np.asarray(probabilities, dtype=np.float64)[valid], truth[valid]
     confidence = probabilities.max(axis=1, initial=0.0)
     correct = probabilities.argmax(axis=1) == truth if probabilities.size else np.zeros(len(truth), dtype=bool)
 
@@ -203,4 +182,4 @@ def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer],
     gaps = np.abs(means - rates)
     rows = zip(*(array.tolist() for array in (edges[:-1], edges[1:], counts, means, rates)), strict=True)
     ece, mce = float((gaps * counts).sum() / max(1, counts.sum())), float(gaps.max())
-    return Calibration(tuple(CalibrationBin(*row) for row in rows), *((np.nan, np.nan) if has_nan else (ece, mce)))
+    return Calibration(tuple(CalibrationBin(*row) for row in rows), *((ece, mce) if valid.all() else (np.nan, np.nan)))

@@ -15,8 +15,8 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(prediction: str, golds: str | Sequence[str]) -> float:
-    """1 where the prediction is one of the true answers, or the one given as a string; else 0.
+def exact_match(prediction: str, golds: Sequence[str]) -> float:
+    """Return 1 where the prediction is one of the true answers, else 0.
 
     Without true answers the question cannot be answered, and the empty prediction is right. True answers of which
     nothing is left to compare ("the") are set aside first.
@@ -25,7 +25,7 @@ def exact_match(prediction: str, golds: str | Sequence[str]) -> float:
     return float(any(normal == gold for gold in _comparable(golds)))
 
 
-def answer_f1(prediction: str, golds: str | Sequence[str]) -> float:
+def answer_f1(prediction: str, golds: Sequence[str]) -> float:
     """Return the words that prediction and true answer share, between 0 and 1; that of the best true answer.
 
     Where either is empty it is 1 if both are, else 0. True answers are set aside as in `exact_match`.
@@ -34,8 +34,7 @@ def answer_f1(prediction: str, golds: str | Sequence[str]) -> float:
     return max(_overlap(words, gold.split()) for gold in _comparable(golds))
 
 
-def _comparable(golds: str | Sequence[str]) -> list[str]:
-    golds = [golds] if isinstance(golds, str) else golds
+def _comparable(golds: Sequence[str]) -> list[str]:
     return [normal for gold in golds if (normal := normalize_answer(gold))] or [""]
 
 
@@ -48,7 +47,7 @@ def _overlap(predicted: list[str], gold: list[str]) -> float:
 
 def answer_scores(
     predictions: Sequence[str],
-    golds: Sequence[str | Sequence[str]],
+    golds: Sequence[Sequence[str]],
     no_answer: Sequence[float] | None = None,
     *,
     threshold: float = math.inf,

@@ -76,9 +76,7 @@ def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[
     if place_of("embeddings.word.weight", model_type).name in plain:
         prefixes.discard("model.")  # of ModernBERT, and of any module that holds a model under that name
     if prefixes and family.weight_prefix not in prefixes:
-        raise InputError(
-            f"config.json says {model_type}, but the tensors are named as those of {_PREFIXES[min(prefixes)]}."
-        )
+        raise InputError(f"config.json says {model_type}, but the tensors are named as in {_PREFIXES[min(prefixes)]}.")
     for alias, usual in names.get("aliases", {}).items():
         plain = {usual + name.removeprefix(alias) if name.startswith(alias) else name: plain[name] for name in plain}
     word = plain.get(place_of("embeddings.word.weight", model_type).name)
@@ -179,14 +177,9 @@ def write_weights(state: dict[str, Tensor], folder: Path, most_bytes: int | None
     if most_bytes is None:
         write_tensors(state, folder / "model.safetensors")
         return
-    from huggingface_hub import split_torch_state_dict_into_shards
+    from huggingface_hub import save_torch_state_dict
 
-    plan = split_torch_state_dict_into_shards(state, max_shard_size=most_bytes)
-    for name, tensors in plan.filename_to_tensors.items():
-        write_tensors({tensor: state[tensor] for tensor in tensors}, folder / name)
-    if plan.is_sharded:
-        index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
-        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=2), encoding="utf-8")
+    save_torch_state_dict(state, folder, max_shard_size=most_bytes)
 
 
 def write_tensors(state: dict[str, Tensor], path: Path) -> None:

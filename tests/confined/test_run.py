@@ -61,7 +61,7 @@ def test_a_worker_that_ends_without_an_answer_is_an_error(run):
 @linux
 def test_computing_time_is_limited(run):
     with pytest.raises(TimeLimitError, match=r"^This archive takes more than 1 s to open\.$"):
-        run(partial(work.endless), Confinement(500_000_000, 1), "This archive open")
+        run(partial(work.endless), Confinement(500_000_000, 1, subject=("This archive", "open")))
 
 
 def test_a_worker_is_ended_by_the_clock_and_by_its_memory_where_the_kernel_has_no_limit(monkeypatch):

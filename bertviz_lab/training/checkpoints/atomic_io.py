@@ -5,6 +5,7 @@ Everything is flushed to the disk (fsync) before it gets its name: a power cut l
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
@@ -56,6 +57,13 @@ def write_bytes(path: Path, content: bytes, durable: bool = True) -> None:
 def write_json(path: Path, body: Any, durable: bool = True) -> None:
     """Replace a JSON file in one step; NaN and infinity become null."""
     write_bytes(path, strict_json.dumps(body, indent=2, ensure_ascii=False).encode(), durable)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; an empty one where there is none that can be read."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        return body if isinstance(body := json.loads(path.read_text(encoding="utf-8")), dict) else {}
+    return {}
 
 
 @contextmanager

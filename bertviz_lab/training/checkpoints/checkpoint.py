@@ -28,7 +28,7 @@ from bertviz_lab.model.weights import (
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.tokenization.tokenizer import TOKENIZER_FILES
-from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, read_object
 from bertviz_lab.training.checkpoints.foreign_folders import refuse_foreign
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 from bertviz_lab.training.checkpoints.sentence_transformers_files import (
@@ -140,10 +140,8 @@ def load_checkpoint(
     config = BertConfig.from_dict(body)
     tokenizer = Tokenizer.load(folder)
     if tokenizer.vocab_size > config.vocab_size:
-        raise InputError(
-            f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens "
-            f"but the model has {config.vocab_size} embeddings."
-        )
+        known = f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens"
+        raise InputError(f"{known} but the model has {config.vocab_size} embeddings.")
     with safetensors_of(folder) as files:
         shapes = normalize_names(read_tensors(files, shapes_only=True), config.model_type)
         kind = architecture_of(body, shapes, config)
@@ -271,11 +269,7 @@ def read_trained_length(folder: Path, config: BertConfig) -> int | None:
 
     `transformers` writes 1e30 where a tokenizer has no limit.
     """
-    try:
-        body = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-        length = read_max_seq_length(folder) or body["model_max_length"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    length = read_max_seq_length(folder) or read_object(folder / "tokenizer_config.json").get("model_max_length")
     if not isinstance(length, int) or not 8 <= length <= 1_000_000:
         return None
     return min(length, config.max_position_embeddings)

@@ -5,7 +5,7 @@ of its matrices in 8 bits (dynamic quantization: activations are quantized while
 """
 
 import errno
-import importlib
+import importlib.util
 import io
 import logging
 import os
@@ -79,7 +79,9 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     Raises `InputError` where the libraries are missing or the graph does not compute what the model does, and `OSError`
     where the disk is full.
     """
-    _require("onnx", "onnxruntime", "onnxscript")
+    for name in ("onnx", "onnxruntime", "onnxscript"):
+        if importlib.util.find_spec(name) is None:
+            raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.")
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     place = folder / FOLDER
@@ -99,9 +101,7 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     runs |= {path.name: _onnx_run(path) for path in (plain, quantized)}
     difference, agreement = _compare(checkpoint, runs["PyTorch"], runs[plain.name], runs[quantized.name])
     if not difference < _MOST_DIFFERENCE:
-        raise InputError(
-            f"The ONNX graph differs from the model by {difference:.2g}; it was not exported as it should."
-        )
+        raise InputError(f"The ONNX graph differs from the model by {difference:.2g}: the export has failed.")
     weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
     return OnnxReport(
         path=place,
@@ -110,14 +110,6 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
         agreement=agreement,
         milliseconds=_latencies(checkpoint, runs),
     )
-
-
-def _require(*modules: str) -> None:
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.") from None
 
 
 def _export(model: nn.Module, batch: Arrays, path: Path, positions: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
-from bertviz_lab.training.checkpoints.atomic_io import atomic_file, list_steps, write_bytes, write_json
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file, list_steps, read_object, write_bytes, write_json
 
 #: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
 SHAPE = "config.json"
@@ -83,9 +83,8 @@ def trained_length_at(folder: Path, step: int) -> int | None:
 
 def _read_lengths(folder: Path) -> dict[int, int]:
     try:
-        body = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
-        return {int(step): int(length) for step, length in body.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return {int(step): int(length) for step, length in read_object(folder / LENGTHS).items()}
+    except (ValueError, TypeError):
         return {}
 
 

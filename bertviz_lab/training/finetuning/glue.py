@@ -6,7 +6,6 @@ its last checkpoint, and one that has its `scores.json` is not repeated. `OUT/gl
 """
 
 import hashlib
-import json
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from bertviz_lab.config.finetune import SUITE_SETTINGS
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.tasks.glue import GlueFiles, find_glue
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.checkpoints.atomic_io import read_object, write_json
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder, load_checkpoint
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import predict_with
@@ -46,8 +45,7 @@ class GlueRun:
     @property
     def scores(self) -> dict[str, Any]:
         """Of each published set its examples, scores and baselines; empty until the run is finished."""
-        path = self.folder / "scores.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return read_object(self.folder / "scores.json")
 
     def events(self, should_stop: Callable[[], bool]) -> Iterator[Event]:
         """Train it, or resume it where it was interrupted, and score it; nothing where that has been done.
@@ -160,7 +158,7 @@ def _claim(out: Path, model: str) -> None:
         if path.suffix in (".safetensors", ".bin") or path.name in ("config.json", "tokenizer.json", "vocab.txt"):
             digest.update(path.read_bytes())
     claim, file = {"model": model, "sha256": digest.hexdigest()}, out / "model.json"
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) != claim:
+    if file.is_file() and read_object(file) != claim:
         raise InputError(f"{out} holds the results of another model; name another --out.")
     try:
         out.mkdir(parents=True, exist_ok=True)

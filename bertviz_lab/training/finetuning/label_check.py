@@ -13,9 +13,9 @@ Shapes: N examples, D decisions, C classes.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -103,10 +103,11 @@ def check_labels(folder: Path, tokenizer: Tokenizer) -> LabelCheck:
     unseen_NDC = geometric_mean(linear_NDC, near_NDC)
     shares_NDC = geometric_mean(linear_NDC, near_NDC, learned_NDC)
     conflicts, leaks, leaked = _duplicates(splits.train, splits.held_out, splits.test)
+    doubts = _doubts(texts, splits.labels, targets_ND, shares_NDC, unseen_NDC, dynamics)
     check = LabelCheck(
         epochs=dynamics.epochs,
         estimated=int(suspected(targets_ND, shares_NDC).sum()),
-        doubts=tuple(_doubts(texts, splits.labels, targets_ND, shares_NDC, unseen_NDC, dynamics)),
+        doubts=tuple(islice(doubts, _MOST_LISTED)),
         conflicts=conflicts,
         leaks=leaks,
         leaked=leaked,
@@ -215,10 +216,9 @@ def _doubts(
     shares_NDC: Shares,
     unseen_NDC: Shares,
     dynamics: DataMap,
-) -> list[Doubt]:
-    """Return the examples for which another label is more probable, the most doubtful first."""
+) -> Iterator[Doubt]:
+    """Yield the examples for which another label is more probable, the most doubtful first."""
     order_N, decision_N = doubtful_order(targets_ND, shares_NDC)
-    doubts = []
     for place in order_N.tolist():
         decision = decision_N[place]
         given, shares_C = targets_ND[place, decision], shares_NDC[place, decision]
@@ -228,7 +228,7 @@ def _doubts(
         label: Label = labels[better]
         if isinstance(before := texts[place].label, tuple):
             label = tuple(sorted({*before} ^ {labels[decision]}))
-        doubt = Doubt(
+        yield Doubt(
             place,
             label,
             given_share=float(shares_C[given]),
@@ -236,10 +236,6 @@ def _doubts(
             unseen_share=float(unseen_NDC[place, decision, better]),
             right_epochs=round(dynamics.correctness[place] * dynamics.epochs),
         )
-        doubts.append(doubt)
-        if len(doubts) == _MOST_LISTED:
-            break
-    return doubts
 
 
 def _duplicates(*splits: Sequence[Example]) -> tuple[tuple[Duplicates, ...], tuple[Duplicates, ...], int]:

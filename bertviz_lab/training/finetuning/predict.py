@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -168,17 +168,6 @@ def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Examp
         return tuple(named[each] for each in label) if isinstance(label, tuple) else named[str(label)]
 
     return [replace(e, label=rename(e.label)) if isinstance(e, LabelledText) else e for e in examples]
-
-
-def prediction_table(
-    checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
-) -> Iterator[list[Any]]:
-    """Return predictions as rows of a table, the first of which names the columns.
-
-    Raises `InputError` for embeddings.
-    """
-    prediction_task(checkpoint)
-    return task_with(checkpoint).table(examples, predictions)
 
 
 def write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:

@@ -90,15 +90,12 @@ class TrialRun:
     def events(self, should_stop: Callable[[], bool]) -> Iterator[Event]:
         """Train to the end of the trial, its steps counted from 0."""
         config, per_epoch = self.setup.config, self.batches.in_an_epoch
-        plan = LoopConfig(
+        plan = LoopConfig.of(
+            config,
             learning_rate=self.trial.learning_rate,
-            warmup=config.warmup,
             steps=self.setup.steps(self.trial),
             seconds=None,
-            max_grad_norm=config.max_grad_norm,
-            gradient_accumulation_steps=config.gradient_accumulation_steps,
             eval_steps=max(1, -(-per_epoch // config.evals_per_epoch)),
-            checkpoint_every=config.checkpoint_every,
             stop_on_loss_spike=self.setup.target_scaler is None,
             rate_is_adjustable="learning_rate" in config.adjustable,
         )

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab.config import RunConfig
 from bertviz_lab.data.batches import Batch
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
@@ -92,6 +93,12 @@ class LoopConfig:
     rate_is_adjustable: bool = True  # when the run is resumed
     #: Fraction of the work done, by the fraction of the steps done: later steps may cost more. For the ETA.
     work_done: Callable[[float], float] = lambda done: done
+
+    @classmethod
+    def of(cls, config: RunConfig, **others: Any) -> Self:
+        """Return the plan of a run: what its settings say, and the `others` of these fields."""
+        names = ("warmup", "max_grad_norm", "gradient_accumulation_steps", "checkpoint_every")
+        return cls(**{name: getattr(config, name) for name in names}, **others)
 
     def fraction_done(self, progress: Progress) -> float:
         """Return how much of the run is done, 0 to 1."""

@@ -5,11 +5,9 @@ adds to them: the steps since its checkpoint, which it repeats, are not sent twi
 """
 
 import contextlib
-import json
 import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +16,12 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.checkpoints.atomic_io import read_object, write_json
 from bertviz_lab.training.loop.hardware import start_accelerator
 from bertviz_lab.training.runs.events import EvalDone, Event, ProbesDone, RunStarted, StepDone
 
 _STATE = "tracker.json"
 _PROJECT = "bertviz-lab"
-
-
-@dataclass
-class _TrackedRun:
-    """What `tracker.json` holds."""
-
-    tracker: str
-    run: str  # its name at the tracker, unlike that of any other run
-    last_steps: dict[str, int] = field(default_factory=dict)  # train, held_out, probes -> the last step that was sent
 
 
 def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[Event]:
@@ -44,19 +33,21 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
         yield from events
         return
     accelerator = _accelerator(config.tracker, folder)
-    tracked = _TrackedRun(config.tracker, "")
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        earlier = _TrackedRun(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
-        tracked = earlier if earlier.tracker == config.tracker else tracked
+    # The run's name at the tracker, unlike that of any other, and the last step that was sent of each kind of curve.
+    earlier, last_steps = "", dict[str, int]()
+    if (state := read_object(folder / _STATE)).get("tracker") == config.tracker:
+        earlier, last_steps = state.get("run", ""), state.get("last_steps", {})
+    started = {"tracker": config.tracker, "run": earlier, "last_steps": last_steps}
     try:
         for event in events:
             if isinstance(event, RunStarted):
-                tracked = _start(accelerator, tracked, config, folder)
+                started["run"] = _start(accelerator, earlier, config, folder)
+                write_json(folder / _STATE, started)
             elif metrics := _metrics(event):
                 curves, step, values = metrics
-                if step > tracked.last_steps.get(curves, -1):
-                    tracked.last_steps[curves] = step
-                    write_json(folder / _STATE, asdict(tracked), durable=False)
+                if step > last_steps.get(curves, -1):
+                    last_steps[curves] = step
+                    write_json(folder / _STATE, started, durable=False)
                     accelerator.log({f"{curves}/{name}": value for name, value in values.items()}, step=step)
             yield event
     finally:
@@ -86,24 +77,22 @@ def _accelerator(name: str, folder: Path) -> Accelerator:
     return start_accelerator(log_with=name, project_dir=str(folder))
 
 
-def _start(accelerator: Accelerator, tracked: _TrackedRun, config: RunConfig, folder: Path) -> _TrackedRun:
-    """Open the run at the tracker, or open it again."""
-    settings = None if tracked.run else {name: str(value) for name, value in config.to_dict().items()}
-    run = tracked.run or f"{folder.resolve().name}-{secrets.token_hex(4)}"
+def _start(accelerator: Accelerator, earlier: str, config: RunConfig, folder: Path) -> str:
+    """Open a run at the tracker, or the `earlier` one again, and return its name."""
+    settings = None if earlier else {name: str(value) for name, value in config.to_dict().items()}
+    run = earlier or f"{folder.resolve().name}-{secrets.token_hex(4)}"
     options: dict[str, dict[str, Any]] = {
         "tensorboard": {"filename_suffix": f".{secrets.token_hex(4)}"},  # a file of its own, also within a second
         "trackio": {"name": run, "resume": "allow"},
         "wandb": {"name": run, "id": run, "resume": "allow", "dir": str(folder)},
     }
     # TensorBoard's run is a folder, this one's; its project is the folder inside.
-    project = "tensorboard" if tracked.tracker == "tensorboard" else _PROJECT
+    project = "tensorboard" if config.tracker == "tensorboard" else _PROJECT
     try:
         with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
             accelerator.init_trackers(project, config=settings, init_kwargs=options)
     except Exception as error:  # of any type: they speak to servers
         accelerator.trackers.clear()
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"The tracker {tracked.tracker} could not be started: {reason}.") from error
-    started = _TrackedRun(tracked.tracker, run, tracked.last_steps)
-    write_json(folder / _STATE, asdict(started))
-    return started
+        raise InputError(f"The tracker {config.tracker} could not be started: {reason}.") from error
+    return run

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -34,20 +33,12 @@ _LEFT_BEHIND = 86_400.0  # seconds after which a hidden folder is that of a proc
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of prepared texts; None where there is to be none."""
+    """Return the folder of prepared texts, on every system where Hugging Face's caches are; None without a cache."""
     named = os.environ.get("BERTVIZ_LAB_CACHE")
-    if named:
-        return None if named == "none" else Path(named) / "texts"
-    try:
-        home = Path.home()
-    except RuntimeError:  # a user without a home
-        return None
-    bases = {
-        "darwin": home / "Library" / "Caches",
-        "win32": Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"),
-    }
-    base = bases.get(sys.platform, Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache"))
-    return base / "bertviz_lab" / "texts"
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        return None if named == "none" else Path(named or base.expanduser() / "bertviz_lab") / "texts"
+    return None
 
 
 def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:

@@ -143,17 +143,9 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if config.compile:
             compile_layers(self.raw_model, hardware.device)
         peak = config.learning_rate or default_learning_rate(self.shape) * (CONTINUED if config.init_from else 1.0)
-        self.loop = LoopConfig(
-            learning_rate=peak,
-            warmup=config.warmup,
-            steps=config.steps,
-            seconds=config.time_budget_seconds,
-            max_grad_norm=config.max_grad_norm,
-            gradient_accumulation_steps=config.gradient_accumulation_steps,
-            eval_every=config.eval_every,
-            checkpoint_every=config.checkpoint_every,
-            work_done=partial(work_done, config, self.shape),
-        )
+        length = {"steps": config.steps, "seconds": config.time_budget_seconds, "eval_every": config.eval_every}
+        work = partial(work_done, config, self.shape)
+        self.loop = LoopConfig.of(config, learning_rate=peak, work_done=work, **length)
         self.stacking = ProgressiveStacking(
             self.raw_model, shallow_share(config), self._fraction_done, is_new=self.start is None
         )

@@ -248,10 +248,8 @@ def build_model_config(
     """Return the shape of the model: the preset's, or that of the model it starts from, which may be widened."""
     if start is None:
         return _with_pairs(config.model_config(tokenizer.vocab_size), objective)
-    if config.seq_len > start.config.max_position_embeddings:
-        raise InputError(
-            f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
-        )
+    if config.seq_len > (longest := start.config.max_position_embeddings):
+        raise InputError(f"{start.name} reads at most {longest} tokens; lower --seq-len to that.")
     if objective in PAIRS and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
     if objective == "mlm+nsp" and start.config.family.pretraining != "nsp":

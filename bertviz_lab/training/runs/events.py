@@ -4,13 +4,13 @@ The command line, a notebook and the log file consume the same stream; the page 
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab import strict_json
+from bertviz_lab.training.checkpoints.atomic_io import read_object
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,7 @@ def _scores(metrics: Mapping[str, float]) -> str:
 def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the results of a run: the scores of a fine-tuning's best model, or the last ones of a pretraining."""
     if (folder / "examples").is_dir():
-        report = folder / "report.json"
-        body: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        body = read_object(folder / "report.json")
         scores = {"task": body.get("task"), **body.get("scores", {}), "split": body.get("split", "validation")}
         return scores | {name: body.get(name) for name in ("test", "guess", "families")}
     last: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})

@@ -128,9 +128,7 @@ def require_no_other_files(folder: Path) -> None:
         if parts:
             read_config(folder)
     except InputError as error:
-        raise InputError(
-            f"{parts[0]} does not belong to a run and would be overwritten; name another folder."
-        ) from error
+        raise InputError(f"{parts[0]} is not part of a run and would be overwritten; name another folder.") from error
 
 
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:

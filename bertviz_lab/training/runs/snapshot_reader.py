@@ -16,6 +16,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.weights import load_state, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import read_object
 from bertviz_lab.training.checkpoints.checkpoint import (
     ARCHITECTURES,
     Checkpoint,
@@ -23,7 +24,6 @@ from bertviz_lab.training.checkpoints.checkpoint import (
     read_trained_length,
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.checkpoints.sentence_transformers_files import read_json
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files, trained_length_at
 from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_config, read_log
 
@@ -113,11 +113,8 @@ def _shipped_step(folder: Path) -> int | None:
 
 def _shape(folder: Path) -> dict[str, Any]:
     """Return the body of the `config.json` of the model that a run trains, wherever there is one."""
-    for path in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
-        body = read_json(path)
-        if isinstance(body, dict) and "architectures" in body:
-            return body
-    return {}
+    places = (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder)))
+    return next((body for body in map(read_object, places) if "architectures" in body), {})
 
 
 def _tokenizer(folder: Path) -> Tokenizer:

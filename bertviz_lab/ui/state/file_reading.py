@@ -90,5 +90,5 @@ class FileReader:
     def _read(self, work: "partial[AnswerT]", paths: Sequence[str | Path]) -> AnswerT:
         if all(str(path).startswith(("sample:", "dataset:")) for path in paths):
             return work()
-        subject = "This file read" if len(paths) == 1 else "One of these files read"
-        return self._workers.run(work, self._limits, subject)
+        subject = ("This file" if len(paths) == 1 else "One of these files", "read")
+        return self._workers.run(work, replace(self._limits, subject=subject))

@@ -59,12 +59,9 @@ class Forecaster:
         with self._lock:
             if key not in self._speeds:
                 work = partial(tokens_per_second, tried, config)
-                limits = Confinement(self._limits.worker_bytes, self._limits.worker_seconds)
-                self._speeds[key] = (
-                    self._workers.run(work, limits, "A step of this training compute")
-                    if self._limits.shared
-                    else work()
-                )
+                subject = ("A step of this training", "compute")
+                limits = Confinement(self._limits.worker_bytes, self._limits.worker_seconds, subject=subject)
+                self._speeds[key] = self._workers.run(work, limits) if self._limits.shared else work()
         return self._speeds[key] * work_per_token(tried, masked) / work_per_token(model, masked)
 
 

@@ -211,9 +211,10 @@ class Models:
 
     def _try_tokenizer(self, folder: Path) -> None:
         """Let a confined process use a stranger's tokenizer first. Raises `InputError` where that fails."""
-        limits = Confinement(self.settings.limits.worker_bytes, _TRIAL_SECONDS)
+        subject = ("The tokenizer of this model", "load")
+        limits = Confinement(self.settings.limits.worker_bytes, _TRIAL_SECONDS, subject=subject)
         try:
-            self._workers.run(partial(try_tokenizer, folder), limits, "The tokenizer of this model load")
+            self._workers.run(partial(try_tokenizer, folder), limits)
         except RuntimeError as error:
             raise InputError("The tokenizer of this model cannot be used: it is damaged.") from error
 

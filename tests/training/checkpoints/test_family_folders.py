@@ -110,7 +110,7 @@ def test_a_config_that_claims_more_layers_is_refused_before_memory_is_taken(vari
 
 def test_a_family_in_name_with_the_tensors_of_another_is_refused(tmp_path):
     folder = saved(tmp_path / "model", "roberta", model_type="bert")
-    with pytest.raises(InputError, match=r"^config.json says bert, but the tensors are named as those of RoBERTa\.$"):
+    with pytest.raises(InputError, match=r"^config.json says bert, but the tensors are named as in RoBERTa\.$"):
         load_checkpoint(folder)
     albert = saved(tmp_path / "albert", "albert")
     bare = {name.removeprefix("albert."): t for name, t in load_file(albert / "model.safetensors").items()}

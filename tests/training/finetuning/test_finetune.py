@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.finetuning import trial
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.finetuning.setup import trials_of
@@ -54,7 +53,8 @@ def report_always(monkeypatch) -> None:
 @pytest.fixture
 def save_always(monkeypatch) -> None:
     """A checkpoint after every step."""
-    monkeypatch.setattr(trial, "LoopConfig", lambda **options: LoopConfig(**(options | {"checkpoint_every": 0.0})))
+    plan = LoopConfig.of
+    monkeypatch.setattr(LoopConfig, "of", lambda config, **others: replace(plan(config, **others), checkpoint_every=0))
 
 
 def sit(config, folder: Path, **options) -> list:

@@ -16,7 +16,7 @@ from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpo
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
 from bertviz_lab.interpret import answer_question
 from bertviz_lab.model import BertForQuestionAnswering
-from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of, write_csv
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, task_of, task_with, write_csv
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import TASKS, Files, examples, finish, labels_of, write
 
@@ -111,7 +111,7 @@ def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
 def test_a_table_of_labels_has_a_column_for_each_class(tuned):
     rows = examples("classification", 3)
     checkpoint = opened(tuned, "classification")
-    head, *body = prediction_table(checkpoint, rows, predict_with(checkpoint, rows)[0])
+    head, *body = task_with(checkpoint).table(rows, predict_with(checkpoint, rows)[0])
     assert head == ["row", "text", "second text", "label", "p(bad)", "p(good)", "p(so so)"]
     assert [line[:3] for line in body] == [[row.row, row.text_a, row.text_b] for row in rows]
     for line in body:
@@ -123,16 +123,16 @@ def test_tables_of_numbers_words_and_answers(tuned):
     number, tokens, qa = (opened(tuned, task) for task in ("regression", "tokens", "qa"))
     single = [LabelledText("the cat", None, 0.0, 7)]
     said, _ = predict_with(number, single)
-    assert list(prediction_table(number, single, said)) == [
+    assert list(task_with(number).table(single, said)) == [
         ["row", "text", "number"],
         [7, "the cat", float(said[0].label)],
     ]
     rows = examples("tokens", 2)
-    head, *body = prediction_table(tokens, rows, predict_with(tokens, rows)[0])
+    head, *body = task_with(tokens).table(rows, predict_with(tokens, rows)[0])
     assert head == ["row", "word", "label", "probability"]
     assert [line[1] for line in body] == [word for row in rows for word in row.words]
     asked = [Question("a", "what", "the cat sat", (), 4)]
-    head, line = prediction_table(qa, asked, predict_with(qa, asked)[0])
+    head, line = task_with(qa).table(asked, predict_with(qa, asked)[0])
     assert dict(zip(head, line, strict=True)) | {"answer": 0, "start": 0, "end": 0} == {
         "row": 4, "question": "what", "answer": 0, "start": 0, "end": 0, "passage": "the cat sat"
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_table_of_several_labels_names_those_that_reach_their_threshold(tuned)
     model = opened(tuned, "multilabel")
     (threshold,) = model.config.decision_thresholds
     rows = examples("multilabel")
-    head, *body = prediction_table(model, rows, predict_with(model, rows)[0])
+    head, *body = task_with(model).table(rows, predict_with(model, rows)[0])
     assert head == ["row", "text", "labels", "p(bad)", "p(good)"]
     for line in body:
         shares = dict(zip(("bad", "good"), line[3:], strict=True))

@@ -71,7 +71,7 @@ def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterab
 
 
 def _predict(state: AppState, model: str, path: Path) -> tuple[Iterable[list[Any]], list[str]]:
-    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
+    from bertviz_lab.training.finetuning.predict import predict_with, task_of, task_with, truncation_warning
 
     name = model.strip() or state.models.default()
     try:
@@ -87,7 +87,7 @@ def _predict(state: AppState, model: str, path: Path) -> tuple[Iterable[list[Any
         predictions += predict_with(checkpoint, examples[start : start + _AT_ONCE], threads=state.settings.threads)[0]
     done = f"{len(examples):,} predictions by {checkpoint.name}."
     sentences = [done, truncation_warning(checkpoint, examples), *dropped]
-    return prediction_table(checkpoint, examples, predictions), sentences
+    return task_with(checkpoint).table(examples, predictions), sentences
 
 
 def _inputs(

@@ -13,7 +13,7 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from bertviz_lab import load_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import encode, read_results
-from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of
+from bertviz_lab.training.finetuning.predict import evaluate_task, prediction_task, task_of
 from bertviz_lab.training.finetuning.tasks.embeddings import cosine_loss, ranking_loss
 from tests.training.finetuning.embeddings.support import config_for, pairs, write_related
 from tests.training.finetuning.support import finish
@@ -99,10 +99,8 @@ def test_pairs_without_scores_need_their_whole_batch(files, tmp_path) -> None:
 
 def test_a_table_of_labels_is_not_what_embeddings_give(run) -> None:
     model = load_checkpoint(run / "model")
-    examples = read_results(run).examples
-    predictions, _ = predict_with(model, examples)
     with pytest.raises(InputError, match="use the command encode"):
-        list(prediction_table(model, examples, predictions))
+        prediction_task(model)
 
 
 def test_a_search_is_scored_on_all_candidates(run, tmp_path) -> None:
