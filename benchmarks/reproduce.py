@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import split_torch_state_dict_into_shards
+from huggingface_hub import save_torch_state_dict, split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
 from benchmarks.machine import markdown
@@ -32,7 +32,7 @@ from benchmarks.training_data.made_data import MADE
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.interpret import probe
-from bertviz_lab.model.weights import read_tensors, write_tensors
+from bertviz_lab.model.weights import read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
@@ -89,7 +89,11 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     trained = replace(averaged([part / "model" for part in parts], recipe.get("average")), card="")
     if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
         trained = replace(trained, config=trained.config.replace(id2label=names))
-    write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
+    write_checkpoint(trained, folder)
+    (folder / "model.safetensors").unlink()
+    state, half = state_for_huggingface(trained.model), recipe.get("half", True)
+    state = {name: tensor.half() if half else tensor for name, tensor in state.items()}
+    save_torch_state_dict(state, folder, max_shard_size=MOST_BYTES)
     logs = [probed(read_log(part)[0], part) for part in parts]
     if recipe.get("average"):
         logs[-1] = with_probes(logs[-1], load_checkpoint(folder))

@@ -217,8 +217,8 @@ def test_an_option_that_counts_takes_whole_numbers_only(name):
         ({"family": "roberta", "objective": "mlm+sop"}, "RoBERTa has no sentence-order prediction or"),
         ({"family": "roberta", "objective": "rtd"}, "RoBERTa is not trained by replaced-token detection"),
         ({"family": "modernbert", "init_from": "x"}, "--init-from brings its model's family"),
-        ({"objective": "rtd", "init_from": "x"}, "two models from random weights; leave --init-from"),
-        ({"objective": "rtd", "teacher": "x"}, "two models from random weights; leave --teacher out"),
+        ({"objective": "rtd", "init_from": "x"}, "starts from scratch: leave --init-from out"),
+        ({"objective": "rtd", "teacher": "x"}, "starts from scratch: leave --teacher out"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(changes, message):

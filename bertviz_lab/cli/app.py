@@ -18,11 +18,8 @@ from bertviz_lab.config.options import flag_of
 def add_commands(command: AddCommand) -> None:
     """Add `app` and `doctor`."""
     app = command("app", app_command, json=False, model=False)
-    app.add_argument(
-        "--host",
-        default=os.environ.get("GRADIO_SERVER_NAME"),
-        help="Address to listen at; 0.0.0.0 admits other machines (default: 127.0.0.1)",
-    )
+    host = "Address to listen at; 0.0.0.0 admits other machines (default: 127.0.0.1)"
+    app.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME"), help=host)
     app.add_argument("--port", type=int, help="Port (default: the first free one from 7860)")
     app.add_argument("--open", action="store_true", help="Open the page in a browser")
     app.add_argument("--language", metavar="CODE", default="", help="Language of the lessons: en or de (default: en)")
@@ -41,12 +38,8 @@ def add_commands(command: AddCommand) -> None:
 
     workshop = app.add_argument_group("workshop (docs/workshop.md)")
     workshop.add_argument("--workshop", metavar="NAME", default="", help="Give a workshop of this name, shared")
-    workshop.add_argument(
-        "--leader-key",
-        metavar="KEY",
-        default=os.environ.get("BERTVIZ_LAB_LEADER_KEY", ""),
-        help="Opens the leader's page (default: a random one)",
-    )
+    key = os.environ.get("BERTVIZ_LAB_LEADER_KEY", "")
+    workshop.add_argument("--leader-key", metavar="KEY", default=key, help="Opens the leader's page (default: random)")
     workshop.add_argument("--public-url", metavar="URL", default="", help="Where participants find the page")
 
     limits = app.add_argument_group("limits of what visitors may use; the others: docs/deployment.md")

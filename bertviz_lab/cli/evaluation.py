@@ -31,18 +31,11 @@ def add_commands(command: AddCommand) -> None:
     what, tasks = evaluate.add_mutually_exclusive_group(), (*_PRETRAINED_TASKS, *TASKS)
     what.add_argument("--task", choices=tasks, default="mlm", help="What to evaluate (default: mlm)")
     what.add_argument("--suite", choices=("glue",), help="Fine-tune and score the model on each task of a suite")
-    evaluate.add_argument(
-        "--data",
-        nargs="+",
-        default=[],
-        help="Text or labeled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
-        "format; for a suite the folder with a folder for each task",
-    )
-    evaluate.add_argument(
-        "--seq-len",
-        type=int,
-        help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
-    )
+    files = "Text or labeled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
+    files += "format; for a suite the folder with a folder for each task"
+    evaluate.add_argument("--data", nargs="+", default=[], help=files)
+    length = "Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp"
+    evaluate.add_argument("--seq-len", type=int, help=length)
     evaluate.add_argument(
         "--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs (default: 0)"
     )

@@ -51,16 +51,9 @@ def push_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
-    publication = push_to_hub(
-        load_checkpoint(options.model),
-        options.repo,
-        private=not options.public,
-        dry_run=options.dry_run,
-        license=options.license,
-        language=tuple(options.language),
-        datasets=tuple(options.datasets),
-        base_model=options.base_model,
-    )
+    model, private = load_checkpoint(options.model), not options.public
+    metadata = {name: getattr(options, name) for name in ("license", "language", "datasets", "base_model")}
+    publication = push_to_hub(model, options.repo, private=private, dry_run=options.dry_run, **metadata)
     files = "\n".join(f"{size:>12,}  {name}" for name, size in publication.bytes.items())
     seen = "private" if publication.private else "public"
     head = f"Sent to {publication.url}" if publication.url else "Nothing was sent (--dry-run); this would be"

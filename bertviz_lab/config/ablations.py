@@ -63,10 +63,7 @@ _ASIDE = "threads eval_every checkpoint_every keep_checkpoints snapshot_room tra
 
 
 def ablated(name: str, *, steps: int = STEPS, seed: int = 0, threads: int = 0) -> PretrainConfig:
-    """Return the settings of the full recipe, or of one of its ablations.
-
-    Raises `InputError` for steps out of range.
-    """
+    """Return the settings of the full recipe or of an ablation. Raises `InputError` for steps out of range."""
     changes = {} if name == WHOLE else dict(ABLATIONS[name].changes)
     return PretrainConfig(**(_SETTINGS | {"steps": steps, "seed": seed, "threads": threads} | changes))
 

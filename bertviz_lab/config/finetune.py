@@ -58,10 +58,7 @@ def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
     grid = given.get("grid")
     for name in GRID_SETTINGS if grid in GRIDS else ():
         if name in given:
-            raise InputError(
-                f"--grid {grid} has learning rates, batch sizes and epochs of its own: leave {flag_of(name)} out, or "
-                "use --grid rates."
-            )
+            raise InputError(f"--grid {grid} sets {flag_of(name)} itself: leave that out, or use --grid rates.")
 
 
 @dataclass(frozen=True)
@@ -183,10 +180,7 @@ class FinetuneConfig(TrainingConfig):
         changed = {name for name in GRID_SETTINGS if getattr(self, name) != getattr(FinetuneConfig, name)}
         require_no_overridden_setting(dict.fromkeys(changed) | {"grid": self.grid})
         if self.lora and (self.freeze_layers or self.layerwise_lr_decay != 1.0 or self.model == RANDOM):
-            raise InputError(
-                "--lora trains adapters of a model's layers: it goes with no --freeze-layers, --layerwise-lr-decay or "
-                "random model."
-            )
+            raise InputError("--lora goes with no --freeze-layers, --layerwise-lr-decay or --model random.")
         if self.like and self.model != RANDOM:
             raise InputError("--like goes with --model random.")
 

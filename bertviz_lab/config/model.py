@@ -151,11 +151,8 @@ class BertConfig:
         if self.id2label and len(self.id2label) != self.num_labels:
             raise InputError(f"id2label names {len(self.id2label)} labels but num_labels is {self.num_labels}.")
         thresholds = self.decision_thresholds
-        if (
-            not isinstance(thresholds, tuple)
-            or len(thresholds) not in (0, 1, self.num_labels)
-            or not all(is_number(t) and 0 <= t <= 1 for t in thresholds)
-        ):
+        is_fitting = isinstance(thresholds, tuple) and len(thresholds) in (0, 1, self.num_labels)
+        if not is_fitting or not all(is_number(t) and 0 <= t <= 1 for t in thresholds):
             raise InputError("decision_thresholds must be numbers from 0 to 1, one for all labels or one for each.")
 
     def _check_attention(self) -> None:

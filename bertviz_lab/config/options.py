@@ -175,10 +175,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def parse_duration(text: str) -> float:
-    """Return seconds in "90s", "10m", "1.5h", "2d" or a bare number of seconds.
-
-    Raises `InputError` for anything else.
-    """
+    """Return the seconds in "90s", "10m", "1.5h", "2d" or a bare number. Raises `InputError` for anything else."""
     stripped = str(text).strip().lower()
     unit = stripped[-1:]
     number = stripped[:-1] if unit in _UNITS else stripped
@@ -263,10 +260,8 @@ class TrainingConfig:
             del given["precision"]
         for name, value in given.items():
             if name not in self.adjustable and plain(value) != getattr(self, name):
-                raise InputError(
-                    f"{flag_of(name)} cannot change when a run is resumed (it is {getattr(self, name)!r}); "
-                    "use another --out to start a new run."
-                )
+                fixed = f"{flag_of(name)} cannot change when a run is resumed (it is {getattr(self, name)!r})"
+                raise InputError(f"{fixed}; use another --out to start a new run.")
         return dataclasses.replace(self, **given)
 
     def to_dict(self) -> dict[str, Any]:

@@ -112,9 +112,7 @@ class PretrainConfig(TrainingConfig):
         0.3, "Masking probability", "Fraction of the tokens selected for prediction (the paper: 0.15)"
     )
     masking: Literal["dynamic", "static"] = sequences(
-        "dynamic",
-        "Static or dynamic masking",
-        "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
+        "dynamic", "Static or dynamic masking", "New masks each epoch, or static: ten sets that repeat (Google's code)"
     )
     mask_split: Literal["80/10/10", "100/0/0"] = sequences(
         "80/10/10",
@@ -229,27 +227,22 @@ class PretrainConfig(TrainingConfig):
         title = FAMILIES[self.family].title
         if self.objective == "rtd" and self.family not in ("bert", "electra"):
             raise InputError(f"{title} is not trained by replaced-token detection: choose --family electra.")
-        if self.replaces_tokens and (self.init_from or self.teacher):
-            given = "--init-from" if self.init_from else "--teacher"
+        given = "--init-from" if self.init_from else "--teacher" if self.teacher else ""
+        if given and self.replaces_tokens:
             raise InputError(
-                f"Replaced-token detection trains two models from random weights; leave {given} out, or choose "
-                "--objective mlm."
+                f"Replaced-token detection starts from scratch: leave {given} out or choose --objective mlm."
             )
         if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
             raise InputError(f"{title} has no sentence-order prediction or shared layers: choose --family albert.")
         if self.init_from and self.family != "bert":
             raise InputError("--init-from brings its model's family; leave --family out.")
-        if self.init_from and self.tokenizer:
-            raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
+        if given and self.tokenizer:
+            raise InputError(f"{given} brings its model's tokenizer; leave --tokenizer out.")
         if self.width_factor > 1 and not self.init_from:
             raise InputError("--width-factor makes a trained model wider; name it with --init-from.")
-        if self.teacher and self.tokenizer:
-            raise InputError("--teacher brings its tokenizer; leave --tokenizer out.")
         if 0 < self.short_seq_len < SHORTEST_SEQUENCE:
-            raise InputError(
-                f"--short-seq-len is {self.short_seq_len}: choose at least {SHORTEST_SEQUENCE} tokens, or 0 for "
-                "the same length throughout."
-            )
+            least = f"at least {SHORTEST_SEQUENCE} tokens, or 0 for the same length throughout"
+            raise InputError(f"--short-seq-len is {self.short_seq_len}: choose {least}.")
         if self.streaming and (len(self.corpus) != 1 or not _holds_rows(self.corpus[0])):
             raise InputError(
                 "--streaming reads one data set: a Parquet or JSONL file, a folder of them, or dataset:NAME."
@@ -260,11 +253,9 @@ class PretrainConfig(TrainingConfig):
             raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
         width = PRESETS[self.preset][1]
         if self.heads and width % self.heads:
-            known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]
-            raise InputError(
-                f"--heads {self.heads} does not divide the hidden size {width} of a {self.preset} model; "
-                f"choose {', '.join(known[:-1])} or {known[-1]}."
-            )
+            *others, last = (str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0)
+            wrong = f"--heads {self.heads} does not divide the hidden size {width} of a {self.preset} model"
+            raise InputError(f"{wrong}; choose {', '.join(others)} or {last}.")
         parse_duration(self.time_budget)
 
     @classmethod

@@ -68,11 +68,7 @@ def run_confined(work: "partial[AnswerT]", limits: Confinement) -> AnswerT:
     Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and `RuntimeError` for a mistake
     in the code that worked.
     """
-    return _do(start_worker(), work, limits, _never_cancelled)
-
-
-def _never_cancelled() -> None:
-    """Do nothing."""
+    return _do(start_worker(), work, limits, lambda: None)
 
 
 class Workers:
@@ -83,7 +79,7 @@ class Workers:
 
     def __init__(self, preload: Sequence[str] = (), admit: Admission | None = None) -> None:
         self._preload = tuple(preload)
-        self._admit = admit or (lambda: contextlib.nullcontext(_never_cancelled))
+        self._admit = admit or (lambda: contextlib.nullcontext(lambda: None))
         self._lock = threading.Lock()
         self._template: Template | None = None
 

@@ -111,10 +111,7 @@ class Runs:
         self.start_queue()
 
     def stop(self, run_id: str) -> None:
-        """Ask a run to save a checkpoint and end, or take it out of the queue; return at once.
-
-        Does nothing if it has ended.
-        """
+        """Ask a run to save a checkpoint and end, or take it out of the queue, if it has not ended; return at once."""
         folder = self.folder(run_id)
         with self._exclusive():  # otherwise it could be launched meanwhile
             state = read_state(folder)

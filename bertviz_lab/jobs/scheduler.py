@@ -69,10 +69,7 @@ def plan_starts(expected: Sequence[float | None], left: Sequence[float | None], 
 
 
 class Cancelled(BaseException):
-    """The job was cancelled.
-
-    Not an `Exception`: code that handles the errors of a computation must not swallow it.
-    """
+    """The job was cancelled; no `Exception`, because code that handles errors of a computation must not swallow it."""
 
 
 @dataclass(frozen=True)

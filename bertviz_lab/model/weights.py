@@ -111,11 +111,9 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
                 missing_backbone += [place.name] if _BACKBONE.match(name) else []
                 continue
             tensor, rows = state[place.name], parameter.shape[0]
-            expected = (rows * place.parts, *parameter.shape[1:])
-            if tensor.shape != expected:
-                raise InputError(
-                    f"{place.name} has shape {tuple(tensor.shape)} in the file but config.json asks for {expected}."
-                )
+            shape, expected = tuple(tensor.shape), (rows * place.parts, *parameter.shape[1:])
+            if shape != expected:
+                raise InputError(f"{place.name} has shape {shape} in the file but config.json asks for {expected}.")
             parameter.copy_(tensor[place.part * rows : (place.part + 1) * rows])
     return LoadReport(
         missing=tuple(dict.fromkeys(missing)),
@@ -170,16 +168,6 @@ def read_tensors(
         except (SafetensorError, OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{path.name} is damaged or is not a safetensors file: {error}.") from error
     return state
-
-
-def write_weights(state: dict[str, Tensor], folder: Path, most_bytes: int | None = None) -> None:
-    """Save a model's weights in `folder`: in one file, or with an index in several of at most `most_bytes` each."""
-    if most_bytes is None:
-        write_tensors(state, folder / "model.safetensors")
-        return
-    from huggingface_hub import save_torch_state_dict
-
-    save_torch_state_dict(state, folder, max_shard_size=most_bytes)
 
 
 def write_tensors(state: dict[str, Tensor], path: Path) -> None:

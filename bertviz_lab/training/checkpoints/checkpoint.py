@@ -24,7 +24,7 @@ from bertviz_lab.model.weights import (
     normalize_names,
     read_tensors,
     state_for_huggingface,
-    write_weights,
+    write_tensors,
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.tokenization.tokenizer import TOKENIZER_FILES
@@ -187,19 +187,13 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     return folder
 
 
-def write_checkpoint(
-    checkpoint: Checkpoint, folder: Path, *, half: bool = False, most_bytes: int | None = None
-) -> None:
-    """Write the files of a model into an existing folder.
-
-    `half` stores the weights in fp16 (they are loaded as fp32); `most_bytes` limits the size of a file.
-    """
+def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
+    """Write the files of a model into an existing folder."""
     body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
     if checkpoint.config.model_type == "modernbert":  # unlike other families it has them in config.json
         body |= {"cls_token_id": checkpoint.tokenizer.cls_id, "sep_token_id": checkpoint.tokenizer.sep_id}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
-    state = state_for_huggingface(checkpoint.model)
-    write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)
+    write_tensors(state_for_huggingface(checkpoint.model), folder / "model.safetensors")
     positions = checkpoint.config.max_position_embeddings
     length = min(checkpoint.trained_length or positions, positions)
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
@@ -258,10 +252,8 @@ def hub_folder(repo: str, download: bool = True, *, token: bool | None = None, r
     except HFValidationError as error:
         raise InputError(f"There is no model {repo!r}.") from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        raise InputError(
-            f"There is no folder or shipped model {repo!r}, and it could not be fetched from the hub; "
-            f"shipped models are {', '.join(shipped_models()) or 'none'}."
-        ) from error
+        missing = f"There is no folder or shipped model {repo!r}, and it could not be fetched from the hub"
+        raise InputError(f"{missing}; shipped models are {', '.join(shipped_models()) or 'none'}.") from error
 
 
 def read_trained_length(folder: Path, config: BertConfig) -> int | None:
@@ -298,10 +290,8 @@ def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, m
         raise InputError(f"The weights in {name} lack {first}{f' and {more} more' if more > 0 else ''}.")
     size = 4 * parameter_count(outline)
     if size > most_bytes:
-        raise InputError(
-            f"{name[:80]} has {words_of('bytes', size)} of weights in 32 bits; this page opens models of up to "
-            f"{words_of('bytes', most_bytes)}."
-        )
+        has, most = words_of("bytes", size), words_of("bytes", most_bytes)
+        raise InputError(f"{name[:80]} has {has} of weights in 32 bits; this page opens models of up to {most}.")
     return report
 
 

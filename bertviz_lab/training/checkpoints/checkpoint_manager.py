@@ -82,10 +82,8 @@ class CheckpointManager:
             damaged.append(f"{path.name}: {reason}")
             self._damaged.add(path)
         if damaged:
-            raise InputError(
-                f"No checkpoint in {self.folder} is intact ({'; '.join(damaged)}); "
-                "remove that folder to start again from the first step."
-            )
+            reasons = f"No checkpoint in {self.folder} is intact ({'; '.join(damaged)})"
+            raise InputError(f"{reasons}; remove that folder to start again from the first step.")
         return None
 
     def _rotate(self, step: int) -> None:
@@ -147,10 +145,8 @@ def _read_checksums(folder: Path) -> dict[str, Any]:
     if damaged:
         raise ValueError("the checksums fail their own checksum")
     if body["format"] > FORMAT:
-        raise InputError(
-            f"The checkpoint {folder} was written by a newer version of the lab (format {body['format']}, "
-            f"this one knows {FORMAT}): update the lab to resume this run."
-        )
+        newer = f"a newer version of the lab (format {body['format']}, this one knows {FORMAT})"
+        raise InputError(f"The checkpoint {folder} was written by {newer}: update the lab to resume this run.")
     return body
 
 

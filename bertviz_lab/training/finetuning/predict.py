@@ -90,10 +90,7 @@ def predict_with(
 
 
 def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
-    """Return tokens of a row at most, by default as many as the model was trained on.
-
-    Raises `InputError` for too few.
-    """
+    """Return the most tokens of a row, by default the model's trained length. Raises `InputError` for too few."""
     length = max_length or checkpoint.max_length
     if length < SHORTEST_SEQUENCE:
         raise InputError(f"A length of {length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")

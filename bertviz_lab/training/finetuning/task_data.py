@@ -154,11 +154,7 @@ class Examination:
 
 
 def examine_labelled(
-    config: FinetuneConfig,
-    tokenizer: Tokenizer,
-    positions: int,
-    trained_length: int | None,
-    max_bytes: float = MAX_BYTES,
+    config: FinetuneConfig, tokenizer: Tokenizer, positions: int, trained_length: int | None, max_bytes: float
 ) -> Examination:
     """Read the files of a fine-tuning and report on them.
 

@@ -141,16 +141,8 @@ class TrialRun:
             if self.dynamics:
                 self.dynamics.save(fresh / DYNAMICS_FILE)
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
-            best = self.early_stopping.save(fresh)
-            save_training_state(
-                fresh,
-                progress,
-                optimizer_tensors([self.optimizer]),
-                self.hardware,
-                position=position,
-                best=best,
-                done=self.done,
-            )
+            of_trial = {"position": position, "best": self.early_stopping.save(fresh), "done": self.done}
+            save_training_state(fresh, progress, optimizer_tensors([self.optimizer]), self.hardware, **of_trial)
 
         step = self.past.step + progress.step
         path = self.checkpoints.folder / f"step-{step:08d}"

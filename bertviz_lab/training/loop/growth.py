@@ -137,10 +137,7 @@ _SPREAD = 0.25  # of the copies' weights, in terms of the weights; 0.05 and 1 ar
 
 
 def wider_config(config: BertConfig, factor: int) -> BertConfig:
-    """Return the shape `factor` times as wide: heads keep their size.
-
-    Raises `InputError` for a family other than BERT.
-    """
+    """Return the shape `factor` times as wide, in more heads. Raises `InputError` for a family other than BERT."""
     if factor > 1 and config.model_type != "bert":
         raise InputError(f"Only a BERT can be made wider, and this model is {config.family.title}.")
     return config.replace(
@@ -152,10 +149,7 @@ def wider_config(config: BertConfig, factor: int) -> BertConfig:
 
 @torch.no_grad()
 def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
-    """Return a model of `wider_config` with the same predictions, in training mode.
-
-    Raises `InputError` as that does.
-    """
+    """Return a model of `wider_config`, which may raise, with the same predictions, in training mode."""
     assert isinstance(narrow.config, BertConfig)
     generator = torch.Generator().manual_seed(seed)
     wide = type(narrow)(wider_config(narrow.config, factor))

@@ -178,7 +178,7 @@ def train(
             raise_on_divergence(window, metrics, progress.step, config.learning_rate, resumable, first_loss)
             if config.stop_on_loss_spike:
                 first_loss = first_loss or float(metrics["loss"].mean())
-            yield _step_done(window, metrics, start, progress, config, rate)
+            yield window.step_done(metrics, start, progress, config, rate)
             window = MetricWindow(progress.seconds)
         began = time.perf_counter()
         if is_snapshot_step(progress.step):
@@ -262,6 +262,27 @@ class MetricWindow:
         total = hardware.accelerator.reduce(total, "sum") if hardware.processes > 1 else total
         return dict(zip(self.values, total.split(counts), strict=True))
 
+    def step_done(
+        self, metrics: Mapping[str, Tensor], start: Progress, progress: Progress, config: LoopConfig, rate: float
+    ) -> StepDone:
+        """Return the event of these steps, from their reduced metrics; `start` is where the session began."""
+        means = {name: float(values.mean()) for name, values in metrics.items()}
+        # The speed is that since `start`: before a run was resumed, the machine may have been busy.
+        before, done = map(config.fraction_done, (start, progress))
+        if config.steps is not None:
+            before, done = config.work_done(before), config.work_done(done)
+        return StepDone(
+            step=progress.step,
+            seconds=progress.seconds,
+            tokens=progress.tokens,
+            loss=means.pop("loss"),
+            grad_norm=means.pop("grad_norm"),
+            learning_rate=rate,
+            tokens_per_second=self.tokens / max(progress.seconds - self.started, 1e-9),
+            eta_seconds=(progress.seconds - start.seconds) * (1 - done) / (done - before) if done > before else 0.0,
+            metrics=means,
+        )
+
 
 def raise_on_divergence(
     window: MetricWindow, metrics: Mapping[str, Tensor], step: int, rate: float, resumable: str, first: float | None
@@ -292,29 +313,3 @@ def raise_on_divergence(
 def _report_due(window: MetricWindow, progress: Progress) -> bool:
     """Return whether to report: the first three steps, then twice a second, then less often in long runs."""
     return progress.step < 3 or progress.seconds - window.started >= max(0.5, progress.seconds / 400)
-
-
-def _step_done(
-    window: MetricWindow,
-    metrics: Mapping[str, Tensor],
-    start: Progress,
-    progress: Progress,
-    config: LoopConfig,
-    rate: float,
-) -> StepDone:
-    means = {name: float(values.mean()) for name, values in metrics.items()}
-    # The speed is that since `start`: before a run was resumed, the machine may have been busy.
-    before, done = map(config.fraction_done, (start, progress))
-    if config.steps is not None:
-        before, done = config.work_done(before), config.work_done(done)
-    return StepDone(
-        step=progress.step,
-        seconds=progress.seconds,
-        tokens=progress.tokens,
-        loss=means.pop("loss"),
-        grad_norm=means.pop("grad_norm"),
-        learning_rate=rate,
-        tokens_per_second=window.tokens / max(progress.seconds - window.started, 1e-9),
-        eta_seconds=(progress.seconds - start.seconds) * (1 - done) / (done - before) if done > before else 0.0,
-        metrics=means,
-    )

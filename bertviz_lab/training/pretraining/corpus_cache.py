@@ -90,11 +90,9 @@ def keep(key: str, folder: Path) -> None:
     cache = cache_folder()
     if cache is None:
         return
-    names = [
-        path.relative_to(folder).as_posix() for part in ("tokenizer", "corpus") for path in (folder / part).iterdir()
-    ]
-    names.sort(key=lambda name: name == "corpus/corpus.json")
-    files = {name: (folder / name).stat().st_size for name in names}
+    paths = [path for part in ("tokenizer", "corpus") for path in (folder / part).iterdir()]
+    paths.sort(key=lambda path: path.name == "corpus.json")
+    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
     if sum(files.values()) > MOST_BYTES:
         return
     try:

@@ -107,10 +107,8 @@ def evaluate_text(
     model, positions = checkpoint.model, checkpoint.config.max_position_embeddings
     needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):
-        raise InputError(
-            f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}; name its own task, for "
-            "example --task classification."
-        )
+        what = f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}"
+        raise InputError(f"{what}; name its own task, for example --task classification.")
     if "nsp" in task and not checkpoint.config.has_nsp:
         raise InputError(f"{checkpoint.name} was not pretrained on next-sentence prediction; choose the task mlm.")
     with tempfile.TemporaryDirectory() as folder:

@@ -161,14 +161,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if config.streaming:
             stream = prepared_stream(config, self.folder)
             reader = ChunkReader(stream, self.tokenizer, position.epoch, position.place)
-        self.curriculum = Curriculum(
-            stages(config, self.data.training),
-            self._fraction_done,
-            position,
-            reader,
-            on_longer=self._extend_positions,
-            in_process=self.hardware.device.type == "cuda",
-        )
+        parts = (stages(config, self.data.training), self._fraction_done, position, reader, self._extend_positions)
+        self.curriculum = Curriculum(*parts, in_process=self.hardware.device.type == "cuda")
         # A discriminator predicts which tokens were replaced, which no probe measures.
         probes = probes_for(config.corpus, self.tokenizer) if config.probes and self.objective != "rtd" else None
         self.task = PretrainingTask(

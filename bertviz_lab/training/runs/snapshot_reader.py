@@ -40,10 +40,7 @@ class SnapshotReader:
     last: int | None = None  # the step of a shipped model, whose weights are not repeated among its snapshots
 
     def steps(self) -> tuple[int, ...]:
-        """Return the steps that can be opened now, the earliest first.
-
-        A run in progress adds some and removes others.
-        """
+        """Return the steps that can be opened now, the earliest first; a run in progress adds and removes some."""
         kept = {step for step, _ in list_snapshots(self.folder / "snapshots")}
         return tuple(sorted(kept if self.last is None else kept | {self.last}))
 

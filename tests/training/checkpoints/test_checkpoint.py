@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from huggingface_hub import save_torch_state_dict
 from safetensors.torch import load_file, save_file
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM
+from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, model_name, save_checkpoint, write_checkpoint
 from tests.model.support import KINDS, MASKED_LM, PRETRAINING, SEQUENCE, Kind, inputs, largest_difference
 from tests.training.support import checkpoint_of
@@ -149,7 +151,10 @@ def test_a_folder_of_something_else_is_not_replaced(tokenizer, tmp_path):
 
 def test_weights_in_16_bits_and_several_files_are_opened_by_both(tokenizer, tmp_path):
     saved = checkpoint_of(PRETRAINING, tokenizer)
-    write_checkpoint(saved, tmp_path, half=True, most_bytes=20_000)
+    write_checkpoint(saved, tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    halves = {name: tensor.half() for name, tensor in state_for_huggingface(saved.model).items()}
+    save_torch_state_dict(halves, tmp_path, max_shard_size=20_000)
     sizes = [path.stat().st_size for path in tmp_path.glob("model-*.safetensors")]
     assert len(sizes) > 1
     assert not (tmp_path / "model.safetensors").exists()

@@ -51,11 +51,10 @@ class TargetScaler:
         if winsorized.std() > 0:
             values = winsorized
         mean, std = float(values.mean()), float(values.std())
-        if std and np.spacing(np.float32(abs(mean))) > _FINEST * std:
-            raise InputError(
-                f"The targets differ too little for their size: around {mean:g}, 32-bit numbers are "
-                f"{np.spacing(np.float32(abs(mean))):g} apart. Subtract the same number from all of them."
-            )
+        apart = np.spacing(np.float32(abs(mean)))
+        if std and apart > _FINEST * std:
+            about = f"The targets differ too little for their size: around {mean:g}, 32-bit numbers are {apart:g} apart"
+            raise InputError(f"{about}. Subtract the same number from all of them.")
         return cls(mean, std or 1.0)
 
     def standardize(self, targets: NDArray[np.floating]) -> NDArray[np.float32]:
