@@ -63,5 +63,5 @@ def test_lora_needs_peft_and_nothing_else_that_freezes(files, tmp_path, monkeypa
     with pytest.raises(InputError, match=r"--lora needs the PEFT library: pip install"):
         finish(files.config(lora=4), tmp_path / "run")
     for changes in ({"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"model": "random"}):
-        with pytest.raises(InputError, match="--lora trains adapters"):
+        with pytest.raises(InputError, match="--lora goes with no --freeze-layers"):
             replace(files.config(lora=4), **changes)
