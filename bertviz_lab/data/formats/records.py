@@ -62,17 +62,11 @@ def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[A
         return
     try:
         value = json.load(stream)
-    except RecursionError:
-        raise InputError(f"{quoted(file.name)} is nested too deeply to be read; make its records flat.") from None
-    except ValueError as error:
-        if "Extra data" not in str(error):
-            line, reason = getattr(error, "lineno", 1), getattr(error, "msg", error)
-            what = f"is not JSON from line {line:,} on ({reason}); correct it there."
-            raise InputError(f"{quoted(file.name)} {what}") from None
+    except (ValueError, RecursionError):  # several values in turn, or none: then the error has its line
         with file.text(None, metered=False) as again:
             yield from json_values(again, file.name, unpack=False)
-        return
-    yield from _records_of(value, file.name, report)
+    else:
+        yield from _records_of(value, file.name, report)
 
 
 def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterator[Any]:
