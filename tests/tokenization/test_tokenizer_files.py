@@ -302,8 +302,10 @@ def test_words_and_files_of_any_length_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "stage",
     [
-        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
-        {"type": "Replace", "pattern": {"String": "``"}, "content": '"'},
+        *(
+            {"type": "Replace", "pattern": pattern, "content": " "}
+            for pattern in ({"Regex": " {2,}"}, {"String": "``"})
+        ),
         {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]},
     ],
     ids=["spaces", "quotes", "sequence"],

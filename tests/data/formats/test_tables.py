@@ -168,14 +168,9 @@ def test_columns_are_inferred_by_length_and_values(tmp_path):
 
 @pytest.mark.parametrize(
     ("first", "has"),
-    [
-        ("Satz,Klasse", True),
-        ("phrase,points", True),
-        ("word,kind", True),
-        ("a fine film that I saw,neg", False),
-        ("good,neg", False),
-    ],
-)
+    [*((names, True) for names in ("Satz,Klasse", "phrase,points", "word,kind")),
+     ("a fine film that I saw,neg", False), ("good,neg", False)],
+)  # fmt: skip
 def test_a_first_row_unlike_the_others_is_a_header(tmp_path, first, has):
     rows = "\n".join(f"a film that was number {n},{('neg', 'pos')[n % 2]}" for n in range(30))
     data = read_task(written(tmp_path, "a.csv", f"{first}\n{rows}\n"))

@@ -5,20 +5,12 @@ from itertools import islice
 
 import pytest
 
-from bertviz_lab.data.documents import Document
 from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
-from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, NUMBERS, PEOPLE, THINGS
+from bertviz_lab.data.samples.tiny_town.world import NEIGHBOURS, NUMBERS, PEOPLE
 
 TOLD = [*islice(imagine(11), 1500), *islice(imagine(11, held_out=True), 500)]
 PERSON = {person.name: person for person in (*PEOPLE, *NEIGHBOURS)}
-PLURAL = {thing.noun: thing.plural for thing in (*THINGS, *CLOTHES)}
-
-
-@pytest.fixture(scope="module")
-def trained() -> list[Document]:
-    """The four thousand stories to train on."""
-    return list(stories())
 
 
 def by_plot(name: str) -> list[Story]:
@@ -31,14 +23,8 @@ def names(sentence: str) -> list[str]:
     return [word for word in words(sentence) if word in PERSON]
 
 
-def matches(pattern: str, told: list[Story]) -> list[tuple[Story, tuple[str, ...]]]:
-    found = [(story, match) for story in told for match in re.findall(pattern, " ".join(story.sentences))]
-    assert found, f"nothing reads like {pattern}"
-    return [(story, match if isinstance(match, tuple) else (match,)) for story, match in found]
-
-
-def test_no_story_is_told_twice_and_all_fit_an_example_of_128_tokens(trained) -> None:
-    told = [doc.sentences for doc in trained]
+def test_no_story_is_told_twice_and_all_fit_an_example_of_128_tokens() -> None:
+    told = [document.sentences for document in stories()]
     assert len(told) == len(set(told)) == 4000
     for story in TOLD:
         assert 5 <= len(story.sentences) <= 12
@@ -65,17 +51,6 @@ def test_pronouns_agree_with_the_first_name_of_their_sentence_or_of_the_last_tha
                     assert word in (person.he, person.him, person.himself), story.sentences
                     seen.add(word)
     assert seen >= {"he", "she", "him", "her", "himself", "herself"}
-
-
-def test_verbs_agree_with_the_thing_even_across_another_noun() -> None:
-    pattern = (
-        rf"[Tt]he (?:\w+ )?({'|'.join(PLURAL)})(?: (?:under|behind|at) the \w+)? (is|are|belongs?|costs?|keeps?)\b"
-    )
-    across = 0
-    for _, (noun, verb) in matches(pattern, TOLD):
-        assert (verb in ("are", "belong", "cost", "keep")) == PLURAL[noun], (noun, verb)
-        across += 1
-    assert across > 200
 
 
 def test_sums_and_differences_are_right() -> None:

@@ -108,15 +108,6 @@ def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(
             opened(session, words=words)
 
 
-def test_texts_that_cannot_be_shown_are_answered_in_a_sentence(session: AppState) -> None:
-    for text, message in (("", "Type a sentence"), ("the cat " * 60, "shorten it to 64 at most")):
-        with pytest.raises(InputError, match=message):
-            opened(session, a=text)
-    assert opened(session, a="no blank here")["first"]["masked_tokens"] == []
-    with pytest.raises(InputError, match="No snapshots yet"):
-        opened(session, "")
-
-
 @pytest.mark.parametrize(
     "changed",
     [{"watched": ["x"]}, {"watched": [1] * 99}, {"mapped": [10**6]}, {"mapped": [-1]}, {"run": "/etc"}, {"text_a": 7}],
