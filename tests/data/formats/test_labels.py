@@ -49,6 +49,13 @@ def test_a_column_of_thousands_of_values_is_refused_as_label(tmp_path):
     assert read_task(path, label="liked").labels == ("0", "1")
 
 
+def test_far_too_many_values_are_refused_before_examples_are_made(tmp_path, monkeypatch):
+    monkeypatch.delattr("bertviz_lab.data.formats.read.labelled_texts")
+    path = written(tmp_path, "a.csv", table(12_000, labels=tuple(f"class {n}" for n in range(12_000))))
+    with pytest.raises(InputError, match=r"12,000 different values"):
+        read_task(path)
+
+
 def test_markup_in_a_label_is_text_and_harmless_in_messages(tmp_path):
     label = "<script>alert(1)</script>"
     assert label in read_task(written(tmp_path, "a.csv", table(labels=(label, "b")))).labels
