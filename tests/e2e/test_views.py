@@ -320,7 +320,8 @@ def test_every_drawing_is_saved(
     visit(page, served, view, text_a=TEXT)
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
-            in_menu(page.locator(f"{drawing} [data-save={kind}]").last).click()
+            menu = page.locator(f"{drawing} details.menu:visible", has=page.locator(f"[data-save={kind}]")).last
+            in_menu(menu.locator(f"[data-save={kind}]")).click()
         path = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(path)
         assert path.suffix == f".{kind}"
