@@ -134,6 +134,8 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
 def tagged_delimiter(lines: Sequence[str]) -> str:
     """Return what stands between words and their tags in lines such as "The/DT dog/NN"; "" for other lines."""
     tokens = [token for line in lines for token in line.split()]
+    if len(tokens) < 2 * sum(map(bool, map(str.strip, lines))):  # a word a line: nothing says where sentences end
+        return ""
     for delimiter in "|/":
         tags = [token.rsplit(delimiter, 1)[1] for token in tokens if delimiter in token[1:-1]]
         if len(tags) > 0.99 * len(tokens) > 9 and len(set(tags)) <= max(3, len(tags) // 3):

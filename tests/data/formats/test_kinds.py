@@ -401,6 +401,8 @@ def test_sentences_of_words_with_slashes_or_bars_are_labeled_words(tmp_path):
     assert (data.examples[0].words, data.examples[0].labels) == (("The", "dog", "ran"), ("DT", "NN", "VB"))
     data = read_task(written(tmp_path, "b.txt", "Ana|NN|I-PER ran|VB|O\n" * 9))
     assert (data.examples[0].words, data.examples[0].labels) == (("Ana", "ran"), ("B-PER", "O"))
+    with pytest.raises(InputError, match="shows no labels"):  # each word would be a sentence
+        read_task(written(tmp_path, "b.txt", "The/DT\ndog/NN\nran/VB\n\n" * 9))
 
 
 RASA_YML = """nlu:
