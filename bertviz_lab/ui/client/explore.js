@@ -3,7 +3,7 @@
 
 import { h, makeField, makeMenu, publishHeight, setOptions, setText, walkWithKeys } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
-import { makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
+import { followPointer, makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { makeWorkspace } from 'lab/client/workspace.js';
 
@@ -40,6 +40,7 @@ export function mountExplore(root) {
   const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
     h('div.menus.line', ...menus)), strip);
   root.append(bar, absent, complaint, next);
+  followPointer(strip, page);
   publishHeight(bar, '--lab-input-bar');
 
   /** A text, which is taken over once the typing rests. */

@@ -37,7 +37,10 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
       }
     },
   };
-  if (linked) own.on('select', selection.mark);
+  if (linked) {
+    own.on('select', selection.mark);
+    followPointer(root, own, isLinked);
+  }
   import(`lab/${DRAWINGS[kind]}`).then(({ default: draw }) => {
     update = draw(root, payload, { label, selection, savePage, ...options });
   }, () => { root.textContent = LOST; });
@@ -47,6 +50,16 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     update?.(payload);
   };
   return { host, show, say: (message) => show({ message }), get payload() { return payload; } };
+}
+
+/** A token under the pointer is marked in everything that shows the input. */
+export function followPointer(root, own, isLinked = () => true) {
+  const positions = () => [...root.querySelectorAll('[data-position]')];
+  root.addEventListener('pointerover', ({ target }) =>
+    own.emit('point', isLinked() ? target.closest('[data-position]')?.dataset.position : undefined));
+  root.addEventListener('pointerleave', () => own.emit('point'));
+  own.on('point', (position) => positions().forEach((node) =>
+    node.classList.toggle('pointed', isLinked() && node.dataset.position === position)));
 }
 
 /** Examples to try: {node, show(list), fill(texts)}. A press on one, a list of texts, fills `fields` with it and calls

@@ -5,6 +5,8 @@ import { percent, short } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { NO_LENS, headWeights, paintHead, readAttention } from 'lab/components/attention/attention_data.js';
 
+const ROLES = ['previous', 'next', 'same', 'special', 'across']; // metrics that are shares of attention
+
 /** The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
  * sent shows a button that calls `onWant(layer)`. */
 export function makeOverview(host, onChoose, onWant = () => {}) {
@@ -22,6 +24,12 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
     onChoose(...placeOf(target));
   });
 
+  /** What more than half of a head's attention goes to, in the words of a metric; "" where none says so. */
+  function roleOf({ metrics = {} }, layer, head) {
+    const shares = ROLES.filter((name) => metrics[name]).map((name) => metrics[name]);
+    return shares.find(({ values }) => values[layer][head] > 0.5)?.title ?? '';
+  }
+
   function build(data, metric) {
     const heads = [...Array(data.heads).keys()];
     host.style.setProperty('--heads', data.heads);
@@ -35,8 +43,9 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
     const names = heads.map((head) => h('span.name', { role: 'columnheader' }, String(head + 1)));
     const rows = [...Array(data.layers).keys()].map((layer) => h('div', { role: 'row' },
       h('span.name.side', { role: 'rowheader' }, h('span.word', 'layer '), String(layer + 1)),
-      ...(data.stored.has(layer) ? heads.map((head) => buildCell(layer, head)) : [h('span.wide', { role: 'gridcell' },
-        h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`))])));
+      ...(data.stored.has(layer) ? heads.map((head) => buildNamed(data, layer, head))
+        : [h('span.wide', { role: 'gridcell' },
+          h('button.ask.plain', { onclick: () => onWant(layer) }, `Show layer ${layer + 1}`))])));
     host.replaceChildren(h('div', { role: 'row' }, h('span.corner', { role: 'columnheader' }, 'head'), ...names),
       ...rows);
   }
@@ -45,6 +54,12 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
     const name = `layer ${layer + 1}, head ${head + 1}${words}`;
     return h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name, title: name,
       'data-layer': layer, 'data-head': head });
+  }
+
+  function buildNamed(data, layer, head) {
+    const role = roleOf(data, layer, head);
+    const cell = buildCell(layer, head, role && `: ${role}`);
+    return role ? h('span.named', cell, h('span.role', { 'aria-hidden': 'true' }, role)) : cell;
   }
 
   /** Heads in the order of a metric, the largest first, each with its number under it. */
@@ -74,7 +89,8 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
      * shape. */
     show(data, look) {
       const metric = data.metrics?.[look.order];
-      const newShape = JSON.stringify([data.layers, data.heads, [...data.stored.keys()], metric?.values]);
+      const roles = metric?.values ?? ROLES.map((name) => data.metrics?.[name]?.values);
+      const newShape = JSON.stringify([data.layers, data.heads, [...data.stored.keys()], roles]);
       const isBuilt = newShape === shape;
       if (!isBuilt) build(data, metric);
       if (isBuilt && data === painted.data && JSON.stringify(look) === painted.look) return;

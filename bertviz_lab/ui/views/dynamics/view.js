@@ -35,9 +35,10 @@ export function mount(panel) {
   const part = panel.part([form, scrubber.host], come);
   panel.page.on('space', (name) => { if (name === 'runs') part.redraw(); });
 
-  /** What runs there are now; until a person has chosen one, the run in training is on show. */
+  /** What runs there are now. On show is the one that is chosen here, else the one in the table, else the run in
+   * training. */
   async function come() {
-    const chosen = panel.kept('run');
+    const chosen = panel.kept('run') || panel.page.kept('run.id');
     const answer = await panel.ask('runs', { run: chosen });
     if (!answer) return;
     const { choices, first, live } = answer;
@@ -45,6 +46,8 @@ export function mount(panel) {
     const before = run;
     const isThere = choices.some(([name]) => name === run);
     if (!isThere || (!chosen && !live.includes(run) && live.includes(first))) run = first;
+    if (!panel.kept('run') && choices.some(([name]) => name === chosen)) run = chosen;
+    part.say(chosen && run !== chosen ? 'The chosen run has no snapshots; this is another one.' : '');
     picker.set(run);
     if (run !== before || !known.length) await bring();
   }

@@ -167,7 +167,7 @@ export function mountLessonBar(root) {
   const back = h('button.action', { onclick: () =>
     page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
   // The lesson itself, where there is room beside what it opens.
-  const here = h('div.here.lab-island-lessons', h('div.lab.lab-lessons'));
+  const here = h('div.here.lab-island-lessons', h('div.lab-lessons'));
   const close = h('button.close', { 'aria-label': gettext('Hide this line'),
     title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
   root.append(h('div.bar-line', h('p.told.grow', title, ' ', text), skip, back, close), here);

@@ -1,7 +1,7 @@
 // Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
 
 import { pause } from 'lab/client/ask.js';
-import { elements, h, setText } from 'lab/client/dom.js';
+import { elements, h, setText, walkWithKeys } from 'lab/client/dom.js';
 import { dateTime, stateWords, whole } from 'lab/client/format.js';
 
 export function mount(panel) {
@@ -19,6 +19,7 @@ export function mount(panel) {
     started: ['Started', (row) => row.started ?? -Infinity, ({ started: at }) => at && dateTime(at)],
   };
   const [, ...CELLS] = Object.entries(COLUMNS);
+  const ABOUT_RUN = ['labels', 'evaluate', 'dynamics']; // views of the run that is chosen here
   const DOWNWARDS = ['score', 'parameters', 'started'];
 
   let list = [];
@@ -33,6 +34,8 @@ export function mount(panel) {
   const tbody = h('tbody');
   const table = h('table', { id: 'runs-table' },
     h('thead', h('tr', ...heads, h('th', { scope: 'col' }, h('span.hush', 'Actions')))), tbody);
+  const names = () => [...tbody.querySelectorAll('.name')];
+  const walk = walkWithKeys(tbody, { items: names, onMove: (place) => names()[place].click() });
   const nothing = h('p.empty', 'No run matches the filter.');
   const part = panel.part([h('div.fields', filter.node),
     h('div.scroller', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
@@ -84,13 +87,16 @@ export function mount(panel) {
     nodes.forEach((node, at) => {
       if (tbody.children[at] !== node) tbody.insertBefore(node, tbody.children[at]);
     });
+    walk.moveTo(Math.max(0, shown.findIndex(({ id }) => id === page.kept('run.id'))), false);
     nothing.hidden = shown.length > 0;
   }
 
   function makeRow() {
     let row = null;
     const button = (words, act, style = 'plain') => h('button', { class: style, onclick: act }, words);
-    const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }), 'name');
+    // What is shown of a run stays the same: its curves, its labels, its dynamics.
+    const shown = () => ABOUT_RUN.find((id) => page.kept('runs.open').endsWith(id)) ?? 'run';
+    const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: shown() }), 'name');
     const [tags, note] = elements('span.tags', 'p.quiet.small.note');
     const cells = CELLS.map(([key]) => h('td', { class: key }));
     const edit = button('Edit', () => open(row, editForm));
