@@ -77,7 +77,7 @@ def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served:
     expect(grid.locator(".one .heading").first).to_have_text("Layer 2 of 2 (local attention, window 4), head 1 of 2")
     expect(grid).to_contain_text("Layer 2 has local attention, window 4")
     facts = page.locator("#model-facts")
-    facts.get_by_text("What differs from BERT").click()
+    in_menu(facts.get_by_text("What differs from BERT")).click()
     expect(facts).to_contain_text("What ModernBERT changed")
     expect(facts).to_contain_text("pre-norm")
 
