@@ -40,15 +40,16 @@ def message_payload(text: str) -> Payload:
 def facts_payload(
     items: Iterable[tuple[str, str]],
     *,
+    lead: str = "",
     note: str = "",
     tone: str = "plain",
     more: tuple[str, Sequence[str]] | None = None,
 ) -> Payload:
     """Return a row of facts; `items` are (name, value), and an empty name lets the value be alone.
 
-    `tone`: plain, error. `more` is folded away: a heading, and paragraphs under it.
+    `lead` is above them, `note` below. `tone`: plain, error. `more` is folded away: a heading, and paragraphs under it.
     """
-    body = {"items": [list(item) for item in items], "note": note, "tone": tone}
+    body = {"items": [list(item) for item in items], "lead": lead, "note": note, "tone": tone}
     return to_json(body | ({"more": {"title": more[0], "lines": list(more[1])}} if more else {}))
 
 

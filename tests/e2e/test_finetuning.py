@@ -159,6 +159,10 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
 
     # Downloaded, `transformers` says the same.
     tab(page, "Fine-tune")
+    items.first.click()
+    page.locator("#finetune-bring").click()
+    expect(page.locator("#text-a")).to_have_value(results.examples[results.picked()[0]].text_a)
+    tab(page, "Fine-tune")
     with page.expect_download(timeout=TRAINING) as waiting:
         page.locator("#finetune-download").click()
     with zipfile.ZipFile(waiting.value.path()) as archive:

@@ -39,11 +39,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         verdict = "correct" if i == j else f"predicted as {labels[j]}"
         return f"{labels[i]}, {verdict}: {counts[i, j]:,} ({shares[i, j]:.1%} of all that are {labels[i]})"
 
-    worst = ""
-    if errors.any():
-        true, predicted = divmod(int(errors.argmax()), len(labels))
-        times = "once" if errors.max() == 1 else f"{errors.max():,} times"
-        worst = f" Most frequent error: {labels[true]} predicted as {labels[predicted]}, {times}."
+    worst = most_frequent_error(report)
     if len(drawn) < len(labels):
         worst += (
             f" The {len(drawn)} of {len(labels):,} labels with the most frequent errors are drawn, with "
@@ -62,7 +58,7 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         peak=1.0,
         picks=(drawn, drawn),
         title="Confusion matrix",
-        sentence=f"{np.trace(counts):,} of {counts.sum():,} are correct: accuracy {report.accuracy:.1%}.{worst}",
+        sentence=f"{np.trace(counts):,} of {counts.sum():,} are correct: accuracy {report.accuracy:.1%}. {worst}",
         note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
         "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",
@@ -71,6 +67,16 @@ def confusion_payload(report: ClassificationReport) -> Payload:
         return payload
     cells = [[labels[i], labels[j], int(counts[i, j])] for i, j in np.argwhere(counts)]
     return payload.having(csv=[["true label", "predicted", "examples"], *cells])
+
+
+def most_frequent_error(report: ClassificationReport) -> str:
+    """Return a sentence on the largest cell beside the diagonal of the confusion matrix; "" without an error."""
+    errors = np.asarray(report.confusion) * ~np.eye(len(report.labels), dtype=bool)
+    if not errors.any():
+        return ""
+    true, predicted = (report.labels[place] for place in divmod(int(errors.argmax()), len(report.labels)))
+    times = "once" if errors.max() == 1 else f"{errors.max():,} times"
+    return f"Most frequent error: {true} predicted as {predicted}, {times}."
 
 
 def reliability_payload(calibration: Calibration) -> Payload:

@@ -24,7 +24,7 @@ from bertviz_lab.ui.server.downloads import zip_model
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.run.results import confusion_view, listed_view
+from bertviz_lab.ui.views.run.results import confusion_view, listed_view, verdict
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
@@ -51,7 +51,7 @@ def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> 
     finished = about(session, PRETRAINED)
     assert (finished["name"], finished["tags"], finished["note"]) == ("baseline", ("a",), "first")
     assert (finished["can_stop"], finished["can_resume"], finished["saved"]) == (False, False, True)
-    assert Path(finished["path"]).name == "model"
+    assert finished["said"].endswith(f"It is in {folder / 'model'}.")
     for status, can_stop, can_resume in (("waiting", True, False), ("stopped", False, True), ("failed", False, True)):
         write_state(folder, RunState(status))
         now = about(session, PRETRAINED)
@@ -123,6 +123,32 @@ def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
     assert len(items) == len(results.examples)
     rights = [item["right"] for item in items]
     assert rights == sorted(rights)  # mistakes first
+    rows = ask(tuned, "table", run_id=RUN)
+    assert [row["row"] for row in rows] == [results.examples[item["index"]].row for item in items]
+
+
+def test_the_first_sentence_names_score_baseline_and_the_most_frequent_error(tuned: AppState) -> None:
+    def sentence(truth: list[str], said: list[str], baseline: float, score: float) -> str:
+        examples = tuple(LabelledText(f"text {n}", None, label, n) for n, label in enumerate(truth))
+        predictions = tuple(Prediction(label=label, probabilities=(0.7, 0.3)) for label in said)
+        return verdict(
+            Results(
+                *("classification", ("bad", "good"), "accuracy", "m", {"accuracy": score}, {"accuracy": baseline}),
+                *((), (), 1, 5, examples, predictions),
+            )
+        )
+
+    assert sentence(["good", "good", "bad", "bad"], ["bad", "bad", "good", "bad"], 0.5, 0.25) == (
+        "Accuracy 25.0%, 25.0 points below the majority-class baseline (50.0%). "
+        "Most frequent error: good predicted as bad, 2 times."
+    )
+    assert "the same as the majority-class baseline (100.0%)." in sentence(["bad"], ["bad"], 1.0, 1.0)
+    assert ask(tuned, "summary", run_id=RUN)["lead"] == verdict(read_results(tuned.runs.folder(RUN)))
+
+
+def test_an_example_is_opened_in_explore_by_its_whole_text(tuned: AppState) -> None:
+    results = read_results(tuned.runs.folder(RUN))
+    assert ask(tuned, "texts", run_id=RUN, example=1) == [results.examples[1].text_a, ""]  # type: ignore[union-attr]
 
 
 def test_a_cell_of_the_confusion_matrix_has_its_examples(tuned: AppState) -> None:

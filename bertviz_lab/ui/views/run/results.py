@@ -15,7 +15,7 @@ from bertviz_lab.figures.training import finetuning as figures
 from bertviz_lab.figures.training.data import Item, answer_item, examples_payload, label_item, number_item, words_item
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics.classification import ClassificationReport
-from bertviz_lab.metrics.names import NAMES, format_deviation, format_score
+from bertviz_lab.metrics.names import NAMES, format_deviation, format_score, named_score
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
@@ -67,7 +67,28 @@ def summary(state: AppState, run_id: Word) -> str:
         note += " The model was selected on these same examples, so its score is optimistic."
     if len(results.trials) < results.planned:
         note += f" {len(results.trials)} of {results.planned} trainings have ended."
-    return facts_payload(items, note=note)
+    return facts_payload(items, lead=verdict(results), note=note)
+
+
+def verdict(results: "interpret.Results") -> str:
+    """Return how good the model is, beside which baseline, and which error it makes most often."""
+    name, baseline = results.metric, results.baselines.get(results.metric)
+    score, words = results.scores[name], named_score(name, results.scores[name])
+    if baseline is not None:
+        gap = f"{format_deviation(name, abs(score - baseline))} {'above' if score > baseline else 'below'}"
+        gap = gap if score != baseline else "the same as"
+        words += f", {gap} the {TASK_SCORES[results.task].baseline} ({format_score(name, baseline)})"
+    report = results.words_report if results.task == "tokens" else results.report
+    if isinstance(report, ClassificationReport):
+        return f"{words}. {figures.most_frequent_error(report)}".strip()
+    return f"{words}. {_errors(results)}".strip()
+
+
+def _errors(results: "interpret.Results") -> str:
+    """Return how many examples have an error; "" where predictions are not right or wrong."""
+    if results.task == "regression" or any(score < 0 for score in results.example_scores):
+        return ""
+    return f"{int((results.example_scores < 1).sum()):,} of {len(results.examples):,} have an error."
 
 
 def trials(state: AppState, run_id: Word) -> Payload | None:
@@ -85,15 +106,37 @@ def examples(
     state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
 ) -> Payload:
     """Return the held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
+    results, places, title = _of_cell(state, visitor, run_id, row, column)
+    return listed_view(results, places, title)
+
+
+def table(
+    state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
+) -> list[dict[str, Any]]:
+    """Return all of these examples for a file, each with its row in the file that it was read from."""
+    results, places, _ = _of_cell(state, visitor, run_id, row, column)
+    return [_item(results, place)["row"] for place in places]
+
+
+def texts(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> list[str]:
+    """Return an example as the texts A and B of Explore."""
+    results = _with_example(state, visitor, run_id, example)
+    return [text or "" for text in interpret.texts_of_example(results.examples[example])]
+
+
+def _of_cell(
+    state: AppState, visitor: Visitor, run_id: str, row: int | None, column: int | None
+) -> tuple["interpret.Results", list[int], str]:
+    """Return the results, and the places and the title of the examples of a cell, or of all where none is chosen."""
     state.models.require_owner(visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if row is None or column is None or results.task != "classification":
-        return listed_view(results, results.picked())
+        return results, results.picked(), "Held-out examples, errors first"
     names = results.report.labels
     if not (row < len(names) and column < len(names)):
         raise InputError("The confusion matrix has no such cell.")
     title = f"{names[row]}, predicted as {names[column]}" if row != column else f"{names[row]}, correct"
-    return listed_view(results, results.picked(names[row], names[column]), title)
+    return results, results.picked(names[row], names[column]), title
 
 
 def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> Payload:
@@ -164,15 +207,19 @@ def listed_view(
 ) -> Payload:
     """Return the examples at some places, in that order."""
     examples = [_item(results, place) for place in places[:_MOST_LISTED]]
-    has_errors = results.task != "regression" and not any(score < 0 for score in results.example_scores)
-    wrong = int((results.example_scores < 1).sum())
-    sentence = f"{wrong:,} of {len(results.examples):,} have an error." if has_errors else ""
+    sentence = _errors(results)
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
     return examples_payload(examples, title=title, sentence=sentence, key=results.task)
 
 
 def _item(results: "interpret.Results", place: int) -> Item:
+    """Return the example at a place of the held-out set, with its row in its file."""
+    item = _drawn(results, place)
+    return item | {"row": {"row": results.examples[place].row} | item["row"]}
+
+
+def _drawn(results: "interpret.Results", place: int) -> Item:
     example, prediction = results.examples[place], results.predictions[place]
     if isinstance(example, LabelledWords):
         return words_item(place, example.words, example.labels, prediction.labels)

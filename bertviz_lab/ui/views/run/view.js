@@ -31,6 +31,8 @@ export function mount(panel) {
     ['dynamics', 'button.plain', 'Training dynamics', () => run.snapshots,
       { onclick: () => show('dynamics', 'dynamics.run') }],
     ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
+    ['batch', 'button.plain', 'Predict a file', () => run.saved && !run.pretraining && run.task,
+      { onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'batch' }) }],
     ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
   ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
   const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
@@ -135,10 +137,12 @@ export function mount(panel) {
   const everything = h('button.plain', { id: id('all'), hidden: true, onclick: () => showExamples(null) },
     'Show all examples');
   const list = drawing('list', 'examples', 'Held-out examples, errors first',
-    { events: { example_select: pickExample } });
+    { events: { example_select: pickExample }, server: { rows: () => panel.ask('table', ofRun(cell ?? {})) } });
+  const bring = h('button.action', { id: id('bring'), hidden: true, onclick: bringExample },
+    'Open this example in Explore');
   const tokens = drawing('attribution', 'tokens', 'Attribution: what each token contributes');
   add(panel.part([h('h3', 'Results'), summary.host, trials.host,
-    h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host], drawResults),
+    h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host, bring], drawResults),
   () => run.results);
 
   async function drawResults() {
@@ -150,6 +154,7 @@ export function mount(panel) {
     if (isDone) await panel.show(confusion, 'confusion', ofRun());
     if (list.host.hidden) return;
     await showExamples(cell);
+    bring.hidden = example === null;
     if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
   }
 
@@ -166,8 +171,14 @@ export function mount(panel) {
     await panel.show(list, 'examples', ofRun(cell ?? {}));
   }
 
+  async function bringExample() {
+    const [text_a, text_b] = await panel.ask('texts', ofRun({ example }));
+    page.open({ space: 'explore', input: { model: run.id, text_a, text_b }, show: 'predictions' });
+  }
+
   async function pickExample({ index }) {
     example = index;
+    bring.hidden = false;
     attention.redraw();
     await panel.show(tokens, 'attribution', ofRun({ example }));
     tokens.host.scrollIntoView({ block: 'nearest' });

@@ -149,8 +149,8 @@ RUN = View(
     "runs",
     questions(current, about, curves, probes, follow, settings, slow=[hub])
     | questions(
-        *(results.summary, results.trials, results.confusion, results.examples, results.labels),
-        *(results.calibration, results.slices),
+        *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
+        *(results.calibration, results.slices, results.texts),
         slow=[results.attribution, results.attention],
         arrays=[results.attention],
     ),
