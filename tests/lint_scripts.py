@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_FOLDER = "bertviz_lab/ui"
+_FOLDERS = ("bertviz_lab/ui", "bertviz_lab/browser/engine")
 _LONGEST = 120
-_COMMAND = ["npx", "--yes", "@biomejs/biome@2.6.8", "lint", "--error-on-warnings", _FOLDER]
+_COMMAND = ["npx", "--yes", "@biomejs/biome@2.6.8", "lint", "--error-on-warnings", *_FOLDERS]
 
 
 def long_lines() -> list[str]:
     """Return each line of a module that is too long, as FILE:LINE."""
-    paths = sorted(path for path in (ROOT / _FOLDER).rglob("*.js") if "vendor" not in path.parts)
+    scripts = (path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.js"))
+    paths = sorted(path for path in scripts if "vendor" not in path.parts)
     return [
         f"{path.relative_to(ROOT)}:{number}: {len(line)} columns, {_LONGEST} at most"
         for path in paths

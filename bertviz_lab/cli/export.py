@@ -1,19 +1,27 @@
-"""The commands that hand models on, and `runs`: `export`, `push` and `runs`."""
+"""The commands that hand models on, and `runs`: `export`, `publish`, `push` and `runs`."""
 
 import argparse
 import dataclasses
 from pathlib import Path
 
 from bertviz_lab.cli.options import AddCommand
-from bertviz_lab.cli.result import Result, write_file
+from bertviz_lab.cli.result import Result, notice, write_file
 from bertviz_lab.errors import InputError
 
 
 def add_commands(command: AddCommand) -> None:
-    """Add `export`, `push` and `runs`."""
+    """Add `export`, `publish`, `push` and `runs`."""
     export = command("export", export_command)
     export.add_argument("--out", required=True, help="A new folder")
     export.add_argument("--onnx", action="store_true", help="Also as ONNX graphs, in 32 bits and with 8-bit weights")
+
+    publish = command("publish", publish_command, model=False)
+    publish.add_argument(
+        "--model", required=True, nargs="+", metavar="MODEL", help="Folders, shipped models or hub ids; the first opens"
+    )
+    publish.add_argument("--out", required=True, help="A new folder, or a new file that ends in .html")
+    publish.add_argument("--single-file", action="store_true", help="One HTML file that opens from a disk")
+    publish.add_argument("--precision", choices=("fp16", "fp32"), default="fp16", help="Of the weights (default: fp16)")
 
     push = command("push", push_command)
     push.add_argument("--repo", required=True, metavar="USER/NAME", help="The model's name on the hub")
@@ -44,6 +52,18 @@ def export_command(options: argparse.Namespace) -> Result:
         return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
     body = dataclasses.asdict(report) | {"path": str(path), "onnx": str(report.path)}
     return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
+
+
+def publish_command(options: argparse.Namespace) -> Result:
+    """Publish models as a web page that computes in the browser and needs no server."""
+    from bertviz_lab.browser.site import publish
+
+    path = Path(options.out)
+    single_file = options.single_file or path.suffix.lower() == ".html"
+    page = publish(options.model, path, single_file=single_file, precision=options.precision, report=notice)
+    how = "Open it in a browser" if single_file else f"Try it with: python -m http.server --directory {path}"
+    body = {"path": str(page.path), "bytes": page.bytes, "models": list(page.models)}
+    return Result(body, f"Written to {path}, {page.bytes / 1e6:.1f} MB\n{how}")
 
 
 def push_command(options: argparse.Namespace) -> Result:

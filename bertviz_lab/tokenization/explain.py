@@ -225,7 +225,7 @@ def _plain_words(tokenizer: Tokenizer, text: str, start: int, end: int) -> Itera
 _BYTES = ByteLevel(add_prefix_space=False, use_regex=False)
 # Common variants: "mask" or "blank" in any brackets, one of which may be missing, underscores, or MASK in capitals.
 _OPEN, _CLOSE = r"[\[(<{【〈«]+", r"[\])>}】〉»]+"
-_ATTEMPTS = re.compile(
+MASK_ATTEMPTS = re.compile(
     rf"{_OPEN}\s*[/|]?\s*(?:mask|maks|msak|masks|masked|blank)\s*[/|]?\s*{_CLOSE}"
     rf"|{_OPEN}\s*(?:mask|maks|msak)\b"
     rf"|\b(?:mask|maks|msak)\s*{_CLOSE}"
@@ -277,7 +277,7 @@ def check_mask_spelling(text: str, tokenizer: Tokenizer) -> str | None:
     mask = tokenizer.special.mask
     # Correct mask tokens are not part of a misspelling; spaces keep their neighbours apart.
     rest = text.replace(mask, " " * len(mask))
-    attempt = _ATTEMPTS.search(rest) or (None if text.isupper() else _CAPITALS.search(rest))
+    attempt = MASK_ATTEMPTS.search(rest) or (None if text.isupper() else _CAPITALS.search(rest))
     if attempt is None:
         return None
     return f'To let the model fill in a word, write {mask} in place of "{attempt.group().strip()}".'

@@ -41,7 +41,7 @@ SCORE_TITLES = {
 
 _SQUARES = "Each square is one head; layers go down, heads go across. "
 _ROWS = "Within a square a row is the attending token (from), a column the token attended to (to). "
-_GUIDES = {
+GUIDES = {
     "weight": f"{_SQUARES}{_ROWS}The weights of a row sum to 1: the output for the token is the weighted sum of "
     "the value vectors.",
     "difference": f"{_SQUARES}Blue is positive: more attention than in the one that is subtracted; brown is negative: "
@@ -93,7 +93,7 @@ def attention_body(
         "layers": layer_count,
         "heads": heads,
         "number": number,
-        "guide": f"{_GUIDES[number]} {note}".strip(),
+        "guide": f"{GUIDES[number]} {note}".strip(),
     }
     if metrics:
         named = [(name, *METRICS[name], np.round(of_heads, 5).tolist()) for name, of_heads in metrics.items()]

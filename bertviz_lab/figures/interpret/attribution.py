@@ -20,7 +20,7 @@ NOT_AN_EXPLANATION = (
     "attention may contribute nothing, and others contribute by other paths."
 )
 
-_DESCRIPTIONS = {
+DESCRIPTIONS = {
     "integrated gradients": "Contribution of each token to the {quantity}, integrated along the path from an "
     "all-[MASK] baseline to this text; the contributions sum to the total change (Sundararajan et al. 2017)",
     "gradient x input": "The gradient of the {quantity} times the token embedding",
@@ -37,7 +37,7 @@ def attribution_payload(
     rows = [
         ScoreRow(
             a.method,
-            _DESCRIPTIONS[a.method].format(quantity=target.quantity + ", in nats" * (not target.is_regression)),
+            DESCRIPTIONS[a.method].format(quantity=target.quantity + ", in nats" * (not target.is_regression)),
             a.scores,
             plus=True,
             digits=2 if np.abs(a.scores).max(initial=0) >= 1 else 3,
@@ -45,7 +45,7 @@ def attribution_payload(
         for a in attributions
     ]
     if attention is not None:
-        rows.append(ScoreRow("attention", _DESCRIPTIONS["attention"], attention, "bar", digits=3))
+        rows.append(ScoreRow("attention", DESCRIPTIONS["attention"], attention, "bar", digits=3))
     contrast = f", against {target.against.name}," if target.against else ""
     if target.is_regression:
         notes = [f"With this text the {target.name} is {first.change:+.2f} compared with every token masked."]

@@ -71,14 +71,14 @@ def surprisal_payload(scored: "PseudoLogLikelihood") -> Payload:
 
 NormKind = Literal["hidden", "attention", "feed_forward"]
 
-_NAMES: dict[NormKind, str] = {
+NORM_NAMES: dict[NormKind, str] = {
     "hidden": "hidden state",
     "attention": "attention output",
     "feed_forward": "feed-forward output",
 }
 
 #: A mean would show those few tokens alone.
-_MEDIAN = (
+MEDIAN_NOTE = (
     "The median over all tokens, since some, often [CLS] and [SEP], have norms many times as large: click a token to "
     "see its own."
 )
@@ -99,20 +99,20 @@ def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note:
 
     return lines_payload(
         ["embeddings", *(str(layer) for layer in range(1, len(norms.hidden)))],
-        [(name, series(kind)) for kind, name in _NAMES.items()],
+        [(name, series(kind)) for kind, name in NORM_NAMES.items()],
         title=f"Norms by layer: {'median' if selected is None else f'{tokens[selected]} (position {selected})'}",
         place_name="layer",
         low=0.0,
         file="norms",
         sentence="The Euclidean norm of the hidden state after each layer, and of what self-attention and the "
         f"feed-forward network add to it{'' if norm_note else ' before LayerNorm'}.",
-        note=f"{norm_note} {_MEDIAN * (selected is None)}".strip(),
+        note=f"{norm_note} {MEDIAN_NOTE * (selected is None)}".strip(),
     )
 
 
 def token_norms_payload(norms: "NormsByLayer", kind: NormKind, norm_note: str = "") -> Payload:
     """Return the norms with a row for each layer and a column for each token; `norm_note` as in `norms_payload`."""
-    rows, name = getattr(norms, kind), _NAMES[kind]
+    rows, name = getattr(norms, kind), NORM_NAMES[kind]
     labels = ["embeddings", *(f"layer {layer}" for layer in range(1, len(norms.hidden)))]
     peak = float(np.max(rows))
     return scores_payload(

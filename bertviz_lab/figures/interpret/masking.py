@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 CHOSEN = ("mask", "random", "kept")
 #: The color of each outcome, a sign that says the same without color, its name, and what it means.
-_SHOWN = {
+OUTCOME_WORDS = {
     "mask": ("out-mask", "■", "masked", "replaced by [MASK]; the model must predict it"),
     "random": ("out-random", "↻", "random", "replaced by a random token; the model must still predict the original"),
     "kept": ("out-kept", "=", "unchanged", "left unchanged, but the model must still predict it"),
@@ -38,7 +38,7 @@ def masking_payload(
         column | {"outcome": outcome, "given": token, "label": column["token"] if outcome in CHOSEN else None}
         for column, outcome, token in zip(token_columns(masked.encoding), outcomes, given, strict=True)
     ]
-    kinds, signs = zip(*(_SHOWN[outcome][:2] for outcome in outcomes), strict=True)
+    kinds, signs = zip(*(OUTCOME_WORDS[outcome][:2] for outcome in outcomes), strict=True)
     answers = ["answer" if outcome in CHOSEN else "out-none" for outcome in outcomes]
     labels = [column["label"] or "" for column in columns]
     rows = [
@@ -50,7 +50,7 @@ def masking_payload(
     length = sum(masked.encoding.attention_mask)
     chosen = sum(outcome in CHOSEN for outcome in outcomes)
     planned = min(candidates, max(1, round(mask_probability * length)))
-    shown = {outcome: _SHOWN[outcome] for outcome in CHOSEN}
+    shown = {outcome: OUTCOME_WORDS[outcome] for outcome in CHOSEN}
     shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
     rule = f"{mask_probability:.0%} of {length} positions, rounded"
     counts: list[tuple[str, str, int, float, str]] = [("chosen", "selected", chosen, planned, rule)]
@@ -65,7 +65,7 @@ def masking_payload(
         columns=columns,
         tokens_label="your text",
         details=[
-            ["", column["token"], f" (position {position}): {_SHOWN[column['outcome']][3]}."]
+            ["", column["token"], f" (position {position}): {OUTCOME_WORDS[column['outcome']][3]}."]
             + ([" The model sees ", column["given"], " in its place."] if column["outcome"] == "random" else [])
             for position, column in enumerate(columns)
         ],
@@ -88,7 +88,7 @@ def masking_payload(
 def masking_statistics_payload(counts: "MaskingStatistics") -> Payload:
     """Return the outcomes of many draws next to the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
-    outcomes = {_SHOWN[count.outcome][2]: count for count in counts.outcomes}
+    outcomes = {OUTCOME_WORDS[count.outcome][2]: count for count in counts.outcomes}
     shares = [count.observed / chosen for count in counts.outcomes]
     expected = [count.expected / chosen for count in counts.outcomes]
     ends = [f"{count.low / chosen:.2%} to {count.high / chosen:.2%}" for count in counts.outcomes]
@@ -112,7 +112,7 @@ def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
         np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs]),
         [f"epoch {index + 1}" for index in range(len(epochs))],
         epochs[0].encoding.tokens,
-        words=[[_SHOWN[out][1] if out in CHOSEN else "" for out in epoch.outcomes] for epoch in epochs],
+        words=[[OUTCOME_WORDS[out][1] if out in CHOSEN else "" for out in epoch.outcomes] for epoch in epochs],
         peak=2.0,
         title="Static masking" if static else "Dynamic masking",
         file="passes",

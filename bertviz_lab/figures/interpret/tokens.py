@@ -16,12 +16,12 @@ _ROLES = {
     "unk": "unknown token: not representable with the vocabulary",
 }
 #: BERT's spellings, and RoBERTa's.
-_SPELLINGS = (
+SPELLINGS = (
     {f"[{role.upper()}]": says for role, says in _ROLES.items()},
     {{"cls": "<s>", "sep": "</s>"}.get(role, f"<{role}>"): says for role, says in _ROLES.items()},
 )
-SPECIAL_TOKENS = _SPELLINGS[0] | _SPELLINGS[1]
-_KINDS = {
+SPECIAL_TOKENS = SPELLINGS[0] | SPELLINGS[1]
+KIND_NAMES = {
     "seg-a": "sentence A",
     "seg-b": "sentence B",
     "special": "added by the tokenizer",
@@ -81,9 +81,9 @@ def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = ""
         sentence=" ".join(filter(None, sentences)),
         dropped=dropped,
         details=[_details(columns, position, has_segments=not segments_note) for position in range(len(columns))],
-        legend=[[kind, "", name] for kind, name in _KINDS.items() if kind in used],
+        legend=[[kind, "", name] for kind, name in KIND_NAMES.items() if kind in used],
         glossary=[[row.label, row.description] for row in rows]
-        + [list(item) for item in _SPELLINGS["<s>" in encoding.tokens].items()],
+        + [list(item) for item in SPELLINGS["<s>" in encoding.tokens].items()],
     )
 
 
@@ -113,7 +113,7 @@ def _counted(count: int, noun: str) -> str:
 _MAX_WORDS = 60
 _MAX_STEPS = 40
 _MAX_CANDIDATES = 12
-_RULES = {
+RULES = {
     "wordpiece": "WordPiece takes the longest prefix of the word that is in the vocabulary, then the longest piece "
     "that continues it, marked with ##, and so on. If no piece matches, the word becomes [UNK].",
     "bpe": "Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned "
@@ -122,7 +122,7 @@ _RULES = {
     "after others that end at the same place, with the best sum up to there. ▁ marks the space before a word.",
 }
 #: Of a word that is not in the vocabulary as a whole, and was not searched.
-_WITHOUT_STEPS = {
+WITHOUT_STEPS = {
     "wordpiece": "The word has more characters than WordPiece takes: it becomes [UNK] without a search.",
     "bpe": "None of its pairs was learned: its bytes stay single.",
 }
@@ -143,14 +143,14 @@ def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: st
     ]
     entire = list(dict.fromkeys(word.word for word in first if word not in split))
     more = max(0, len(words) - _MAX_WORDS)
-    return to_json({"rule": _RULES[algorithm], "words": drawn, "entire": entire, "more": more})
+    return to_json({"rule": RULES[algorithm], "words": drawn, "entire": entire, "more": more})
 
 
 def _note(steps: int, algorithm: str) -> str | None:
     omitted = steps - _MAX_STEPS
     if omitted > 0:
         return f"{_counted(omitted, 'more step')} not shown."
-    return None if steps else _WITHOUT_STEPS.get(algorithm)
+    return None if steps else WITHOUT_STEPS.get(algorithm)
 
 
 def _step(step: SplitStep | MergeStep | PathStep) -> dict[str, Any]:

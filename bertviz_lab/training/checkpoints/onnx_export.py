@@ -13,7 +13,7 @@ import shutil
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
@@ -79,9 +79,7 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     Raises `InputError` where the libraries are missing or the graph does not compute what the model does, and `OSError`
     where the disk is full.
     """
-    for name in ("onnx", "onnxruntime", "onnxscript"):
-        if importlib.util.find_spec(name) is None:
-            raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.")
+    require_libraries()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     place = folder / FOLDER
@@ -112,6 +110,13 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     )
 
 
+def require_libraries() -> None:
+    """Raise `InputError` with what to install where a library of the export is missing."""
+    for name in ("onnx", "onnxruntime", "onnxscript"):
+        if importlib.util.find_spec(name) is None:
+            raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.")
+
+
 def _export(model: nn.Module, batch: Arrays, path: Path, positions: int) -> tuple[str, ...]:
     inputs = tuple(torch.from_numpy(array) for array in batch.values())
     with torch.no_grad():
@@ -120,19 +125,27 @@ def _export(model: nn.Module, batch: Arrays, path: Path, positions: int) -> tupl
     if len(outputs) > 1:
         outputs = tuple(name for name in outputs if name != "last_hidden_state")
     axes = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=positions)}
+    shapes = {"inputs": tuple(axes for _ in inputs)}
+    save_program(_Graph(model, outputs).eval(), batch, outputs, shapes, path)
+    return outputs
+
+
+def save_program(
+    graph: nn.Module, inputs: Mapping[str, Any], outputs: Sequence[str], dynamic_shapes: dict[str, Any], path: Path
+) -> None:
+    """Write a module as an ONNX graph; `inputs` are examples by their names, tensors or arrays."""
     with _quiet():
         program = torch.onnx.export(
-            _Graph(model, outputs).eval(),
-            inputs,
-            input_names=list(batch),
+            graph,
+            tuple(map(torch.as_tensor, inputs.values())),
+            input_names=list(inputs),
             output_names=list(outputs),
-            dynamic_shapes={"inputs": tuple(axes for _ in inputs)},
+            dynamic_shapes=dynamic_shapes,
             dynamo=True,
             verbose=False,
         )
         assert program is not None
         program.save(path)
-    return outputs
 
 
 @contextmanager

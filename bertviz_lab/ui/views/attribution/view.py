@@ -15,8 +15,8 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
-_LARGE = 20_000_000  # weights: attributions of a larger model take seconds
-_KIND_NAMES = {
+LARGE = 20_000_000  # weights: attributions of a larger model take seconds
+KIND_NAMES = {
     "token": "masked token (MLM)",
     "next": "next sentence (NSP)",
     "label": "label",
@@ -40,7 +40,7 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
     encoding = interpret.encode_inputs(checkpoint, text_a, _pair(text_b, kind)).encoding
     first = [["", "the first word with a label"]] if kind == "word" else []
     return {
-        "kinds": [[name, _KIND_NAMES[name]] for name in interpret.target_kinds(checkpoint)],
+        "kinds": [[name, KIND_NAMES[name]] for name in interpret.target_kinds(checkpoint)],
         "kind": kind,
         "positions": [
             *first,
@@ -49,7 +49,7 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
         "classes": list(labels),
         "choosable": kind == "token" or len(labels) > 1,
         "heads": checkpoint.config.num_attention_heads,
-        "large": checkpoints.parameter_count(checkpoint.model) > _LARGE,
+        "large": checkpoints.parameter_count(checkpoint.model) > LARGE,
     }
 
 

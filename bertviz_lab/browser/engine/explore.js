@@ -1,0 +1,41 @@
+// What the input bar of Explore asks. What depends on a model alone, Python has recorded.
+
+import { whole } from './numeric.js';
+import { tokenColumns } from './strips.js';
+
+const BEFORE = 'before'; // the name that the page has for the untrained copy of a model
+
+export const models = async ({ site }) =>
+  [['Models of this page', Object.values(site.models).map(({ name }) => [name, name])]];
+
+export const about = async ({ site }, { model }) =>
+  (site.models[model || site.model]?.about ?? { message: missingModel(site, model) });
+
+export const examples = async ({ site }, { model }) => site.models[model || site.model]?.examples ?? [];
+
+export const missing = async () => [];
+
+export async function encode({ model }, { text_a: a, text_b: b }) {
+  const { name, trained_length: trained } = model.facts;
+  const encoding = model.encode(a, b);
+  const cut = encoding.droppedA.length + encoding.droppedB.length;
+  let note = '';
+  if (cut) note = `${name} reads up to ${whole(encoding.length)} tokens and this text has `
+    + `${whole(cut)} more, which are cut off.`;
+  else if (trained !== null && encoding.length > trained)
+    note = `${name} was trained on up to ${trained} tokens and this input has ${encoding.length}: its output is `
+      + 'unreliable beyond that length.';
+  return { note, tokens: tokenColumns(encoding).map(({ token, kind }) => [token, kind]) };
+}
+
+export async function random_text({ site }, { model, texts }) {
+  const others = (site.models[model || site.model]?.others ?? []).filter((text) => !texts.includes(text));
+  return others[Math.floor(Math.random() * others.length)] ?? '';
+}
+
+/** The sentence for a model that is not part of the page. */
+export function missingModel(site, name) {
+  const names = Object.keys(site.models).join(', ');
+  return name === BEFORE ? `The weights before training are not part of this page: compare with one of ${names}.`
+    : `This page has no model ${name}: it has ${names}.`;
+}

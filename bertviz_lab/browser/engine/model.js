@@ -1,0 +1,98 @@
+// A published model: its facts, its tokenizer, and the graph that computes everything for one text.
+
+import { largest, range } from './numeric.js';
+import { makeTokenizer } from './tokenizer.js';
+
+/** Numbers of 16 bits as floats. */
+function fromHalves(halves) {
+  const table = new Float32Array(65536);
+  for (let code = 0; code < 65536; code += 1) {
+    const [exponent, fraction] = [(code >> 10) & 31, code & 1023];
+    const size = exponent === 0 ? fraction * 2 ** -24
+      : exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15);
+    table[code] = code & 0x8000 ? -size : size;
+  }
+  return Float32Array.from(halves, (code) => table[code]);
+}
+
+const BYTES_SHOWN = 2 ** 26; // of the results that are kept for what is asked next about the same text
+
+/** Open a model: `load(name)` resolves to the bytes of one of its files, `runtime` is ONNX Runtime Web. */
+export async function openModel(facts, load, runtime, Library) {
+  const [graph, tokenizerBytes] = await Promise.all([load(facts.files.graph), load(facts.files.tokenizer)]);
+  const tokenizer = makeTokenizer(Library, JSON.parse(new TextDecoder().decode(tokenizerBytes)), facts.tokenizer);
+  let session;
+  try {
+    session = await runtime.InferenceSession.create(new Uint8Array(graph), { graphOptimizationLevel: 'all' });
+  } catch {
+    throw new Error(`The file of the model ${facts.name} is damaged or incomplete: reload the page.`);
+  }
+  const { start, rows, size, bytes } = facts.embeddings;
+  let words = null;
+  const kept = new Map(); // results by what was asked, the newest last
+
+  const integers = (values) => BigInt64Array.from(values, BigInt);
+
+  /** Encode a text or a pair. Throws an error where there is none, or the model reads single texts. */
+  function encode(textA, textB = '') {
+    if (!textA.trim() && !textB.trim()) throw new Error('Type a sentence first.');
+    if (textB && !facts.reads_pairs) throw new Error('This model was made for single texts; leave sentence B empty.');
+    return tokenizer.encode(textA, textB, facts.max_length);
+  }
+
+  /** Run the graph on ids of an encoding, by default its own. `rows` are [layer, position] pairs that the MLM head
+   * reads; `causal` hides later tokens; `without` are [layer, head] pairs that are ablated; `types` are other segment
+   * ids. Resolves to the outputs by name, each {data, dims}. */
+  async function run(encoding, { ids = encoding.ids, types = encoding.types, causal = false, without = [],
+    rows: read = [[0, 0]] } = {}) {
+    const length = ids.length;
+    const key = JSON.stringify([ids, types, causal, without, read]);
+    if (kept.has(key)) return kept.get(key);
+    const attended = new Float32Array(length * length).fill(1);
+    if (causal) attended.forEach((_, at) => { attended[at] = Number(at % length <= Math.floor(at / length)); });
+    const heads = new Float32Array(facts.layers * facts.heads_each).fill(1);
+    for (const [layer, head] of without) heads[layer * facts.heads_each + head] = 0;
+    const places = read.map(([layer, position]) => layer * length + position);
+    const inputs = {
+      input_ids: new runtime.Tensor('int64', integers(ids), [1, length]),
+      token_type_ids: new runtime.Tensor('int64', integers(types), [1, length]),
+      attention_mask: new runtime.Tensor('float32', attended, [1, length, length]),
+      head_mask: new runtime.Tensor('float32', heads, [facts.layers, facts.heads_each]),
+      rows: new runtime.Tensor('int64', integers(places), [places.length]),
+    };
+    const given = Object.fromEntries(session.inputNames.map((name) => [name, inputs[name]]));
+    const out = await session.run(given);
+    kept.set(key, out);
+    let size = 0;
+    for (const [old, result] of [...kept].reverse()) {
+      size += Object.values(result).reduce((bytes, { data }) => bytes + data.byteLength, 0);
+      if (size > BYTES_SHOWN && old !== key) kept.delete(old);
+    }
+    return out;
+  }
+
+  /** One vector or row of an output, by its indices before the last dimension. */
+  const rowOf = ({ data, dims }, ...at) => {
+    const width = dims.at(-1);
+    const place = at.reduce((before, index, axis) => before * dims[axis] + index, 0);
+    return data.subarray(place * width, (place + 1) * width);
+  };
+
+  /** The embedding of each token, (rows, size). */
+  function embeddings() {
+    if (!words) {
+      const raw = graph.slice(start, start + rows * size * bytes);
+      words = bytes === 2 ? fromHalves(new Uint16Array(raw)) : new Float32Array(raw);
+    }
+    return range(rows).map((row) => words.subarray(row * size, (row + 1) * size));
+  }
+
+  const candidates = (shares, count) => largest(shares, Math.min(count, shares.length))
+    .map((id) => ({ token: tokenizer.token(id), id, probability: shares[id] }));
+
+  function requireHead(kind) {
+    if (kind in facts.missing_heads) throw new Error(facts.missing_heads[kind]);
+  }
+
+  return { facts, tokenizer, encode, run, rowOf, embeddings, candidates, requireHead };
+}

@@ -1,0 +1,242 @@
+// What Predictions asks: masked tokens, the next sentence, and two models side by side; tasks are in `task.js`
+// (interpret/predictions.py, minimal_pairs.py and comparison.py; figures/interpret/predictions.py).
+
+import { bars } from './charts.js';
+import { largest, percent, range, rankOf, softmax, sum } from './numeric.js';
+import { scoreRow, strip, tokenColumns, wordsRow } from './strips.js';
+import { wordAt } from './tokenizer.js';
+
+const [MOST_MASKS, BEAMS, SHOWN_FILLS] = [20, 8, 8];
+
+export const heads = async ({ model }) => model.facts.heads;
+
+/** Encode texts that have masked tokens: {encoding, positions}. Throws an error, with advice, where there is none. */
+export function encodeMasked(model, a, b) {
+  const { tokenizer, facts } = model;
+  const encoding = model.encode(a, b);
+  const positions = tokenizer.maskPositions(encoding);
+  if (positions.length) return { encoding, positions };
+  const { mask } = tokenizer.special;
+  if ([...encoding.droppedA, ...encoding.droppedB].includes(mask))
+    throw new Error(`The text is longer than the model's ${facts.max_length} tokens, and every ${mask} lies in the `
+      + 'part that is cut off.');
+  const advice = [a, b].map(tokenizer.maskAdvice).find(Boolean);
+  throw new Error(advice || `Put ${mask} in place of a word to predict it.`);
+}
+
+/** The probabilities of all tokens at some positions of the last layer, an array each. */
+export async function sharesAt(model, encoding, positions, options = {}) {
+  const { token } = await model.run(encoding,
+    { ...options, rows: positions.map((position) => [model.facts.layers, position]) });
+  return positions.map((_, row) => softmax(model.rowOf(token, row)));
+}
+
+export async function mlm({ model }, { text_a: a, text_b: b, top_k: topK, word }) {
+  const { tokenizer, facts } = model;
+  const encoding = model.encode(a, b);
+  const isMisspelt = [a, b].some((text) => tokenizer.maskAdvice(text));
+  const body = { title: facts.name, columns: tokenColumns(encoding), vocab_size: facts.vocab_size, masks: [] };
+  if (!tokenizer.maskPositions(encoding).length && !encoding.droppedA.length && !isMisspelt) return body;
+  model.requireHead('token');
+  const id = word.trim() ? tokenizer.singleToken(word) : null;
+  const { positions } = encodeMasked(model, a, b);
+  const shares = await sharesAt(model, encoding, positions);
+  body.masks = positions.map((position, at) => ({ position, candidates: model.candidates(shares[at], topK),
+    asked: id === null ? null : { token: tokenizer.token(id), id, probability: shares[at][id],
+      rank: rankOf(shares[at], id) } }));
+  return body;
+}
+
+// ---- words masked by a click
+
+/** The spans of the masked tokens in one text. */
+const spansIn = ({ tokenizer }, text) => {
+  const encoding = tokenizer.encode(text, null, Infinity);
+  return tokenizer.maskPositions(encoding).map((position) => encoding.offsets[position]);
+};
+
+const replaced = (text, [start, end], word) => {
+  const characters = [...text];
+  return characters.slice(0, start).join('') + word + characters.slice(end).join('');
+};
+
+/** A word for each [MASK]; where the texts have been edited since, none is known. */
+function wordsBehind(model, texts, hidden) {
+  const count = sum(texts.map((text) => spansIn(model, text).length));
+  return hidden.length === count ? [...hidden] : Array(count).fill('');
+}
+
+async function firstPredictions(model, a, b) {
+  const { encoding, positions } = encodeMasked(model, a, b);
+  const shares = await sharesAt(model, encoding, positions);
+  return shares.map((row) => model.tokenizer.textOf(largest(row, 1)[0]));
+}
+
+export async function toggle_mask({ model }, { text_a: a, text_b: b, hidden, position }) {
+  const { tokenizer } = model;
+  const encoding = model.encode(a, b);
+  if (position >= encoding.length || encoding.special[position]) throw new Error('That word is no longer there.');
+  const texts = [a, b];
+  const side = encoding.types[position];
+  const masks = tokenizer.maskPositions(encoding);
+  const words = wordsBehind(model, texts, hidden);
+  if (masks.includes(position)) {
+    const place = masks.indexOf(position);
+    const [known] = words.splice(place, 1);
+    texts[side] = replaced(texts[side], encoding.offsets[position],
+      known || (await firstPredictions(model, a, b))[place]);
+  } else {
+    const word = wordAt(encoding, position);
+    const span = [encoding.offsets[word[0]][0], encoding.offsets[word.at(-1)][1]];
+    words.splice(masks.filter((mask) => mask < position).length, 0, [...texts[side]].slice(...span).join(''));
+    texts[side] = replaced(texts[side], span, tokenizer.special.mask);
+  }
+  return { text_a: texts[0], text_b: texts[1], hidden: words };
+}
+
+/** Both texts with the words behind their masked tokens, the first prediction where none is known. */
+async function filled(model, a, b, hidden) {
+  const texts = [a, b];
+  let words = wordsBehind(model, texts, hidden);
+  if (words.length) {
+    const guesses = await firstPredictions(model, a, b);
+    words = words.map((word, at) => word || guesses[at]).filter((word) => word !== undefined);
+  }
+  for (const side of [1, 0]) { // from the end, so that the places before stay where they are
+    for (const span of spansIn(model, texts[side]).reverse()) {
+      if (words.length) texts[side] = replaced(texts[side], span, words.pop());
+    }
+  }
+  return texts;
+}
+
+export async function surprisal({ model, progress }, { text_a: a, text_b: b, hidden }) {
+  const { tokenizer } = model;
+  const before = model.encode(a, b);
+  const encoding = model.encode(...await filled(model, a, b, hidden));
+  model.requireHead('token');
+  const positions = range(encoding.length)
+    .filter((at) => !encoding.special[at] && encoding.ids[at] !== tokenizer.mask_id);
+  if (!positions.length) throw new Error('Every token of this text is masked: leave at least one word unmasked.');
+  const scores = Array(encoding.length).fill(null);
+  const expected = Array(encoding.length).fill('');
+  for (const [done, position] of positions.entries()) {
+    await progress(done / positions.length);
+    const hiddenHere = wordAt(encoding, position).filter((at) => at >= position); // later pieces would reveal it
+    const ids = encoding.ids.map((id, at) => (hiddenHere.includes(at) ? tokenizer.mask_id : id));
+    const [shares] = await sharesAt(model, encoding, [position], { ids });
+    scores[position] = Math.log(shares[encoding.ids[position]]);
+    const best = tokenizer.token(largest(shares, 1)[0]);
+    expected[position] = best === encoding.tokens[position] ? '' : best;
+  }
+  const known = scores.filter((score) => score !== null);
+  const perplexity = Math.exp(-sum(known) / known.length).toFixed(1);
+  const chances = scores.map((score) => (score === null ? null : Math.exp(score)));
+  return { ...strip(encoding, [
+    scoreRow('surprisal', '-log of its probability, in nats; 0 is certain',
+      scores.map((score) => (score === null ? null : -score)), { digits: 1 }),
+    scoreRow('probability', 'Of the token itself when it and the later pieces of its word are masked', chances,
+      { scale: 'none', texts: chances.map((chance) => (chance === null ? '' : percent(chance))) }),
+    wordsRow('expected', 'The top prediction in its place, where it differs', expected),
+  ], {
+    title: 'Surprisal of each token', file: 'surprisal',
+    sentence: 'Each token is masked in turn, with the later pieces of its word; darker means higher surprisal.',
+    note: `Pseudo-log-likelihood ${sum(known).toFixed(1)} nats, pseudo-perplexity ${perplexity}: the model is on `
+      + `average as uncertain as among ${perplexity} equally likely tokens (Salazar et al. 2020; Kauf and Ivanova `
+      + '2023).',
+  }), linked: encoding.length === before.length };
+}
+
+// ---- several masked tokens jointly
+
+export async function joint({ model, progress }, { text_a: a, text_b: b }) {
+  model.requireHead('token');
+  const { tokenizer } = model;
+  const { encoding, positions } = encodeMasked(model, a, b);
+  if (positions.length > MOST_MASKS)
+    throw new Error(`${positions.length} masked tokens are too many to fill jointly: leave ${MOST_MASKS} at most.`);
+  const predict = (ids) => sharesAt(model, encoding, positions, { ids });
+  const first = await predict(encoding.ids);
+  const tops = first.map((shares) => largest(shares, 1)[0]);
+  const independent = tops.map(tokenizer.token).join(' · ');
+  const apart = tops.reduce((product, id, at) => product * first[at][id], 1);
+  let beams = [{ ids: encoding.ids, filled: [], score: 0 }]; // filled: [place among the masks, id] in order
+  for (const step of range(positions.length)) {
+    const extended = [];
+    for (const [at, beam] of beams.entries()) {
+      await progress((step + at / beams.length) / positions.length);
+      const table = step ? await predict(beam.ids) : first;
+      const open = range(positions.length).filter((place) => beam.filled.every(([done]) => done !== place));
+      const peaks = open.map((place) => table[place][largest(table[place], 1)[0]]);
+      const place = open[largest(peaks, 1)[0]];
+      for (const id of largest(table[place], BEAMS)) {
+        const ids = [...beam.ids];
+        ids[positions[place]] = id;
+        extended.push({ ids, filled: [...beam.filled, [place, id]], score: beam.score + Math.log(table[place][id]) });
+      }
+    }
+    // Several orders may give the same sequence: keep the best.
+    extended.sort((one, other) => one.score - other.score);
+    const distinct = new Map(extended.map((beam) => [beam.ids.join(), beam]));
+    beams = [...distinct.values()].sort((one, other) => other.score - one.score).slice(0, BEAMS);
+  }
+  const nameOf = (beam) => [...beam.filled].sort(([one], [other]) => one - other)
+    .map(([, id]) => tokenizer.token(id)).join(' · ');
+  const fills = new Map(beams.slice(0, SHOWN_FILLS).map((beam) => [nameOf(beam), Math.exp(beam.score)]));
+  const mark = fills.has(independent) ? ' (also independently)' : ' (independently)';
+  if (!fills.has(independent)) fills.set(independent, apart);
+  const order = beams[0].filled.map(([place]) => `masked token ${place + 1}`).join(' then ');
+  return bars([...fills.keys()].map((name) => `${name}${name === independent ? mark : ''}`),
+    [['probability', [...fills.values()]]], {
+      title: 'All masked tokens jointly', format: '.2%', file: 'together',
+      sentence: `The most confident masked token is filled first, then the model runs again: here ${order}. Predicted `
+        + 'independently, masked tokens need not agree with each other.',
+      note: 'Products of conditional probabilities, each given the tokens filled before it. Another order may give '
+        + 'other numbers: BERT does not define one joint probability of a sentence (Torroba Hennigen and Kim 2023).',
+    });
+}
+
+// ---- next sentence, two models
+
+export async function nsp({ model }, { text_a: a, text_b: b }) {
+  model.requireHead('next');
+  if (!a.trim() || !b.trim()) throw new Error('Type both sentence A and sentence B.');
+  const { next } = await model.run(model.encode(a, b));
+  const [isNext, isRandom] = softmax(next.data);
+  return bars(['B follows A', 'B comes from elsewhere'], [['probability', [isNext, isRandom]]], {
+    title: isNext > 0.5 ? 'Prediction: is next' : 'Prediction: not next', format: '.1%', file: 'next-sentence' });
+}
+
+/** A text with a model's own spelling in place of the mask tokens of several. */
+export const spelt = (text, masks, { tokenizer }) =>
+  masks.reduce((written, mask) => written.replaceAll(mask, tokenizer.special.mask), text);
+
+/** The same masked tokens by two models. */
+export async function compare({ model, other }, { text_a: a, text_b: b }) {
+  const both = [model, other];
+  const isAlike = model.tokenizer.fingerprint === other.tokenizer.fingerprint;
+  const masks = both.map(({ tokenizer }) => tokenizer.special.mask);
+  const tables = [];
+  for (const one of both) {
+    one.requireHead('token');
+    const { encoding, positions } = encodeMasked(one, ...[a, b].map((text) => spelt(text, masks, one)));
+    tables.push(await sharesAt(one, encoding, positions));
+  }
+  const chance = ({ tokenizer }, shares, name) => {
+    const ids = isAlike ? [tokenizer.idOf(name)] : tokenizer.idsNamed(name);
+    const known = ids.filter((id) => id !== undefined).map((id) => shares[id]);
+    return known.length ? Math.max(...known) : null;
+  };
+  const count = Math.min(...tables.map((table) => table.length));
+  const rows = range(count).flatMap((mask) => {
+    const names = both.flatMap((one, at) => one.candidates(tables[at][mask], 5)
+      .map(({ token, id }) => (isAlike ? token : one.tokenizer.nameOf(id))));
+    return [...new Set(names)].map((name) => [count > 1 ? `${mask + 1}: ${name}` : name,
+      both.map((one, at) => chance(one, tables[at][mask], name))]);
+  });
+  return bars(rows.map(([name]) => name),
+    both.map((one, at) => [one.facts.name, rows.map(([, shares]) => shares[at])]), {
+      title: `${model.facts.name} and ${other.facts.name}`, format: '.1%', missing: 'not in its vocabulary',
+      file: 'comparison', sentence: 'Top predictions of both, and their probability under each model.',
+    });
+}

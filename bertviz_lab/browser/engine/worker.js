@@ -1,0 +1,118 @@
+// The engine of a published page: answers the questions of its views in a worker, so that the page never freezes. One
+// question is answered at a time, since a session computes one thing at a time.
+
+import * as attention from './attention.js';
+import * as attribution from './attribution.js';
+import * as explore from './explore.js';
+import * as layers from './layers.js';
+import { openModel } from './model.js';
+import * as predictions from './predictions.js';
+import { task } from './task.js';
+import * as tokens from './tokens.js';
+
+const VIEWS = { attention, attribution, embeddings: layers, explore, layers, tokens,
+  predictions: { ...predictions, task } };
+const CANCELLED = 'The question was cancelled.';
+const PROGRESS_EVERY = 60; // milliseconds between two times that other messages are read
+
+let site = null;
+let libraries = null; // a promise of ONNX Runtime Web and of the class of tokenizers
+const files = new Map(); // name -> {promise, resolve, reject} of its bytes
+const opened = new Map(); // name of a model -> a promise of it
+const traces = new Map(); // attention that the page may ask further layers of
+const cancelled = new Set(); // tickets
+let turn = Promise.resolve();
+
+async function unpacked(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(stream).arrayBuffer();
+}
+
+/** Ask the page for a file; resolves to its bytes. */
+function load(name) {
+  if (!files.has(name)) {
+    const file = {};
+    file.promise = new Promise((resolve, reject) => Object.assign(file, { resolve, reject }));
+    files.set(name, file);
+    postMessage({ kind: 'need', name });
+  }
+  return files.get(name).promise;
+}
+
+async function receive({ name, content, error }) {
+  const file = files.get(name);
+  files.delete(name); // bytes are not kept twice
+  if (error) {
+    file.reject(new Error(error));
+    return;
+  }
+  const bytes = typeof content === 'string' ? Uint8Array.from(atob(content), (one) => one.charCodeAt(0)) : content;
+  const isPacked = typeof content === 'string' || name.endsWith('.gz');
+  await (isPacked ? unpacked(bytes) : Promise.resolve(bytes))
+    .then(file.resolve, () => file.reject(new Error(`The file ${name} of this page is damaged: reload the page.`)));
+}
+
+async function loadLibraries({ runtime, tokenizers }) {
+  const [ort, { Tokenizer }, wasm] = await Promise.all([runtime, tokenizers]
+    .map((name) => import(globalThis.libraries?.[name] ?? name)).concat(load(site.files.wasm)));
+  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.wasmBinary = wasm;
+  ort.env.logLevel = 'error';
+  return { ort, Tokenizer };
+}
+
+async function open(asked) {
+  const name = asked || site.model;
+  const facts = site.models[name];
+  if (!facts) throw new Error(explore.missingModel(site, name));
+  if (!opened.has(name)) {
+    opened.set(name, libraries.then(({ ort, Tokenizer }) => openModel(facts, load, ort, Tokenizer)));
+    opened.get(name).catch(() => opened.delete(name)); // it may be asked for again
+  }
+  return opened.get(name);
+}
+
+async function answer({ ticket, view, question, args }) {
+  const act = VIEWS[view]?.[question];
+  if (!act) throw new Error(site.unavailable[`${view}.${question}`] ?? site.unavailable.any);
+  let rested = performance.now();
+  /** Report how far a question is, and read other messages; throws an error where it was cancelled. */
+  const progress = async (share) => {
+    if (performance.now() - rested > PROGRESS_EVERY) {
+      postMessage({ kind: 'progress', ticket, share });
+      await new Promise((resolve) => { setTimeout(resolve); });
+      rested = performance.now();
+    }
+    if (cancelled.has(ticket)) throw new Error(CANCELLED);
+  };
+  const context = { site, texts: site.texts, traces, progress };
+  if (cancelled.has(ticket)) throw new Error(CANCELLED);
+  const isRecorded = view === 'explore' && question !== 'encode'; // needs no weights
+  if (args.model !== undefined && !isRecorded) context.model = await open(args.model);
+  if (args.other && args.against !== 'causal' && args.against !== 'text') context.other = await open(args.other);
+  return act(context, args);
+}
+
+async function reply(asked) {
+  const { ticket } = asked;
+  try {
+    const result = await answer(asked);
+    const arrays = ['cells', 'rollout', 'codes'].map((name) => result?.[name]?.buffer).filter(Boolean);
+    postMessage({ kind: 'answer', ticket, answer: result }, arrays);
+  } catch ({ message }) {
+    postMessage({ kind: 'answer', ticket, error: message });
+  }
+  cancelled.delete(ticket);
+}
+
+globalThis.onmessage = ({ data }) => {
+  const { kind } = data;
+  if (kind === 'file') receive(data);
+  if (kind === 'cancel') cancelled.add(data.ticket);
+  if (kind === 'ask') turn = turn.then(() => reply(data));
+  if (kind === 'start') {
+    ({ site } = data);
+    libraries = loadLibraries(data.libraries);
+    open('').catch(() => {}); // the first question that needs it says what is wrong
+  }
+};

@@ -1,0 +1,265 @@
+"""Models as a static site: a folder of files for any web server, or one HTML file that opens from a disk.
+
+The page is the lab's own client (`ui/client`, `ui/components` and the views of Explore) with an engine in the browser
+in the place of the server (`engine/`). In a folder its modules are files under a hash of their content; a single file
+has them packed, and gives them addresses when it opens.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from bertviz_lab.browser.facts import UNAVAILABLE, model_facts, shared_texts
+from bertviz_lab.browser.graph import Precision, export_graph
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, standalone_page, with_imports
+from bertviz_lab.ui.server import assets
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views import VIEWS
+
+#: The views of a published page.
+PUBLISHED = ("tokens", "predictions", "attention", "attribution", "embeddings", "layers")
+_DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
+_ENGINE = "browser/engine"
+#: The modules of the worker, each after those that it imports, and its libraries.
+_WORKER = (
+    "numeric", "charts", "strips", "tokenizer", "model", "explore", "tokens", "predictions", "attention",
+    "task", "attribution", "layers", "worker",
+)  # fmt: skip
+_LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
+_WASM = "ort-wasm-simd-threaded.wasm.gz"
+_ANSWERER = f"export {{ answerer }} from 'lab/{_ENGINE}/answerer.js';"
+#: Weights of all models in 32 bits; more than this is too slow to load and to run in a page.
+_MOST_BYTES = 260_000_000
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was written."""
+
+    path: Path
+    bytes: int  # of all files
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model of the page: its facts, and the bytes of its files by their ends."""
+
+    facts: dict[str, Any]
+    files: dict[str, bytes]
+
+
+def publish(
+    models: Sequence[str],
+    out: Path,
+    *,
+    single_file: bool = False,
+    precision: Precision = "fp16",
+    report: Report = lambda words: None,
+) -> Published:
+    """Write models as a page that needs no server, a new folder or with `single_file` a new HTML file.
+
+    `report` is called with what happens. Raises `InputError` for a model that is not there or too large, and where the
+    place is taken or cannot be written.
+    """
+    _check_place(out, single_file)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = [_export(name, Path(scratch), precision, report) for name in dict.fromkeys(models)]
+        report("The page is put together.")
+        if single_file:
+            out.write_text(_single_file(made), encoding="utf-8")
+        else:
+            with atomic_folder(out) as fresh:
+                for name, content in _folder(made).items():
+                    path = fresh / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+                if out.exists():
+                    out.rmdir()  # an empty one
+    files = [out] if single_file else [path for path in out.rglob("*") if path.is_file()]
+    return Published(out, sum(path.stat().st_size for path in files), tuple(model.facts["name"] for model in made))
+
+
+def _check_place(out: Path, single_file: bool) -> None:
+    if single_file and (out.exists() or out.suffix.lower() != ".html"):
+        raise InputError(f"{out} must be a new file whose name ends in .html.")
+    if not single_file and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InputError(f"{out} is not an empty folder; name a new one.")
+
+
+def _export(name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
+    state = AppState(Settings(runs_dir=scratch / "runs"))
+    checkpoint = state.models.open(name)
+    weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
+    if weights > _MOST_BYTES:
+        raise InputError(
+            f"{checkpoint.name} has {weights / 2e6:,.0f} MB of weights in 16 bits, and a page takes up to about "
+            f"{_MOST_BYTES / 2e6:,.0f} MB: choose a smaller model."
+        )
+    report(f"{checkpoint.name} is exported.")
+    path = scratch / "model.onnx"
+    facts = model_facts(state, name) | {"embeddings": export_graph(checkpoint, path, precision)}
+    tokenizer = checkpoint.tokenizer.backend.to_str().encode()
+    return _Model(facts, {"model.onnx": path.read_bytes(), "tokenizer.json": tokenizer})
+
+
+# ---- the parts of a page
+
+
+@cache
+def engine_source(name: str) -> str:
+    """Return the text of a file below `bertviz_lab/browser`."""
+    return resources.files("bertviz_lab.browser").joinpath(name).read_text(encoding="utf-8")
+
+
+def _vendored(name: str) -> bytes:
+    return resources.files("bertviz_lab.browser").joinpath(f"vendor/{name}").read_bytes()
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Return the modules of the page by their names below `lab/`."""
+    views = [view for view in VIEWS if view.id in PUBLISHED]
+    ours = {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js") for name in ("answerer", "start")}
+    generated = ("site.js", *ours)
+    names = [f"views/{view.id}/view.js" for view in views] + [DRAWINGS[kind].module for kind in _DRAWINGS]
+    texts = {name: source(name) for name in with_imports(["client/main.js", *names], generated)}
+    site = assets.site(views, _ANSWERER)
+    return texts | ours | {"site.js": site, PLOTLY: source(PLOTLY)}
+
+
+def _styles() -> str:
+    files = resources.files("bertviz_lab.ui")
+    page = files.joinpath("page.css").read_text(encoding="utf-8")
+    return f"{engine_source('published.css')}\n{page}\n{assets.files()['lab.css']}"
+
+
+def _published(models: Sequence[_Model], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the engine is told; `names` are those of the files, by what they are."""
+    first, *_ = models
+    described = {}
+    for model in models:
+        name = model.facts["name"]
+        files = {"graph": names[f"{name}/model.onnx"], "tokenizer": names[f"{name}/tokenizer.json"]}
+        described[name] = model.facts | {"files": files}
+    files = {"wasm": names["wasm"], "drawings": names["drawings"]}
+    shared = {"texts": shared_texts(), "unavailable": UNAVAILABLE, "files": files}
+    return {"model": first.facts["name"], "models": described} | shared
+
+
+def _page(models: Sequence[_Model], published: Mapping[str, Any], policy: Mapping[str, str], **parts: Any) -> str:
+    names = [model.facts["name"] for model in models]
+    cards = {model.facts["name"]: model.facts["card"] or "This model has no card." for model in models}
+    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return template.from_string(engine_source("index.html")).render(
+        title=" and ".join(names),
+        gloss="Computed in your browser: nothing that you type leaves it.",
+        spaces={"explore": "Explore", "about": "About"},
+        cards=cards,
+        published=_inline(published),
+        policy="; ".join(f"{name} {sources}" for name, sources in policy.items()),
+        **{name: Markup(part) if isinstance(part, str) else part for name, part in parts.items()},
+    )
+
+
+def _inline(body: Any) -> Markup:
+    return Markup(json.dumps(body, ensure_ascii=False).replace("<", "\\u003c"))
+
+
+def _source_of(text: str) -> str:
+    """Return what allows an inline script in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_POLICY = {"default-src": "'none'", "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data: blob:"}
+_WAITING = "The page is loading. It needs JavaScript and a current browser."
+_NO_FORMS = {"base-uri": "'none'", "form-action": "'none'"}
+
+
+def _folder(models: Sequence[_Model]) -> dict[str, bytes]:
+    """Return the files of a site by their names."""
+    assets_by_name = {name: text.encode() for name, text in _modules().items()}
+    assets_by_name |= {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js").encode() for name in _WORKER}
+    assets_by_name |= {f"{_ENGINE}/{file}": _vendored(file) for file in (*_LIBRARIES.values(), _WASM)}
+    assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in _DRAWINGS}
+    assets_by_name["lab.css"] = _styles().encode()
+    content = hashlib.sha256()
+    for name, text in sorted(assets_by_name.items()):
+        content.update(name.encode() + b"\0" + text)
+    folder = f"lab-{content.hexdigest()[:12]}"
+    files = {f"{folder}/{name}": text for name, text in assets_by_name.items()}
+    names = {"wasm": f"{folder}/{_ENGINE}/{_WASM}", "drawings": f"{folder}/drawings/"}
+    for model in models:
+        name = model.facts["name"]
+        safe = re.sub(r"[^\w.-]+", "-", name)
+        digest = hashlib.sha256(b"".join(model.files.values())).hexdigest()[:12]
+        for end, body in model.files.items():
+            names[f"{name}/{end}"] = path = f"models/{safe}-{digest}/{end}"
+            files[path] = body
+    import_map = json.dumps({"imports": {"lab/": f"./{folder}/"}})
+    first = ("client/main.js", "views/predictions/view.js", "views/attention/view.js",
+             *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")))  # fmt: skip
+    ours = ("site.js", f"{_ENGINE}/answerer.js")
+    preloaded = [*ours, *with_imports(first, ours)]
+    head = [f'<script type="importmap">{import_map}</script>', f'<link rel="stylesheet" href="{folder}/lab.css">']
+    head += [f'<link rel="modulepreload" href="{folder}/{name}">' for name in preloaded]
+    scripts = f"'self' {_source_of(import_map)} 'wasm-unsafe-eval'"
+    policy = _POLICY | {"script-src": scripts, "connect-src": "'self'", "worker-src": "'self'"} | _NO_FORMS
+    addresses = {"base": "./", "worker": f"./{folder}/{_ENGINE}/worker.js"}
+    addresses |= {name: f"./{file}" for name, file in _LIBRARIES.items()}
+    foot = f'<script type="module" src="{folder}/{_ENGINE}/start.js"></script>'
+    page = _page(
+        models,
+        _published(models, names),
+        policy,
+        addresses=addresses,
+        head="\n".join(head),
+        foot=foot,
+        waiting=f"{_WAITING} A web server must serve it: the pages of a folder cannot be opened from a disk.",
+    )
+    return files | {"index.html": page.encode()}
+
+
+def _single_file(models: Sequence[_Model]) -> str:
+    """Return a page that has everything in itself."""
+    names = {"wasm": "wasm", "drawings": "drawings/"}
+    packs = {"wasm": _vendored(_WASM)}
+    for place, model in enumerate(models):
+        for end, body in model.files.items():
+            names[f"{model.facts['name']}/{end}"] = name = f"model-{place}/{end}"
+            packs[name] = gzip.compress(body, mtime=0)
+    worker = {
+        "texts": [(f"{name}.js", engine_source(f"engine/{name}.js")) for name in _WORKER],
+        "libraries": {name: _vendored(file).decode() for name, file in _LIBRARIES.items()},
+    }
+    body = {"modules": _modules(), "worker": worker, "loader": engine_source("engine/loader.js")}
+    pack = base64.b64encode(gzip.compress(json.dumps(body).encode(), mtime=0)).decode()
+    foot = [
+        f'<script type="text/plain" data-file="{name}">{base64.b64encode(content).decode()}</script>'
+        for name, content in packs.items()
+    ]
+    foot.append(f'<script type="text/plain" id="lab-pack">{pack}</script>')
+    foot.append(f'<script type="module" nonce="lab">{engine_source("engine/boot.js")}</script>')
+    scripts = "'nonce-lab' blob: 'wasm-unsafe-eval'"
+    policy = _POLICY | {"script-src": scripts, "worker-src": "blob:"} | _NO_FORMS
+    addresses = {"base": "./", "worker": "", **{name: name for name in _LIBRARIES}}
+    head = f"<style>{_styles()}</style>"
+    published = _published(models, names)
+    return _page(models, published, policy, addresses=addresses, head=head, foot="\n".join(foot), waiting=_WAITING)

@@ -1,0 +1,167 @@
+"""A published page: a folder or a single file that answers without a server what the server would answer."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.browser.site import publish
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
+from tests.browser import PageLog, complaints
+from tests.family_checkpoints import MODEL_TYPES, family_folder
+from tests.little import little_folder
+from tests.published import TEXTS, asked, by_server, differences, open_published, questions, served
+
+_FP16, _FP32 = 1e-3, 1e-4
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two little models of the same shape."""
+    root = tmp_path_factory.mktemp("models")
+    return [str(little_folder(root / name, seed=seed)) for seed, name in enumerate(("first", "second"))]
+
+
+@pytest.fixture(scope="module")
+def site(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """In 32 bits: random weights have near ties, whose order 16 bits would change."""
+    return publish(models, tmp_path_factory.mktemp("site") / "page", precision="fp32").path
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
+def hold_to_server(page: Page, folder: str, name: str, scratch: Path, tolerance: float) -> None:
+    """Ask engine and server the same about all texts."""
+    state = AppState(Settings(runs_dir=scratch))
+    wrong = [
+        f"{view}.{question} {text_a[:30]!r} {difference}"
+        for text_a, text_b in TEXTS
+        for view, question, given in questions(name, text_a, text_b)
+        for difference in differences(
+            by_server(state, view, question, given | {"model": folder}), asked(page, view, question, given), tolerance
+        )
+    ]
+    assert wrong == []
+
+
+def test_the_engine_answers_as_the_server_does(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
+    open_published(page, address)
+    hold_to_server(page, models[0], "first", tmp_path, _FP32)
+
+
+def test_two_models_of_a_page_are_compared_as_by_the_server(
+    page: Page, models: list[str], address: str, tmp_path: Path
+) -> None:
+    open_published(page, address)
+    state = AppState(Settings(runs_dir=tmp_path))
+    text = {"text_a": "The red [MASK] sat on the mat.", "text_b": ""}
+    given = text | {"model": "first", "other": "second"}
+    theirs = text | {"model": models[0], "other": models[1]}
+    against = {"against": "model", "other_text": ""}
+    for view, question, more in (("predictions", "compare", {}), ("attention", "difference", against)):
+        ours = asked(page, view, question, given | more)
+        assert list(differences(by_server(state, view, question, theirs | more), ours, _FP32)) == []
+
+
+@pytest.mark.thorough
+def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path: Path) -> None:
+    with served(publish(["wiki-mini"], tmp_path / "page").path) as address:
+        open_published(page, address)
+        hold_to_server(page, "wiki-mini", "wiki-mini", tmp_path / "runs", _FP16)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_every_family_is_answered_as_by_the_server(page: Page, model_type: str, tmp_path: Path) -> None:
+    folder = str(family_folder(model_type, tmp_path / "model"))
+    site = publish([folder], tmp_path / "page", precision="fp32").path
+    with served(site) as address:
+        open_published(page, address)
+        hold_to_server(page, folder, "model", tmp_path / "runs", _FP32)
+
+
+def test_a_person_explores_a_published_model(page: Page, address: str) -> None:
+    open_published(page, address)
+    page.get_by_label("Text A").fill("The red [MASK] sat on the mat.")
+    expect(page.locator("#fill-bars .bar-row")).to_have_count(5)
+    expect(page.locator("#attention-grid canvas").first).to_be_visible()
+    page.get_by_role("button", name="cat", exact=True).first.or_(page.locator("#fill-bars .word").first).click()
+    expect(page.locator("#fill-bars .blank")).to_have_count(2)
+    for view, drawn in {
+        "tokens": "#token-strip .token",
+        "embeddings": "#similarity .plotly-host svg",
+        "attribution": "#attribution-tokens .token",
+        "layers": "#lens .plotly-host svg",
+    }.items():
+        page.locator(f"#tab-{view}").click()
+        expect(page.locator(drawn).first).to_be_visible()
+    page.get_by_role("tab", name="About").click()
+    expect(page.locator(".about")).to_contain_text("first")
+
+
+def test_a_page_has_no_serious_accessibility_problem(page: Page, address: str) -> None:
+    open_published(page, address)
+    expect(page.locator("#fill-bars .bar-row").first).to_be_visible()
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert complaints(page, serious=True) == []
+
+
+def test_masks_follow_the_rule(page: Page, address: str) -> None:
+    """The engine draws other numbers than numpy; their statistics are those of the rule."""
+    open_published(page, address)
+    settings = {"rate": 30, "mask": 80, "random": 10, "unit": "tokens", "seed": 1}
+    text = {"model": "first", "text_a": "the red cat sat on the mat near the river", "text_b": "", "settings": settings}
+    drawn = asked(page, "tokens", "masking", text)
+    assert drawn["title"] == "4 of 10 tokens must be predicted"
+    assert asked(page, "tokens", "masking", text) == drawn
+    chart = asked(page, "tokens", "statistics", text | {"draws": "10000"})
+    for _, counted, expected in chart["table"]["rows"]:
+        assert counted == pytest.approx(expected, abs=0.02)
+    for unit in ("words", "spans"):
+        outcomes = [
+            column["outcome"]
+            for column in asked(page, "tokens", "masking", text | {"settings": settings | {"unit": unit}})["columns"]
+        ]
+        assert set(outcomes) >= {"special", "not chosen"}
+
+
+def test_what_needs_a_server_is_refused_in_a_sentence(page: Page, address: str) -> None:
+    open_published(page, address)
+    assert asked(page, "runs", "runs", {}) == {"error": "A published page has no server: use the lab for this."}
+    given = {"model": "first", "text_a": "the [MASK]", "text_b": "", "other": "before"}
+    answer = asked(page, "predictions", "compare", given)
+    assert answer["error"].startswith("The weights before training are not part of this page")
+
+
+def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "page"
+    shutil.copytree(site, copy)
+    (graph,) = copy.glob("models/first-*/model.onnx")
+    graph.write_bytes(graph.read_bytes()[:5000])
+    with served(copy) as address:
+        open_published(page, address)
+        given = {"model": "first", "text_a": "the [MASK]", "text_b": ""}
+        assert asked(page, "explore", "encode", given) == {
+            "error": "The file of the model first is damaged or incomplete: reload the page."
+        }
+        graph.unlink()
+        answer = asked(page, "explore", "encode", given)
+        assert answer["error"].startswith("The file models/first-")
+    page_log.clear()  # the browser notes the missing file
+
+
+def test_a_single_file_opens_from_a_disk(page: Page, models: list[str], tmp_path: Path) -> None:
+    """`page` fails the test for any request to another machine, and any violated policy."""
+    file = publish(models[:1], tmp_path / "model.html", single_file=True).path
+    open_published(page, file.as_uri())
+    page.get_by_label("Text A").fill("The red [MASK] sat on the mat.")
+    expect(page.locator("#fill-bars .bar-row")).to_have_count(5)
+    page.locator("#tab-layers").click()
+    expect(page.locator("#lens .plotly-host svg").first).to_be_visible()
