@@ -16,6 +16,7 @@ from typing import Any
 from bertviz_lab import interpret
 from bertviz_lab.figures.interpret import attention as attention_figures
 from bertviz_lab.figures.interpret import attribution as attribution_figures
+from bertviz_lab.figures.interpret import causes as cause_figures
 from bertviz_lab.figures.interpret import embeddings as embedding_figures
 from bertviz_lab.figures.interpret import layers as layer_figures
 from bertviz_lab.figures.interpret import masking as masking_figures
@@ -174,6 +175,24 @@ def intervention(before: interpret.FillMask, after: interpret.FillMask, what: st
     names = list(dict.fromkeys([*list(shares[0])[:6], *list(shares[1])[:6]]))
     values = [[share.get(name, 0.0) for name in names] for share in shares]
     return _chart("Before and after", attribution_figures.change_payload(names, values[0], values[1], what))
+
+
+# ---- Causes
+
+
+def activation_patching(patching: interpret.ActivationPatching, component: interpret.Component = "residual") -> View:
+    """Show the effect of each patch of a component on a prediction (causal tracing)."""
+    return _chart("Activation patching", cause_figures.patching_payload(patching, component))
+
+
+def logit_decomposition(parts: interpret.LogitDecomposition, patching: interpret.ActivationPatching) -> View:
+    """Show what each component adds to a logit, next to the effect of patching it."""
+    return _chart("Components of a logit", cause_figures.decomposition_payload(parts, patching), 640)
+
+
+def information_flow(flow: interpret.InformationFlow, position: int) -> View:
+    """Show each token's contribution to a position by value zeroing, norms and ALTI, next to attention."""
+    return _view("tokens", "Information flow", cause_figures.flow_payload(flow, position), 420)
 
 
 # ---- Attention, Layers and Embeddings

@@ -41,7 +41,9 @@ def views() -> dict[str, show.View]:
     answers = little_checkpoint(kind=BertForQuestionAnswering)
     run: tuple[dict[str, Any], list[dict[str, Any]]] = ({"preset": "tiny"}, events(40))
     results = results_of_two_trials()
+    patching, parts = interpret.patch_activations(checkpoint, TEXT), interpret.decompose_logit(checkpoint, TEXT)
     return {
+        "activation_patching": show.activation_patching(patching, "head"),
         "answer": show.answer(interpret.answer_question(answers, "the red", "the red cat sat on the mat")),
         "attention": show.attention(pair[0], "little"),
         "attention_comparison": show.attention_comparison(
@@ -64,10 +66,12 @@ def views() -> dict[str, show.View]:
         "fill_mask": show.fill_mask(filled[0]),
         "head_ablation": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
         "heads": show.heads({"bidirectional": pair[0], "causal": pair[1]}),
+        "information_flow": show.information_flow(interpret.information_flow(checkpoint, TEXT), 3),
         "intervention": show.intervention(*filled, "causal mask"),
         "joint_fill": show.joint_fill(interpret.joint_fill(checkpoint, "the [MASK] [MASK] sat")),
         "label_scores": show.label_scores(results),
         "learning_curves": show.learning_curves(events(40)),
+        "logit_decomposition": show.logit_decomposition(parts, patching),
         "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
         "mask_epochs": show.mask_epochs(
             interpret.mask_epochs(tokenizer, TEXT, epochs=4, repeat_after=2, seed=0), static=True

@@ -3,8 +3,9 @@
 In reading order: `inputs` (text to tensors, and their cost) and `targets` (which prediction is explained);
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
 pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
-`layers` (logit lens, norms), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through
-the snapshots of a run) and `results` (of a fine-tuning).
+`patching`, `decomposition` and `flow` (what a prediction is caused by), `layers` (logit lens, norms), `embeddings`,
+`masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a run) and `results` (of a
+fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -37,6 +38,7 @@ from bertviz_lab.interpret.comparison import (
     compare_fill_mask,
     untrained,
 )
+from bertviz_lab.interpret.decomposition import LogitDecomposition, decompose_logit
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
     EmbeddingPlane,
@@ -52,6 +54,7 @@ from bertviz_lab.interpret.embeddings import (
     semantic_search,
     similarity,
 )
+from bertviz_lab.interpret.flow import FLOW_METHODS, FlowMethod, InformationFlow, information_flow
 from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
 from bertviz_lab.interpret.masking import (
@@ -70,6 +73,20 @@ from bertviz_lab.interpret.minimal_pairs import (
     probe,
     pseudo_log_likelihood,
     score_minimal_pairs,
+)
+from bertviz_lab.interpret.patching import (
+    COMPONENTS,
+    ActivationPatching,
+    Cell,
+    Component,
+    Corruption,
+    CorruptionKind,
+    Direction,
+    PatchedPrediction,
+    corruption_of,
+    patch_activations,
+    predict_patched,
+    propose_corruption,
 )
 from bertviz_lab.interpret.predictions import (
     Candidate,

@@ -5,7 +5,6 @@ The head was trained on the last layer only, so its predictions from earlier lay
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -82,8 +81,7 @@ def norms_by_layer(checkpoint: Checkpoint, text_a: str, text_b: str | None = Non
     Raises `InputError` without a text.
     """
     trace = trace_text(checkpoint, text_a, text_b)
-    layers: Any = backbone(checkpoint).encoder.layers
     attention = [layer.attention_projection for layer in trace.layers]
-    feed_forward = [layer.output(of.intermediate_output) for layer, of in zip(layers, trace.layers, strict=True)]
+    feed_forward = [layer.feed_forward_projection for layer in trace.layers]
     updates = (torch.cat(of_layers).norm(dim=-1).float().numpy() for of_layers in (attention, feed_forward))
     return NormsByLayer(trace.encoding, np.linalg.norm(trace.hidden_states, axis=-1), *updates)

@@ -245,6 +245,11 @@ def class_scores(
     check_target(checkpoint, inputs, target)
     mask = head_mask_for(checkpoint, head_mask)
     vectors = final_vectors(checkpoint, target.read_position, inputs.arguments(), head_mask=mask, causal=causal)
+    return scores_of_vectors(checkpoint, target, vectors)
+
+
+def scores_of_vectors(checkpoint: Checkpoint, target: Target, vectors: Tensor) -> NDArray[np.float32]:
+    """Return what `class_scores` does, (classes,), from the final hidden states that the head reads: a batch of one."""
     logits_C = head_logits(checkpoint.model, target.kind, vectors)[0].float()
     scores_C = label_scores(checkpoint, logits_C) if target.kind == "label" else logits_C.softmax(-1)
     return scores_C.numpy()

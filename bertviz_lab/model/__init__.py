@@ -1,5 +1,6 @@
 """BERT from scratch, to be read in this order: `layers`, `embeddings`, `attention`, `encoder`, `bert`, `heads`,
-`losses`. A `trace` holds what a layer computed; `weights` and `weight_names` read and write Hugging Face's files.
+`losses`. A `trace` holds what a layer computed, a `Patch` what replaces it; `weights` and `weight_names` read and
+write Hugging Face's files.
 
 The families that came after it are settings (docs/families.md); what they compute otherwise is in `families/`.
 
@@ -27,4 +28,4 @@ from bertviz_lab.model.heads import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.model.trace import LayerTrace
+from bertviz_lab.model.trace import LayerTrace, Patch

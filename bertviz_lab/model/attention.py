@@ -5,6 +5,7 @@ Families whose attention sees relative positions or a window of the text: `posit
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.families.positions import layer_positions
 from bertviz_lab.model.layers import Linear
-from bertviz_lab.model.trace import Stages
+from bertviz_lab.model.trace import Patch, Stages, patched
 
 Mask = Tensor | None
 
@@ -42,17 +43,18 @@ class SelfAttention(nn.Module):
         explicit: bool,
         stages: Stages,
         positions: Any = None,
+        patches: Sequence[Patch] = (),
     ) -> Tensor:
         """Attend from the query positions `hidden_BQD` to all positions `hidden_BLD`: (batch, queries, hidden).
 
         `attn_mask` is boolean, broadcastable to (batch, heads, queries, tokens): True where attention is allowed.
         `head_mask_H` ([batch,] heads) multiplies each head's context: 1 keeps a head, 0 removes it (Michel et al.
         2019). `stages` collects the attention fields of a `LayerTrace`, which needs `explicit`. `positions` is what
-        `shared_positions` of the family gave for the text.
+        `shared_positions` of the family gave for the text; `patches` are those of this layer.
         """
         q_BHQK = self._split_heads(self.query(hidden_BQD))
         k_BHLK = self._split_heads(self.key(hidden_BLD))
-        v_BHLK = self._split_heads(self.value(hidden_BLD))
+        v_BHLK = patched("value_states", self._split_heads(self.value(hidden_BLD)), patches)
         dropout = self.dropout if self.training else 0.0
         bias_BHQL = None  # of relative positions, added to the scores
         if self.positions is not None:
@@ -76,6 +78,7 @@ class SelfAttention(nn.Module):
 
         if head_mask_H is not None:
             context_BHQK = context_BHQK * head_mask_H[..., None, None]
+        context_BHQK = patched("context", context_BHQK, patches)
         if stages is not None:
             stages["context"] = context_BHQK
         return self.output(context_BHQK.transpose(1, 2).flatten(2))

@@ -1,5 +1,6 @@
 """The backbone that all tasks share: embeddings, encoder, and the pooled [CLS] vector."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,7 @@ from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.encoder import Encoder
 from bertviz_lab.model.families.disentangled import mask_padding
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
-from bertviz_lab.model.trace import LayerTrace
+from bertviz_lab.model.trace import LayerTrace, Patch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +60,16 @@ class BertModel(nn.Module):
         head_mask: Tensor | None = None,
         causal: bool = False,
         masked_positions: Tensor | None = None,
+        patches: Sequence[Patch] = (),
     ) -> BertModelOutput:
         """Encode a batch; ids are (batch, tokens), and 1 in `attention_mask` marks the tokens to attend to.
 
         The mask is (batch, tokens), or (batch, queries, tokens) where it differs between queries. `explicit` computes
         attention by the written-out formula, which asking for attentions or a trace implies. Interventions: `head_mask`
         ([batch,] layers, heads) scales heads, `causal` hides later tokens (always so in a decoder), `inputs_embeds`
-        (batch, tokens, hidden) replaces the word embeddings. `masked_positions` (batch or 1, P) restricts the output
-        to these: the last layer computes only them and [CLS]. Raises `ValueError` for a text that is too long.
+        (batch, tokens, hidden) replaces the word embeddings, `patches` replace activations of layers.
+        `masked_positions` (batch or 1, P) restricts the output to these: the last layer computes only them and [CLS].
+        Raises `ValueError` for a text that is too long.
         """
         first_BLD = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
         text_mask = attention_mask
@@ -77,7 +80,9 @@ class BertModel(nn.Module):
         queries = None if masked_positions is None else F.pad(masked_positions, (1, 0))  # and [CLS] for the pooler
         tracing = output_trace or output_attentions
         states, attentions, traces = [first_BLD], [], []
-        layers = self.encoder(first_BLD, attn_mask, head_mask, queries, explicit, tracing, position_ids=position_ids)
+        layers = self.encoder(
+            first_BLD, attn_mask, head_mask, queries, explicit, tracing, position_ids=position_ids, patches=patches
+        )
         for hidden_BLD, trace in layers:
             states += [hidden_BLD] if output_hidden_states else []
             attentions += [trace.attention_probs] if output_attentions else []

@@ -7,7 +7,7 @@ Sources: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, "On Layer Normaliz
 section 3.1. What attention learns of positions in other families: `families/positions.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch.nn.functional as F
@@ -18,7 +18,7 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import Mask, SelfAttention
 from bertviz_lab.model.families.positions import shared_positions, window_mask
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
-from bertviz_lab.model.trace import LayerTrace, Stages
+from bertviz_lab.model.trace import LayerTrace, Patch, Stages, patched
 
 
 class EncoderLayer(nn.Module):
@@ -49,24 +49,32 @@ class EncoderLayer(nn.Module):
         explicit: bool,
         stages: Stages,
         positions: Any = None,
+        patches: Sequence[Patch] = (),
     ) -> Tensor:
-        """Return the new states of the query positions, (batch, queries, hidden); fill `stages` for a `LayerTrace`."""
+        """Return the new states of the query positions, (batch, queries, hidden); fill `stages` for a `LayerTrace`.
+
+        `patches` are those of this layer.
+        """
         if self.is_idle and self.training:  # both sub-layers add zero
             return hidden_BQD if self.is_prenorm else self.output_norm(self.attention_norm(hidden_BQD))
         x_BQD, x_BLD = hidden_BQD, hidden_BLD
         if self.is_prenorm:
             x_BQD, x_BLD = self.attention_norm(x_BQD), self.attention_norm(x_BLD)
-        projection_BQD = self.attention(x_BQD, x_BLD, attn_mask, head_mask_H, explicit, stages, positions)
+        projection_BQD = self.attention(x_BQD, x_BLD, attn_mask, head_mask_H, explicit, stages, positions, patches)
+        projection_BQD = patched("attention_projection", projection_BQD, patches)
         attention_BQD = hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training)
         if not self.is_prenorm:
             attention_BQD = self.attention_norm(attention_BQD)
         intermediate_BQF = self.expand(self.output_norm(attention_BQD) if self.is_prenorm else attention_BQD)
-        output_BQD = attention_BQD + F.dropout(self.output(intermediate_BQF), self.dropout, self.training)
+        feed_forward_BQD = patched("feed_forward_projection", self.output(intermediate_BQF), patches)
+        output_BQD = attention_BQD + F.dropout(feed_forward_BQD, self.dropout, self.training)
         if not self.is_prenorm:
             output_BQD = self.output_norm(output_BQD)
+        output_BQD = patched("layer_output", output_BQD, patches)
         if stages is not None:
             stages.update(attention_projection=projection_BQD, attention_output=attention_BQD)
-            stages.update(intermediate_output=intermediate_BQF, layer_output=output_BQD)
+            stages.update(intermediate_output=intermediate_BQF, feed_forward_projection=feed_forward_BQD)
+            stages["layer_output"] = output_BQD
         return output_BQD
 
     def expand(self, x_BQD: Tensor) -> Tensor:
@@ -97,11 +105,13 @@ class Encoder(nn.Module):
         output_trace: bool = False,
         start_layer: int = 0,
         position_ids: Tensor | None = None,
+        patches: Sequence[Patch] = (),
     ) -> Iterator[tuple[Tensor, LayerTrace | None]]:
         """Yield each layer's output, and its trace if asked, from `start_layer` on, which `hidden_BLD` enters.
 
         `head_mask` is ([batch,] layers, heads). With `masked_positions` (batch, P) the last layer has only these as
-        queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others.
+        queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others. `patches`
+        replace activations of all tokens.
         """
         explicit = explicit or output_trace
         positions = None if self.positions is None else self.positions(hidden_BLD, position_ids)
@@ -113,17 +123,20 @@ class Encoder(nn.Module):
             hidden_BQD, mask = hidden_BLD, local_mask if is_local else attn_mask
             head_mask_H = None if head_mask is None else head_mask[..., index, :]
             queries = masked_positions if index == last else None
-            if queries is not None and self.positions is None:
+            patches_of_layer = [patch for patch in patches if patch.layer == index]
+            # The scores of relative positions, and what is patched, are of all tokens.
+            computes_all = self.positions is not None or bool(patches_of_layer)
+            if queries is not None and not computes_all:
                 hidden_BQD = _gather(hidden_BLD, queries)
                 if mask is not None and mask.shape[-2] > 1:  # one row for each query
                     mask = _gather(mask.squeeze(1).expand(len(hidden_BQD), -1, -1), queries)[:, None]
             stages: Stages = {} if output_trace else None
-            inputs = hidden_BQD, hidden_BLD, mask, head_mask_H, explicit, stages, positions
+            inputs = hidden_BQD, hidden_BLD, mask, head_mask_H, explicit, stages, positions, patches_of_layer
             if self.gradient_checkpointing and self.training:  # computed again in the backward pass
                 hidden_BLD = checkpoint(layer, *inputs, use_reentrant=False)
             else:
                 hidden_BLD = layer(*inputs)
-            if queries is not None and self.positions is not None:  # the scores of relative positions are for all
+            if queries is not None and computes_all:
                 hidden_BLD = _gather(hidden_BLD, queries)
             yield hidden_BLD, LayerTrace(**stages, window=window if is_local else None) if stages else None
 

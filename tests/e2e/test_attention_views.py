@@ -1,4 +1,4 @@
-"""Attention and Attribution on the real page, by mouse and by keyboard."""
+"""Attention, Attribution and Causes on the real page, by mouse and by keyboard."""
 
 import re
 from collections.abc import Iterator
@@ -253,6 +253,55 @@ def test_what_cannot_be_explained_is_one_sentence(page: Page, served: Served) ->
     page.locator("#model-picker").select_option("little")
     type_into(page, TEXT)
     expect(tokens).to_contain_text("Attribution for ")
+
+
+# ---- causes
+
+
+def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: PageLog, served: Served) -> None:
+    visit(page, served[0], "causes", TEXT)
+    checkpoint = served[1].models.open("little")
+    truth = interpret.patch_activations(checkpoint, TEXT)
+    facts, chart, cell = (page.locator(f"#causes-{name}") for name in ("facts", "map", "cell"))
+    expect(facts).to_contain_text(truth.corruption.title(truth.encoding))
+    expect_marks(chart, 1)
+    data_table(chart).locator(f"[data-item='{len(truth.encoding.tokens) + 2}']").click()  # layer 1, "red"
+    expect(cell).to_contain_text("Prediction with a patch: residual state, layer 1, red (2)")
+    # A click on a token of the input changes that one, and what was picked is gone.
+    token(page, 4).click()
+    expect(facts).to_contain_text("sat →")
+    expect(cell).to_be_hidden()
+    expect(page.locator("#causes-changed")).to_have_value("4")
+    # With the keyboard: the token that replaces it, the direction, and the component.
+    page.locator("#causes-replacement").focus()
+    page.keyboard.type("ran")
+    page.keyboard.press("Enter")
+    expect(facts).to_contain_text("sat → ran")
+    page.locator("#causes-direction").focus()
+    page.keyboard.press("ArrowDown")
+    expect(chart).to_contain_text("Residual state: noising of")
+    page.locator("#causes-component").focus()
+    page.keyboard.press("End")
+    expect(chart).to_contain_text("Attention heads: noising of")
+    for fold, host in (("decomposition", "#causes-components"), ("flow", "#causes-flow-layers")):
+        page.locator(f"#causes-{fold} > summary").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(host)).to_contain_text("Where the logit" if fold == "decomposition" else "layer by layer")
+    page.locator("#causes-method").select_option("ALTI")
+    expect(page.locator("#causes-flow-layers")).to_contain_text("layer by layer: ALTI")
+    reload(page, page_log)
+    expect(facts).to_contain_text("sat → ran", timeout=60_000)
+    expect(chart).to_contain_text("Attention heads: noising of")
+    # Another text has other tokens, and a text of one's own has as many.
+    type_into(page, "a small [MASK] ran")
+    expect(page.locator("#causes-changed")).to_have_value("")
+    page.locator("#causes-corruption").select_option("text")
+    page.locator("#causes-replacement").fill("a [MASK] ran")
+    page.locator("#causes-replacement").press("Enter")
+    expect(chart).to_contain_text("replace words by others of as many tokens")
+
+
+# ---- all
 
 
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:

@@ -40,6 +40,9 @@ ANALYSES: dict[str, Callable[[Checkpoint, str], Any]] = {
     "lens": lambda c, t: interpret.logit_lens(c, f"[MASK] {t}"),
     "attribution": lambda c, t: interpret.attribute(c, f"[MASK] {t}"),
     "heads": lambda c, t: interpret.ablate_heads(c, f"[MASK] {t}"),
+    "patching": lambda c, t: interpret.patch_activations(c, f"the [MASK] {t}"),
+    "decomposition": lambda c, t: interpret.decompose_logit(c, f"[MASK] {t}"),
+    "flow": interpret.information_flow,
 }
 
 
@@ -51,7 +54,7 @@ def test_any_text_is_analysed(analysis: str, text: str) -> None:
 
 @pytest.mark.parametrize("analysis", list(ANALYSES))
 def test_nothing_is_refused_or_has_its_masked_token(analysis: str) -> None:
-    if analysis in ("fill-mask", "joint", "lens", "attribution", "heads"):
+    if analysis in ("fill-mask", "joint", "lens", "attribution", "heads", "patching", "decomposition"):
         ANALYSES[analysis](little_checkpoint(), "")  # the blank alone
         return
     with pytest.raises(InputError, match="Type"):
@@ -62,7 +65,7 @@ def test_nothing_is_refused_or_has_its_masked_token(analysis: str) -> None:
     ("analyze", "head"),
     [
         *((ANALYSES[name], "masked-LM") for name in ("pseudo-log-likelihood", "masking", "fill-mask", "joint", "lens")),
-        *((ANALYSES[name], "masked-LM") for name in ("attribution", "heads")),
+        *((ANALYSES[name], "masked-LM") for name in ("attribution", "heads", "patching", "decomposition")),
         (lambda c, t: interpret.probe(c), "masked-LM"),
         (lambda c, t: interpret.score_minimal_pairs(c, PROBES["english"].pairs[:1]), "masked-LM"),
         (ANALYSES["next sentence"], "next-sentence"),

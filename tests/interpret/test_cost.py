@@ -17,9 +17,11 @@ from bertviz_lab.interpret import (
     attribute,
     encode_inputs,
     fill_mask,
+    information_flow,
     joint_fill,
     label_words,
     masking_statistics,
+    patch_activations,
     pseudo_log_likelihood,
     similarity,
     trace_text,
@@ -70,6 +72,8 @@ QUESTIONS: dict[str, Callable[..., object]] = {
     "occlusion": lambda limits, **options: attribute(limited(**limits), TEXT, method="occlusion", **options),
     "surprisal": lambda limits, **options: pseudo_log_likelihood(limited(**limits), TEXT, **options),
     "head ablation": lambda limits, **options: ablate_heads(limited(**limits), TEXT, **options),
+    "patching": lambda limits, **options: patch_activations(limited(**limits), TEXT, **options),
+    "flow": lambda limits, **options: information_flow(limited(**limits), TEXT, **options),
     "joint filling": lambda limits, **options: joint_fill(limited(**limits), TEXT, **options),
     "words": lambda limits, **options: label_words(
         limited(kind=BertForTokenClassification, **limits), TEXT * 20, **options

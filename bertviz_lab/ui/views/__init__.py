@@ -12,6 +12,7 @@ from bertviz_lab.ui.views.ablation.view import ABLATION
 from bertviz_lab.ui.views.attention.view import ATTENTION
 from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
 from bertviz_lab.ui.views.batch.view import BATCH
+from bertviz_lab.ui.views.causes.view import CAUSES
 from bertviz_lab.ui.views.compare.view import COMPARE
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
@@ -28,7 +29,7 @@ from bertviz_lab.ui.views.runs.view import RUNS
 from bertviz_lab.ui.views.tokens.view import TOKENS
 
 VIEWS: tuple[View, ...] = (
-    EXPLORE, TOKENS, PREDICTIONS, ATTENTION, ATTRIBUTION, EMBEDDINGS, LAYERS, BATCH,
+    EXPLORE, TOKENS, PREDICTIONS, ATTENTION, ATTRIBUTION, CAUSES, EMBEDDINGS, LAYERS, BATCH,
     PRETRAIN, FINETUNE,
     RUNS, RUN, LABELS, EVALUATE, DYNAMICS, COMPARE, ABLATION,
     LEARN,

@@ -65,7 +65,7 @@ def attribution(
 ) -> dict[str, Any]:
     """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
     checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     attributions = interpret.attribute_by_all(checkpoint, inputs, target, report_progress)
     attention = None
     if target.read_position is not None:
@@ -94,7 +94,7 @@ def head_effects(
 ) -> Payload:
     """Return the map of all heads, with the ablated ones marked."""
     checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     texts = (text_a, inputs.encoding.text_b)
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
@@ -122,7 +122,7 @@ def intervention(
 
     checkpoint = state.models.open(model)
     config = checkpoint.config
-    inputs, target = _explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     head_mask = np.ones((config.num_hidden_layers, config.num_attention_heads))
     closed = [place for place in sorted(set(ablated)) if place[0] < len(head_mask) and place[1] < head_mask.shape[1]]
     for place in closed:
@@ -154,7 +154,7 @@ def intervention(
     return {"facts": facts_payload([("Changed", changed)], note=note), "chart": chart}
 
 
-def _explained(
+def explained(
     checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
 ) -> tuple[Any, Any]:
     """Return inputs and target; a position without such a token stands for the first one. Raises `InputError`."""

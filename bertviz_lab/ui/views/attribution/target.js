@@ -1,0 +1,67 @@
+// The prediction that is explained: its kind, its token, its class and a contrast. Attribution and Causes share it.
+
+import { h, setOptions } from 'lab/client/dom.js';
+
+const NO_TARGET = { position: '', choice: '', contrast: '' };
+
+/** The fields in `nodes`, the arguments of a question in `question()`. `changed()` is called when another prediction is
+ * chosen; `ready()` resolves to whether it is to be explained: not where a large model waits for the button. */
+export function makeTarget(panel, changed) {
+  const { page } = panel;
+  const id = (name) => `${panel.prefix}-${name}`;
+  const settings = panel.settings({ kind: '', ...NO_TARGET }, changed);
+  let targets = null; // what can be explained, as Python last said
+  let explainedLarge = ''; // the last question about a large model that somebody pressed the button for
+
+  const kind = panel.field('select', 'Prediction to explain', '',
+    (value) => settings.change({ ...NO_TARGET, kind: value }), { id: id('kind') });
+  const position = settings.field('position', 'select', 'Token', { id: id('position') });
+  const classes = h('datalist', { id: id('classes') });
+  const choice = settings.field('choice', 'text', 'Predicted token or label',
+    { id: id('choice'), placeholder: 'the top prediction', list: classes.id });
+  const contrast = settings.field('contrast', 'text', 'Contrast with',
+    { id: id('contrast'), placeholder: 'anything else', list: classes.id });
+  const explain = h('button.action', { id: id('explain'), onclick() {
+    explainedLarge = asked();
+    changed();
+  } }, 'Explain');
+  const large = h('p.quiet', { hidden: true }, 'This model is large: this takes some seconds. ', explain);
+
+  function question() {
+    const { position: place, ...others } = settings.values;
+    return { ...others, position: place === '' ? null : Number(place) };
+  }
+
+  const asked = () => JSON.stringify([page.input, question()]);
+
+  async function ready() {
+    const possible = await panel.ask('targets', { kind: settings.values.kind });
+    if (!possible) return false;
+    targets = possible;
+    setOptions(kind.input, targets.kinds, targets.kind);
+    const chosen = targets.positions.find(([place]) => String(place) === settings.values.position);
+    setOptions(position.input, targets.positions, (chosen ?? targets.positions[0])?.[0]);
+    kind.node.hidden = targets.kinds.length < 2;
+    position.node.hidden = targets.positions.length < 2;
+    for (const field of [choice, contrast]) field.node.hidden = !targets.choosable;
+    classes.replaceChildren(...targets.classes.map((name) => h('option', { value: name })));
+    large.hidden = !targets.large || explainedLarge === asked();
+    return large.hidden;
+  }
+
+  // Classes and tokens that were chosen for one model mean nothing in another.
+  page.on('input', (names) => { if (names.includes('model')) settings.change(NO_TARGET); });
+  page.on('select', (selected) => {
+    const place = String(selected);
+    if (targets?.positions.some(([other]) => String(other) === place)
+      && place !== position.input.value) settings.change({ position: place });
+  });
+  return {
+    question, ready,
+    nodes: [h('div.fields', kind.node, position.node, choice.node, contrast.node, classes), large],
+    /** Whether a large model waits for the button. */
+    get waits() { return !large.hidden; },
+    /** Heads in a layer. */
+    get heads() { return targets.heads; },
+  };
+}
