@@ -13,16 +13,36 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
-from benchmarks.machine import arguments, markdown, report
-from bertviz_lab import Checkpoint, interpret, load_checkpoint
+from benchmarks.machine import arguments, markdown, report, spread
+from bertviz_lab import Checkpoint, Tokenizer, interpret, load_checkpoint
 from bertviz_lab.data.probes.minimal_pairs import minimal_pairs, words
 from bertviz_lab.data.samples.tiny_town.world import NEIGHBOURS, PEOPLE
 from bertviz_lab.interpret import FLOW_METHODS, Direction, Target
+from bertviz_lab.interpret.inputs import ModelInputs
 
 KINDS = ("colour_copy", "agreement", "agreement_distractor", "pronoun")
 DIRECTIONS: tuple[Direction, ...] = ("denoising", "noising")
-_NOUNS = ("car", "tree", "house", "boy", "book", "door", "dog", "king")
+_NOUNS = (
+    *(
+        "car",
+        "tree",
+        "house",
+        "boy",
+        "book",
+        "door",
+        "dog",
+        "king",
+        "road",
+        "river",
+        "school",
+        "bridge",
+        "song",
+        "star",
+    ),
+    *("bird", "horse", "girl", "tower", "game", "ship"),
+)
 _PREPOSITIONS = ("near", "behind", "with")
 
 
@@ -35,14 +55,19 @@ class Case(NamedTuple):
     cue: str
 
 
-def tiny_town(count: int) -> Iterator[Case]:
-    """Yield `count` cases of each kind from held-out stories; a pronoun's only where one name comes before it."""
+def tiny_town(tokenizer: Tokenizer, count: int) -> Iterator[Case]:
+    """Yield `count` cases of each kind from held-out stories.
+
+    A pronoun's are those with one name before it, and both words of a case are single tokens.
+    """
     names = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
     drawn: dict[str, int] = dict.fromkeys(KINDS, 0)
     for pair in minimal_pairs(seed=7, count=4 * count):
         if pair.kind not in KINDS or pair.position is None or drawn[pair.kind] == count:
             continue
         good, bad = words(pair.good), words(pair.bad)
+        if any(len(ids) > 1 for ids in tokenizer.ids([good[pair.position], bad[pair.position]])):
+            continue
         before = good[: pair.position]
         cue = {"colour_copy": good[pair.position], "agreement_distractor": good[1]}.get(pair.kind, before[-1])
         if pair.kind == "pronoun":
@@ -88,38 +113,69 @@ def scores_of(checkpoint: Checkpoint, text: str, target: Target, tokens: list[in
     return found
 
 
-def ranks(checkpoint: Checkpoint, case: Case) -> tuple[bool, int, dict[str, int]]:
-    """Return whether the right word is preferred, how many tokens are ranked, and the cue's rank by each method."""
-    inputs = interpret.encode_inputs(checkpoint, case.text)
-    target = interpret.choose_target(checkpoint, inputs, choice=case.right, against=case.wrong)
+def is_right(checkpoint: Checkpoint, case: Case) -> bool:
+    """Return whether a model prefers the right word to the wrong one."""
+    inputs, target = question(checkpoint, case)
     scores = interpret.class_scores(checkpoint, inputs, target)
+    return bool(scores[target.index] > scores[target.against.index])  # type: ignore[union-attr]
+
+
+def question(checkpoint: Checkpoint, case: Case) -> tuple[ModelInputs, Target]:
+    inputs = interpret.encode_inputs(checkpoint, case.text)
+    return inputs, interpret.choose_target(checkpoint, inputs, choice=case.right, against=case.wrong)
+
+
+def ranks(checkpoint: Checkpoint, case: Case) -> tuple[int, dict[str, int]]:
+    """Return how many tokens are ranked, and the rank of the cue by each method: that of its best piece."""
+    inputs, target = question(checkpoint, case)
     tokens = inputs.encoding.unmasked_positions(checkpoint.tokenizer.mask_id)
-    starts = [match.start() for match in re.finditer(rf"\b{case.cue}\b", case.text)]
-    cues = [at for at in tokens if inputs.encoding.offsets[at][0] in starts]
+    spans = [match.span() for match in re.finditer(rf"\b{case.cue}\b", case.text)]
+    starts = {at: inputs.encoding.offsets[at][0] for at in tokens}
+    cues = [at for at in tokens if any(first <= starts[at] < end for first, end in spans)]
     found = scores_of(checkpoint, case.text, target, tokens)
-    order = {name: 1 + int((values[tokens] > values[cues].max()).sum()) for name, values in found.items()}
-    return bool(scores[target.index] > scores[target.against.index]), len(tokens), order  # type: ignore[union-attr]
+    return len(tokens), {name: 1 + int((values[tokens] > values[cues].max()).sum()) for name, values in found.items()}
 
 
 def measure(name: str, cases: list[Case]) -> dict[str, Any]:
     """Return for each method the share of cases with the cue first, and among the first three."""
     trained, began = load_checkpoint(name), time.perf_counter()
-    of_trained = [ranks(trained, case) for case in cases]
-    right = [place for place, (is_right, _, _) in enumerate(of_trained) if is_right]
-    of_random = [ranks(interpret.untrained(trained), cases[place]) for place in right]
+    right = [case for case in cases if is_right(trained, case)]
+    models = {"trained": trained, "random weights": interpret.untrained(trained)}
+    of_models = {model: [ranks(checkpoint, case) for case in right] for model, checkpoint in models.items()}
+    counts = np.array([count for count, _ in of_models["trained"]])
     body: dict[str, Any] = {"model": name, "cases": len(cases), "right": len(right)}
-    counts = np.array([of_trained[place][1] for place in right])
     body |= {"chance": float((1 / counts).mean()), "tokens": float(counts.mean()), "methods": {}}
-    for method in of_trained[0][2]:
-        of_models = {
-            "trained": np.array([of_trained[place][2][method] for place in right]),
-            "random weights": np.array([order[method] for _, _, order in of_random]),
-        }
+    for method in of_models["trained"][0][1]:
+        orders = {model: np.array([order[method] for _, order in found]) for model, found in of_models.items()}
         body["methods"][method] = {
             model: {"first": float((order == 1).mean()), "in_three": float((order <= 3).mean())}
-            for model, order in of_models.items()
+            for model, order in orders.items()
         }
     return body | {"seconds": round(time.perf_counter() - began, 1)}
+
+
+def seconds(name: str, turns: int = 5) -> dict[str, Any]:
+    """Return the time of each analysis of a text of 16 tokens, with all cores, and the processor's time for it."""
+    checkpoint, text = load_checkpoint(name), "The capital of France is the city of [MASK], which lies there."
+    corruption = interpret.propose_corruption(checkpoint, text)
+    analyses = {
+        "activation patching, all cells": lambda: interpret.patch_activations(checkpoint, text, corruption=corruption),
+        "proposed corruption": lambda: interpret.propose_corruption(checkpoint, text),
+        "decomposition of the logit": lambda: interpret.decompose_logit(checkpoint, text),
+        "information flow": lambda: interpret.information_flow(checkpoint, text),
+    }
+    found: dict[str, Any] = {"model": name, "tokens": len(interpret.encode_inputs(checkpoint, text).encoding)}
+    found |= {"threads": torch.get_num_threads(), "analyses": {}}
+    for analysis, run in analyses.items():
+        run()
+        walls, processor = [], []
+        for _ in range(turns):
+            began = time.perf_counter(), time.process_time()
+            run()
+            walls.append(time.perf_counter() - began[0])
+            processor.append(time.process_time() - began[1])
+        found["analyses"][analysis] = {"wall": spread(walls), "processor": spread(processor)}
+    return found
 
 
 def table(result: dict[str, Any]) -> str:
@@ -142,12 +198,21 @@ def table(result: dict[str, Any]) -> str:
         f"tokens to rank, first by chance {found['chance']:.0%}, {found['seconds']:.0f} s"
         for found in sets
     )
-    return f"{about}.\n\n" + markdown(header, rows)
+    speed = result["speed"]
+    times = (
+        (name, *(f"{found[clock][end]:.3f}" for clock in ("wall", "processor") for end in ("min", "median")))
+        for name, found in speed["analyses"].items()
+    )
+    header_of_times = [f"seconds, {speed['model']}, {speed['tokens']} tokens, {speed['threads']} thread(s)"]
+    header_of_times += ["fastest", "median", "processor, least", "processor, median"]
+    return f"{about}.\n\n{markdown(header, rows)}\n\n{markdown(header_of_times, times)}"
 
 
 if __name__ == "__main__":
     parser = arguments(__doc__)
     parser.add_argument("--count", type=int, default=30, help="Tiny Town cases of each kind")
     options = parser.parse_args()
-    town = measure("tiny-town", list(tiny_town(options.count)))
-    report("causes", {"tiny_town": town, "agreement": measure("wiki-mini", list(agreement()))}, table)
+    cases = list(tiny_town(load_checkpoint("tiny-town").tokenizer, options.count))
+    town = measure("tiny-town", cases)
+    english = measure("wiki-mini", list(agreement()))
+    report("causes", {"tiny_town": town, "agreement": english, "speed": seconds("wiki-mini")}, table)

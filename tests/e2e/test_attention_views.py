@@ -286,7 +286,7 @@ def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: P
     for fold, host in (("decomposition", "#causes-components"), ("flow", "#causes-flow-layers")):
         page.locator(f"#causes-{fold} > summary").focus()
         page.keyboard.press("Enter")
-        expect(page.locator(host)).to_contain_text("Where the logit" if fold == "decomposition" else "layer by layer")
+        expect(page.locator(host)).to_contain_text("Components of" if fold == "decomposition" else "layer by layer")
     page.locator("#causes-method").select_option("ALTI")
     expect(page.locator("#causes-flow-layers")).to_contain_text("layer by layer: ALTI")
     reload(page, page_log)

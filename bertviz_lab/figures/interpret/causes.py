@@ -33,7 +33,7 @@ _NO_PROOF = (
     "for other texts, and components can compensate for each other (Zhang and Nanda 2024)."
 )
 _FEWEST_NATS = 0.01  # a smaller difference of two texts has no shares worth reading
-_MOST_NAMED = 24  # tokens that all have their name at a heat map
+_MOST_NAMED = 24  # tokens that all have their name and their numbers in a heat map
 
 
 def score_text(target: "Target", score: float) -> str:
@@ -47,31 +47,31 @@ def patching_payload(patching: "ActivationPatching", component: "Component") -> 
     """Return the effect of each patch of a component, layer by token or layer by head, as shares of the difference."""
     target, tokens = patching.target, patching.encoding.tokens
     effects = patching.effects(component)
-    is_head, has_shares = component == "head", abs(patching.total) >= _FEWEST_NATS
-    shares = effects / patching.total if has_shares else effects
-    texts = [[f"{100 * share:.0f}" if has_shares else f"{share:.2f}" for share in row] for row in shares]
-    if patching.direction == "denoising":
-        what = (
-            "Each cell is the corrupted run with one activation of the clean run: how much of the prediction returns."
-        )
-    else:
-        what = (
-            "Each cell is the clean run with one activation of the corrupted run: how much of the prediction is lost."
-        )
+    is_head = component == "head"
+    is_wide = not is_head and len(tokens) > _MOST_NAMED
+    has_shares = abs(patching.total) >= _FEWEST_NATS
+    shares = 100 * effects / patching.total if has_shares else 0 * effects
+    texts = [["" if is_wide or abs(share) < 0.5 else f"{share:.0f}" for share in row] for row in shares]
+    runs, what = ("corrupted", "clean"), "returns"
+    if patching.direction == "noising":
+        runs, what = ("clean", "corrupted"), "is lost"
     unit = "" if target.is_regression else " nats"
+    scale = f"100 is the whole difference of the two texts, {patching.total:+.2f}{unit}."
+    if not has_shares:
+        scale = "Both texts have nearly the same score: change another token."
     return matrix_payload(
         effects,
         _layer_names(len(effects), component),
         [str(head + 1) for head in range(effects.shape[1])] if is_head else tokens,
         column_name="head" if is_head else "",
         unit=unit.strip(),
-        texts=[["" if text in ("0", "-0") else text for text in row] for row in texts],
+        texts=texts,
         peak=max(abs(patching.total), float(np.abs(effects).max(initial=0))) or 1.0,
         picks=(range(len(effects)), range(effects.shape[1])),
-        axis="" if is_head or len(tokens) <= _MOST_NAMED else "token",
+        axis="token" if is_wide else "",
         title=f"{COMPONENT_TITLES[component]}: {patching.direction} of {target.title}",
-        sentence=f"{what} 100 is the whole difference of the two texts, {patching.total:+.2f}{unit}. Click a cell to "
-        "see the prediction with that patch.",
+        sentence=f"Each cell is the {runs[0]} run with one activation of the {runs[1]} run: how much of the prediction "
+        f"{what}. {scale} Click a cell to see the prediction with that patch.",
         note=_NO_PROOF + " A head is patched at all tokens." * is_head,
         file=f"patching-{component.replace('_', '-')}",
     )
@@ -127,7 +127,7 @@ def decomposition_payload(parts: "LogitDecomposition", patching: "ActivationPatc
         number_format="+.2f",
         peak=1.25 * max(abs(value) for row in rows for value in row[1:] if value is not None),  # room for the numbers
         ranked="largest contributions",
-        title=f"Where {what} comes from",
+        title=f"Components of {what}",
         sentence=f"The contributions sum to {parts.total:.4f}; the model computes {parts.logit:.4f}. Next "
         f"to them is the effect of patching the same component ({patching.direction}).",
         note="Direct contributions only, at the position of the prediction: what a component does through later ones "

@@ -31,6 +31,7 @@ export function mount(panel) {
   const facts = panel.drawing('facts', 'Clean and corrupted text', { id: 'causes-facts' });
   const map = panel.drawing('chart', 'Effect of each patch', { id: 'causes-map', events: { item_select: pick } });
   const cell = panel.drawing('chart', 'Prediction with a patch', { id: 'causes-cell' });
+  cell.host.hidden = true;
   const choices = h('div.fields', corruption.node, changed.node, replacement.node, direction.node, component.node);
 
   const main = panel.part([...target.nodes, choices, facts.host, map.host, cell.host], async () => {
