@@ -53,7 +53,7 @@ _TYPED = """const typed = (text) => {
 };
 const frame = () => new Promise(requestAnimationFrame);"""
 # Until all canvases have been painted anew.
-_PAINTED = f"""async ({{text, tokens}}) => {{
+PAINTED = f"""async ({{text, tokens}}) => {{
   {_TYPED}
   const grid = document.querySelector('#attention-grid');
   for (const canvas of grid.querySelectorAll('.grid canvas')) canvas.width = 1;
@@ -77,7 +77,7 @@ _HANDLED = """async (selector) => {
   node.click();
   return performance.now() - start;
 }"""
-_CHANGED = f"""async ({{text, watch}}) => {{
+CHANGED = f"""async ({{text, watch}}) => {{
   {_TYPED}
   const host = document.querySelector(watch);
   const changed = new Promise((done) => {{
@@ -107,7 +107,7 @@ _MAPPED = """async (fold) => {
   await frame(); await frame();
   return performance.now() - start;
 }"""
-_LONGEST_TASK = """() => {
+LONGEST_TASK = """() => {
   window.longest = 0;
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
@@ -146,7 +146,7 @@ def choose(page: Page, address: str, model: str, view: str, text: str) -> None:
     page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(timeout=120_000)
     page.locator(f"#panel-{view}").scroll_into_view_if_needed()
     page.wait_for_timeout(3000)  # what is shown at first is fetched
-    page.evaluate(_LONGEST_TASK)
+    page.evaluate(LONGEST_TASK)
 
 
 def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
@@ -159,7 +159,7 @@ def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
         for turn in range(rounds + 2):
             page.wait_for_timeout(200)
             text = text_of(tokens, ("red", "old")[turn % 2])
-            times.append(page.evaluate(_PAINTED, {"text": text, "tokens": tokens}))
+            times.append(page.evaluate(PAINTED, {"text": text, "tokens": tokens}))
         found[name] = times[2:]
         found[f"longest pause, {model}, {tokens} tokens"] = [page.evaluate("() => window.longest")]
         if (model, tokens) == ("base", 64):
@@ -198,7 +198,7 @@ def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
         for turn in range(rounds + 2):
             page.wait_for_timeout(200)
             text = f"the {('red', 'old')[turn % 2]} [MASK] sat on the mat"
-            times.append(page.evaluate(_CHANGED, {"text": text, "watch": "#fill-bars .blanks"}))
+            times.append(page.evaluate(CHANGED, {"text": text, "watch": "#fill-bars .blanks"}))
         found[f"fill-mask, {model}"] = times[2:]
     return found
 
@@ -229,7 +229,7 @@ def rubbish(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
 
     def update(times: int) -> dict[str, float]:
         for turn in range(times):
-            page.evaluate(_PAINTED, {"text": text_of(64, ("red", "old")[turn % 2]), "tokens": 64})
+            page.evaluate(PAINTED, {"text": text_of(64, ("red", "old")[turn % 2]), "tokens": 64})
         session.send("HeapProfiler.collectGarbage")
         return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
 

@@ -23,6 +23,7 @@ _ORDER = (
     "tiny_town",
     "startup",
     "page_latency",
+    "published_page",
     "data_path",
     "memory",
     "resume",

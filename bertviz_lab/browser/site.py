@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from bertviz_lab.browser.facts import UNAVAILABLE, model_facts, shared_texts
 from bertviz_lab.browser.graph import Precision, export_graph
+from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, standalone_page, with_imports
@@ -37,14 +38,17 @@ _DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, each after those that it imports, and its libraries.
 _WORKER = (
-    "numeric", "charts", "strips", "tokenizer", "model", "explore", "tokens", "predictions", "attention",
+    "numeric", "charts", "strips", "tokenizer", "model", "explore", "learn", "tokens", "predictions", "attention",
     "task", "attribution", "layers", "worker",
 )  # fmt: skip
 _LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
 _WASM = "ort-wasm-simd-threaded.wasm.gz"
 _ANSWERER = f"export {{ answerer }} from 'lab/{_ENGINE}/answerer.js';"
 #: Weights of all models in 32 bits; more than this is too slow to load and to run in a page.
-_MOST_BYTES = 260_000_000
+_MOST_BYTES = 130_000_000
+
+#: The file of the lessons, where there are some.
+_LESSONS = "lessons.json"
 
 Report = Callable[[str], None]
 
@@ -66,6 +70,19 @@ class _Model:
     files: dict[str, bytes]
 
 
+@dataclass(frozen=True)
+class _Content:
+    """What a page is about: its models, the first of which it opens with, and the lessons on them ({} for none)."""
+
+    models: Sequence[_Model]
+    lessons: dict[str, Any]
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files that the engine asks for, by NAME/END of a model's, or `_LESSONS`."""
+        files = {_LESSONS: json.dumps(self.lessons, ensure_ascii=False).encode()} if self.lessons else {}
+        return files | {f"{m.facts['name']}/{end}": body for m in self.models for end, body in m.files.items()}
+
+
 def publish(
     models: Sequence[str],
     out: Path,
@@ -81,8 +98,11 @@ def publish(
     """
     _check_place(out, single_file)
     with tempfile.TemporaryDirectory() as scratch:
-        made = [_export(name, Path(scratch), precision, report) for name in dict.fromkeys(models)]
-        report("The page is put together.")
+        state = AppState(Settings(runs_dir=Path(scratch) / "runs"))
+        exported = [_export(state, name, Path(scratch), precision, report) for name in dict.fromkeys(models)]
+        names = [model.facts["name"] for model in exported]
+        report("Lessons are measured, and the page is put together.")
+        made = _Content(exported, recorded_lessons(state, names))
         if single_file:
             out.write_text(_single_file(made), encoding="utf-8")
         else:
@@ -94,7 +114,7 @@ def publish(
                 if out.exists():
                     out.rmdir()  # an empty one
     files = [out] if single_file else [path for path in out.rglob("*") if path.is_file()]
-    return Published(out, sum(path.stat().st_size for path in files), tuple(model.facts["name"] for model in made))
+    return Published(out, sum(path.stat().st_size for path in files), tuple(names))
 
 
 def _check_place(out: Path, single_file: bool) -> None:
@@ -104,8 +124,7 @@ def _check_place(out: Path, single_file: bool) -> None:
         raise InputError(f"{out} is not an empty folder; name a new one.")
 
 
-def _export(name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
-    state = AppState(Settings(runs_dir=scratch / "runs"))
+def _export(state: AppState, name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
     checkpoint = state.models.open(name)
     weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
     if weights > _MOST_BYTES:
@@ -151,29 +170,29 @@ def _styles() -> str:
     return f"{engine_source('published.css')}\n{page}\n{assets.files()['lab.css']}"
 
 
-def _published(models: Sequence[_Model], names: Mapping[str, str]) -> dict[str, Any]:
+def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
     """Return what the engine is told; `names` are those of the files, by what they are."""
-    first, *_ = models
+    first, *_ = content.models
     described = {}
-    for model in models:
+    for model in content.models:
         name = model.facts["name"]
         files = {"graph": names[f"{name}/model.onnx"], "tokenizer": names[f"{name}/tokenizer.json"]}
         described[name] = model.facts | {"files": files}
-    files = {"wasm": names["wasm"], "drawings": names["drawings"]}
+    files = {"wasm": names["wasm"], "drawings": names["drawings"], "lessons": names.get(_LESSONS, "")}
     shared = {"texts": shared_texts(), "unavailable": UNAVAILABLE, "files": files}
     return {"model": first.facts["name"], "models": described} | shared
 
 
-def _page(models: Sequence[_Model], published: Mapping[str, Any], policy: Mapping[str, str], **parts: Any) -> str:
-    names = [model.facts["name"] for model in models]
-    cards = {model.facts["name"]: model.facts["card"] or "This model has no card." for model in models}
+def _page(content: _Content, names: Mapping[str, str], policy: Mapping[str, str], **parts: Any) -> str:
+    cards = {model.facts["name"]: model.facts["card"] or "This model has no card." for model in content.models}
+    learn = {"learn": "Learn"} if content.lessons else {}
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return template.from_string(engine_source("index.html")).render(
-        title=" and ".join(names),
+        title=" and ".join(cards),
         gloss="Computed in your browser: nothing that you type leaves it.",
-        spaces={"explore": "Explore", "about": "About"},
+        spaces={"explore": "Explore", **learn, "about": "About"},
         cards=cards,
-        published=_inline(published),
+        published=_inline(_published(content, names)),
         policy="; ".join(f"{name} {sources}" for name, sources in policy.items()),
         **{name: Markup(part) if isinstance(part, str) else part for name, part in parts.items()},
     )
@@ -193,26 +212,20 @@ _WAITING = "The page is loading. It needs JavaScript and a current browser."
 _NO_FORMS = {"base-uri": "'none'", "form-action": "'none'"}
 
 
-def _folder(models: Sequence[_Model]) -> dict[str, bytes]:
+def _folder(content: _Content) -> dict[str, bytes]:
     """Return the files of a site by their names."""
     assets_by_name = {name: text.encode() for name, text in _modules().items()}
     assets_by_name |= {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js").encode() for name in _WORKER}
     assets_by_name |= {f"{_ENGINE}/{file}": _vendored(file) for file in (*_LIBRARIES.values(), _WASM)}
     assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in _DRAWINGS}
     assets_by_name["lab.css"] = _styles().encode()
-    content = hashlib.sha256()
-    for name, text in sorted(assets_by_name.items()):
-        content.update(name.encode() + b"\0" + text)
-    folder = f"lab-{content.hexdigest()[:12]}"
+    folder = f"lab-{_digest(*(part for name in sorted(assets_by_name) for part in (name, assets_by_name[name])))}"
     files = {f"{folder}/{name}": text for name, text in assets_by_name.items()}
     names = {"wasm": f"{folder}/{_ENGINE}/{_WASM}", "drawings": f"{folder}/drawings/"}
-    for model in models:
-        name = model.facts["name"]
-        safe = re.sub(r"[^\w.-]+", "-", name)
-        digest = hashlib.sha256(b"".join(model.files.values())).hexdigest()[:12]
-        for end, body in model.files.items():
-            names[f"{name}/{end}"] = path = f"models/{safe}-{digest}/{end}"
-            files[path] = body
+    for name, body in content.files().items():
+        stem, dot, end = re.sub(r"[^\w./-]+", "-", name).rpartition(".")
+        names[name] = path = f"models/{stem}-{_digest(body)}{dot}{end}"
+        files[path] = body
     import_map = json.dumps({"imports": {"lab/": f"./{folder}/"}})
     first = ("client/main.js", "views/predictions/view.js", "views/attention/view.js",
              *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")))  # fmt: skip
@@ -226,8 +239,8 @@ def _folder(models: Sequence[_Model]) -> dict[str, bytes]:
     addresses |= {name: f"./{file}" for name, file in _LIBRARIES.items()}
     foot = f'<script type="module" src="{folder}/{_ENGINE}/start.js"></script>'
     page = _page(
-        models,
-        _published(models, names),
+        content,
+        names,
         policy,
         addresses=addresses,
         head="\n".join(head),
@@ -237,29 +250,35 @@ def _folder(models: Sequence[_Model]) -> dict[str, bytes]:
     return files | {"index.html": page.encode()}
 
 
-def _single_file(models: Sequence[_Model]) -> str:
+def _digest(*parts: str | bytes) -> str:
+    """Return twelve digits of the hash of some content."""
+    content = hashlib.sha256()
+    for part in parts:
+        content.update(part.encode() if isinstance(part, str) else part)
+    return content.hexdigest()[:12]
+
+
+def _single_file(content: _Content) -> str:
     """Return a page that has everything in itself."""
     names = {"wasm": "wasm", "drawings": "drawings/"}
     packs = {"wasm": _vendored(_WASM)}
-    for place, model in enumerate(models):
-        for end, body in model.files.items():
-            names[f"{model.facts['name']}/{end}"] = name = f"model-{place}/{end}"
-            packs[name] = gzip.compress(body, mtime=0)
+    for place, (file, body) in enumerate(content.files().items()):
+        names[file] = name = f"file-{place}"
+        packs[name] = gzip.compress(body, mtime=0)
     worker = {
         "texts": [(f"{name}.js", engine_source(f"engine/{name}.js")) for name in _WORKER],
         "libraries": {name: _vendored(file).decode() for name, file in _LIBRARIES.items()},
     }
-    body = {"modules": _modules(), "worker": worker, "loader": engine_source("engine/loader.js")}
-    pack = base64.b64encode(gzip.compress(json.dumps(body).encode(), mtime=0)).decode()
+    scripts = {"modules": _modules(), "worker": worker, "loader": engine_source("engine/loader.js")}
+    pack = base64.b64encode(gzip.compress(json.dumps(scripts).encode(), mtime=0)).decode()
     foot = [
-        f'<script type="text/plain" data-file="{name}">{base64.b64encode(content).decode()}</script>'
-        for name, content in packs.items()
+        f'<script type="text/plain" data-file="{name}">{base64.b64encode(body).decode()}</script>'
+        for name, body in packs.items()
     ]
     foot.append(f'<script type="text/plain" id="lab-pack">{pack}</script>')
     foot.append(f'<script type="module" nonce="lab">{engine_source("engine/boot.js")}</script>')
-    scripts = "'nonce-lab' blob: 'wasm-unsafe-eval'"
-    policy = _POLICY | {"script-src": scripts, "worker-src": "blob:"} | _NO_FORMS
+    allowed = "'nonce-lab' blob: 'wasm-unsafe-eval'"
+    policy = _POLICY | {"script-src": allowed, "worker-src": "blob:"} | _NO_FORMS
     addresses = {"base": "./", "worker": "", **{name: name for name in _LIBRARIES}}
     head = f"<style>{_styles()}</style>"
-    published = _published(models, names)
-    return _page(models, published, policy, addresses=addresses, head=head, foot="\n".join(foot), waiting=_WAITING)
+    return _page(content, names, policy, addresses=addresses, head=head, foot="\n".join(foot), waiting=_WAITING)

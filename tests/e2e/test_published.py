@@ -143,7 +143,7 @@ def test_what_needs_a_server_is_refused_in_a_sentence(page: Page, address: str) 
 def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "page"
     shutil.copytree(site, copy)
-    (graph,) = copy.glob("models/first-*/model.onnx")
+    (graph,) = copy.glob("models/first/model-*.onnx")
     graph.write_bytes(graph.read_bytes()[:5000])
     with served(copy) as address:
         open_published(page, address)
@@ -153,15 +153,23 @@ def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path
         }
         graph.unlink()
         answer = asked(page, "explore", "encode", given)
-        assert answer["error"].startswith("The file models/first-")
+        assert answer["error"].startswith("The file models/first/model-")
     page_log.clear()  # the browser notes the missing file
 
 
-def test_a_single_file_opens_from_a_disk(page: Page, models: list[str], tmp_path: Path) -> None:
+def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page: Page, tmp_path: Path) -> None:
     """`page` fails the test for any request to another machine, and any violated policy."""
-    file = publish(models[:1], tmp_path / "model.html", single_file=True).path
+    file = publish(["tiny-town"], tmp_path / "model.html", single_file=True).path
     open_published(page, file.as_uri())
-    page.get_by_label("Text A").fill("The red [MASK] sat on the mat.")
+    page.get_by_label("Text A").fill("Grandma feels better, and [MASK] thanks Ravi.")
     expect(page.locator("#fill-bars .bar-row")).to_have_count(5)
     page.locator("#tab-layers").click()
     expect(page.locator("#lens .plotly-host svg").first).to_be_visible()
+    page.get_by_role("tab", name="Learn").click()
+    lesson = page.locator(".lab-lessons .one")
+    lesson.locator(".choice").first.click()
+    lesson.get_by_role("button", name="Reveal").click()
+    expect(lesson.locator(".told .bar-row").first).to_be_visible()
+    lesson.locator("button.set-up").first.click()
+    expect(page.locator("#lesson-bar .bar-line")).to_be_visible()
+    expect(page.locator("#space-explore")).to_be_visible()

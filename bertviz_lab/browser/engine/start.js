@@ -8,4 +8,4 @@ const paint = () => document.body.classList.toggle('dark', night.matches);
 night.addEventListener('change', paint);
 paint();
 const { model } = JSON.parse(document.getElementById('lab-published').textContent);
-mount(document.body, { value: JSON.stringify({ model }) });
+mount(document.body, { value: JSON.stringify({ model, published: true }) });

@@ -5,12 +5,13 @@ import * as attention from './attention.js';
 import * as attribution from './attribution.js';
 import * as explore from './explore.js';
 import * as layers from './layers.js';
+import * as lessons from './learn.js';
 import { openModel } from './model.js';
 import * as predictions from './predictions.js';
 import { task } from './task.js';
 import * as tokens from './tokens.js';
 
-const VIEWS = { attention, attribution, embeddings: layers, explore, layers, tokens,
+const VIEWS = { attention, attribution, embeddings: layers, explore, layers, lessons, tokens,
   predictions: { ...predictions, task } };
 const CANCELLED = 'The question was cancelled.';
 const PROGRESS_EVERY = 60; // milliseconds between two times that other messages are read
@@ -85,7 +86,7 @@ async function answer({ ticket, view, question, args }) {
     }
     if (cancelled.has(ticket)) throw new Error(CANCELLED);
   };
-  const context = { site, texts: site.texts, traces, progress };
+  const context = { site, texts: site.texts, traces, progress, load };
   if (cancelled.has(ticket)) throw new Error(CANCELLED);
   const isRecorded = view === 'explore' && question !== 'encode'; // needs no weights
   if (args.model !== undefined && !isRecorded) context.model = await open(args.model);

@@ -1,13 +1,13 @@
 """What a lesson says, with the numbers in it: measured on the models of this page, once for each version of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
 from bertviz_lab.ui.lessons import claims, encoder_claims, training_claims
-from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
+from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Place, Step
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.templates import render
 
@@ -82,12 +82,20 @@ def lesson_page(
     measured: Measured | None = None,
     chosen: int | None = None,
     guesses: Mapping[int, int] | None = None,
+    published: tuple[Collection[int], Collection[str]] | None = None,
 ) -> str:
     """Return a lesson in the language of `say` as HTML: before its measurement, or with `measured` after it.
 
     Of a lesson whose model is `missing`, places keep the model that is chosen. `chosen` is the choice that was
-    predicted, and `guesses` how often a workshop's room predicted each.
+    predicted, and `guesses` how often a workshop's room predicted each. A published page has Explore alone:
+    `published` are the numbers of its lessons and its models, and other places are named only.
     """
+    numbers, models = published or (CLAIMS, ())
+    following = min((number for number in numbers if number > lesson.number), default=None)
+
+    def is_reachable(place: Place) -> bool:
+        named = {place.model or lesson.model, *filter(None, [place.other])}
+        return published is None or (place.space == "explore" and named <= {*models})
 
     def opening(step: Step) -> dict[str, Any]:
         place = step.place.opening(lesson.model)
@@ -103,7 +111,8 @@ def lesson_page(
     ]
     return render(
         "views/lessons/lesson.html", say, lesson=lesson, count=len(CLAIMS), missing=missing, opening=opening,
-        measured=measured, chosen=chosen, room=None if guesses is None else room,
+        measured=measured, chosen=chosen, room=None if guesses is None else room, is_reachable=is_reachable,
+        following=following, is_published=published is not None,
     )  # fmt: skip
 
 

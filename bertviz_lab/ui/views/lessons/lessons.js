@@ -32,7 +32,7 @@ export function mountLessons(root) {
   const again = h('button.plain', { onclick() {
     keep({ at: 1, chosen: {}, done: [] });
     answers = {};
-    open(1);
+    open(lessons[0].number);
   } }, gettext('Start again'));
   const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
     .map(([lang, name]) => h('a.plain', { lang, href: '' }, name));
@@ -57,7 +57,7 @@ export function mountLessons(root) {
     place.replaceChildren(h('p.quiet', gettext('The lessons are loading.')));
     const failed = ({ message }) => place.replaceChildren(h('p', gettext(message)));
     lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
-    if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? 1, false);
+    if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? lessons[0].number, false);
   }
 
   const find = (number) => lessons.find((lesson) => lesson.number === number);
@@ -138,9 +138,9 @@ export function mountLessons(root) {
   });
 
   function drawList() {
-    list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
+    list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }, at) => {
       const done = memory.done.includes(number);
-      const heading = hour === find(number - 1)?.hour ? []
+      const heading = hour === lessons[at - 1]?.hour ? []
         : [h('li.quiet.small', hour === 1 ? gettext('First hour') : gettext('Second hour'))];
       const mark = h(`span.mark.small${done ? '.done' : ''}`, { 'aria-hidden': 'true' }, done ? '✓' : number);
       return [...heading, h('li', h('button', { 'data-number': number, title,
@@ -150,7 +150,7 @@ export function mountLessons(root) {
     }));
     const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
     progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
-    leaders.hidden = page.start.workshop;
+    leaders.hidden = page.start.workshop || page.start.published;
     again.hidden = !count || page.start.workshop;
   }
 
