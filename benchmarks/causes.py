@@ -18,7 +18,7 @@ import torch
 from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab import Checkpoint, Tokenizer, interpret, load_checkpoint
 from bertviz_lab.data.probes.minimal_pairs import minimal_pairs, words
-from bertviz_lab.data.samples.tiny_town.world import NEIGHBOURS, PEOPLE
+from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, NEIGHBOURS, PEOPLE
 from bertviz_lab.interpret import FLOW_METHODS, Direction, Target
 from bertviz_lab.interpret.inputs import ModelInputs
 
@@ -58,7 +58,8 @@ class Case(NamedTuple):
 def tiny_town(tokenizer: Tokenizer, count: int) -> Iterator[Case]:
     """Yield `count` cases of each kind from held-out stories.
 
-    A pronoun's are those with one name before it, and both words of a case are single tokens.
+    A pronoun's are those with one name before it. Verbs after a name, all of which are singular, are left out: there is
+    nothing to decide. Both words of a case are single tokens.
     """
     names = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
     drawn: dict[str, int] = dict.fromkeys(KINDS, 0)
@@ -69,7 +70,10 @@ def tiny_town(tokenizer: Tokenizer, count: int) -> Iterator[Case]:
         if any(len(ids) > 1 for ids in tokenizer.ids([good[pair.position], bad[pair.position]])):
             continue
         before = good[: pair.position]
-        cue = {"colour_copy": good[pair.position], "agreement_distractor": good[1]}.get(pair.kind, before[-1])
+        subject = next((word for word in before[1:] if word not in (*COLOURS, *FUR)), before[-1])
+        cue = {"colour_copy": good[pair.position], "agreement_distractor": subject}.get(pair.kind, before[-1])
+        if pair.kind == "agreement" and cue in names:
+            continue
         if pair.kind == "pronoun":
             named = [word for word in before if word in names]
             if len(named) != 1:

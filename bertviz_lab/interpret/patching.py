@@ -6,9 +6,10 @@ the reverse and asks what breaks it. Sources: Vig et al. 2020; Meng et al. 2022,
 "Towards Best Practices of Activation Patching".
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -158,13 +159,15 @@ def _substitutes(checkpoint: Checkpoint, inputs: ModelInputs, position: int) -> 
     else:
         order = [near.id for near in nearest_tokens(checkpoint, tokenizer.token(own), top_k=10 * _SUBSTITUTES)]
 
-    def is_alike(token_id: int) -> bool:
-        if token_id >= tokenizer.vocab_size or token_id in (own, tokenizer.mask_id, tokenizer.unk_id):
-            return False
-        same_place = tokenizer.continuation[token_id] == tokenizer.continuation[own]
-        return bool(same_place) and any(map(str.isalnum, tokenizer.token(token_id)))
-
-    ids = [token_id for token_id in order if is_alike(token_id)][:_SUBSTITUTES]
+    tokens = ((at, tokenizer.token(at)) for at in order if at < tokenizer.vocab_size and at != own)
+    alike = (
+        token_id
+        for token_id, token in tokens
+        if token not in tokenizer.special.all
+        and any(map(str.isalnum, token))
+        and tokenizer.continuation[token_id] == tokenizer.continuation[own]
+    )
+    ids = list(itertools.islice(alike, _SUBSTITUTES))
     variants = inputs.input_ids.repeat(len(ids), 1)
     variants[:, position] = torch.tensor(ids)
     return variants
@@ -299,8 +302,7 @@ def patch_activations(
     return ActivationPatching(inputs.encoding, target, corruption, direction, clean, corrupted, scores)
 
 
-@dataclass(frozen=True, eq=False)
-class PatchedPrediction:
+class PatchedPrediction(NamedTuple):
     """The probabilities of all classes of the target's head, (classes,) each, or the number of a regression."""
 
     clean: NDArray[np.float32]

@@ -15,17 +15,11 @@ A, B = "the red cat sat", "she gave him the book"
 
 
 def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **chosen: Any) -> Any:
-    given = {
-        "model": "",
-        "text_a": text_a,
-        "text_b": text_b,
-        "kind": "",
-        "position": None,
-        "choice": "",
-        "contrast": "",
-    }
-    given |= {"corruption": "word", "changed": None, "replacement": "", "direction": "denoising"}
-    given |= {"component": "residual", "layer": 0, "index": 2, "method": "value zeroing"} | chosen
+    traced = {"kind": "", "position": None, "choice": "", "contrast": "", "corruption": "word", "changed": None}
+    traced |= {"replacement": "", "direction": "denoising"}
+    traced = {name: chosen.pop(name, value) for name, value in traced.items()}
+    given = {"model": "", "text_a": text_a, "text_b": text_b, "traced": traced, "component": "residual", "layer": 0}
+    given |= {"index": 2, "method": "value zeroing"} | chosen
     question = CAUSES.questions[name]
     answer = question.ask(session, {key: value for key, value in given.items() if key in question.arguments})
     return shown(answer) if isinstance(answer, str) else answer

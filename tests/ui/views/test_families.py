@@ -22,8 +22,9 @@ GIVEN: dict[str, Any] = {
     "shown": "score", "against": "model", "other_text": "", "choice": "", "contrast": "", "ablated": [[0, 1]],
     "causal": True, "segments": "swapped", "draws": "100", "masks": "dynamic", "lines": "the cat\na dog",
     "settings": {"rate": 15, "mask": 80, "random": 10, "unit": "words", "seed": 0}, "other": "little", "hidden": [],
-    "corruption": "mask", "changed": 1, "replacement": "", "direction": "noising", "component": "head", "layer": 0,
-    "index": 1, "method": "ALTI",
+    "traced": {"kind": "token", "position": 2, "choice": "", "contrast": "", "corruption": "mask", "changed": 1,
+               "replacement": "", "direction": "noising"},
+    "component": "head", "layer": 0, "index": 1, "method": "ALTI",
     "texts": [],
 }  # fmt: skip
 #: Of a model with an MLM head alone: what is refused, and the reason that its family gives.

@@ -59,7 +59,7 @@ export function mount(panel) {
       const layers = panel.drawing('tokens', 'Contributions by layer', { id: 'causes-flow-layers', linked: true });
       host.append(all.host, h('div.fields', method.node), layers.host);
       return async () => {
-        const answer = await panel.ask('flow', { ...target.question(), ...methods.values });
+        const answer = await panel.ask('flow', { ...question(), ...methods.values });
         if (!answer) return;
         all.show(answer.methods);
         layers.show(answer.layers);
@@ -71,7 +71,7 @@ export function mount(panel) {
   function question() {
     const { changed: place, ...others } = settings.values;
     const at = tokens.length && !tokens.includes(place) ? '' : place;
-    return { ...target.question(), ...others, changed: at === '' ? null : Number(at) };
+    return { traced: { ...target.question(), ...others, changed: at === '' ? null : Number(at) } };
   }
 
   const asked = () => JSON.stringify([page.input, question(), look.values]);

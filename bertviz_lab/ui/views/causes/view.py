@@ -1,6 +1,6 @@
 """What Causes asks: which activations carry a prediction, what adds to its logit, and which tokens reach it."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -24,34 +24,27 @@ from bertviz_lab.ui.views.attribution.view import explained, targets
 _SHOWN_CLASSES = 6  # of many, with and without a patch
 
 Component = Literal["residual", "attention", "feed_forward", "head"]
-Direction = Literal["denoising", "noising"]
-#: How the corrupted text is made: another token, [MASK], noise on the embedding, or a text that somebody typed.
-Corruption = Literal["word", "mask", "noise", "text"]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A prediction, as Attribution has it, and how the corrupted text is made."""
+
+    kind: Word
+    position: Index | None
+    choice: Word
+    contrast: Word
+    corruption: Literal["word", "mask", "noise", "text"]  # another token, [MASK], noise, or a text that was typed
+    changed: Index | None  # the position of the token that is changed; None for the one that is proposed
+    replacement: Text  # the token that replaces it, or the corrupted text A
+    direction: Literal["denoising", "noising"]
 
 
 def patching(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    corruption: Corruption,
-    changed: Index | None,
-    replacement: Text,
-    direction: Direction,
-    component: Component,
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced, component: Component
 ) -> dict[str, Any]:
-    """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` that can be changed.
-
-    `changed` is the position of the changed token, None for the one that is proposed; `replacement` the token that
-    replaces it, or the whole corrupted text A.
-    """
-    found = _patching(
-        state, model, text_a, text_b, (kind, position, choice, contrast), (corruption, changed, replacement), direction
-    )
+    """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` to choose from."""
+    found = _patching(state, model, text_a, text_b, traced)
     encoding, target = found.encoding, found.target
     items = [
         ("Prediction explained", target.title),
@@ -69,111 +62,69 @@ def patched(
     model: ModelName,
     text_a: Text,
     text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    corruption: Corruption,
-    changed: Index | None,
-    replacement: Text,
-    direction: Direction,
+    traced: Traced,
     component: Component,
     layer: Index,
     index: Index,
 ) -> Payload:
     """Return the prediction for both texts and with one activation patched: that of a token, or of a head."""
-    found = _patching(
-        state, model, text_a, text_b, (kind, position, choice, contrast), (corruption, changed, replacement), direction
-    )
-    checkpoint, cell = state.models.open(model), interpret.Cell(component, layer, index)
-    asked = {"target": found.target, "corruption": found.corruption, "direction": direction}
-    shown = interpret.predict_patched(checkpoint, *_texts(found), cell=cell, **asked)
-    runs = (shown.clean, shown.corrupted, shown.patched)
+    found = _patching(state, model, text_a, text_b, traced)
+    checkpoint, cell, texts = state.models.open(model), interpret.Cell(component, layer, index), _texts(found)
+    asked = {"target": found.target, "corruption": found.corruption, "direction": traced.direction}
+    runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **asked)
     largest = [int(place) for run in runs for place in np.argsort(-run, kind="stable")[:_SHOWN_CLASSES]]
     classes = list(dict.fromkeys([found.target.index, *largest]))
-    inputs = interpret.encode_inputs(checkpoint, *_texts(found))
+    inputs = interpret.encode_inputs(checkpoint, *texts)
     names = [interpret.class_name(checkpoint, inputs, found.target, place) for place in classes]
     return patched_payload(found, cell, names, [run[classes] for run in runs])
 
 
-def decomposition(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    corruption: Corruption,
-    changed: Index | None,
-    replacement: Text,
-    direction: Direction,
-) -> Payload:
+def decomposition(state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
-    found = _patching(
-        state, model, text_a, text_b, (kind, position, choice, contrast), (corruption, changed, replacement), direction
-    )
+    found = _patching(state, model, text_a, text_b, traced)
     parts = interpret.decompose_logit(state.models.open(model), *_texts(found), target=found.target)
     return decomposition_payload(parts, found)
 
 
 def flow(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    method: Word,
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced, method: Word
 ) -> dict[str, Payload]:
     """Return each token's contribution to the position that is predicted: by all `methods`, and by one in `layers`."""
-    checkpoint = state.models.open(model)
     if method not in interpret.FLOW_METHODS:
         raise InputError(f"Choose one of {', '.join(interpret.FLOW_METHODS)}.")
-    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    checkpoint = state.models.open(model)
+    inputs, target = _explained(checkpoint, text_a, text_b, traced)
     texts = (text_a, inputs.encoding.text_b)
     found = state.remembered(
         ("information flow", state.models.version(model), texts),
         lambda: interpret.information_flow(checkpoint, *texts, on_progress=report_progress),
     )
-    return {
-        "methods": flow_payload(found, target.position),
-        "layers": flow_by_layer_payload(found, method, target.position),
-    }
+    layers = flow_by_layer_payload(found, method, target.position)
+    return {"methods": flow_payload(found, target.position), "layers": layers}
 
 
-def _patching(
-    state: AppState,
-    model: str,
-    text_a: str,
-    text_b: str,
-    prediction: Sequence[Any],
-    change: tuple[Corruption, int | None, str],
-    direction: Direction,
-) -> Any:
+def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:
+    return explained(checkpoint, text_a, text_b, traced.kind, traced.position, traced.choice, traced.contrast)
+
+
+def _patching(state: AppState, model: str, text_a: str, text_b: str, traced: Traced) -> Any:
     """Return the `ActivationPatching` of a prediction, computed once for all that is shown of it."""
     checkpoint = state.models.open(model)
-    inputs, target = explained(checkpoint, text_a, text_b, *prediction)
-    texts = (text_a, inputs.encoding.text_b)
-    kind, position, replacement = change
+    inputs, target = _explained(checkpoint, text_a, text_b, traced)
+    texts, kind = (text_a, inputs.encoding.text_b), traced.corruption
 
     def compute() -> Any:
         if kind == "text":
-            corruption = interpret.corruption_of(checkpoint, *texts, replacement, texts[1])
+            corruption = interpret.corruption_of(checkpoint, *texts, traced.replacement, texts[1])
         else:
-            word = replacement.strip() or None
+            word = traced.replacement.strip() or None
             corruption = interpret.propose_corruption(
-                checkpoint, *texts, target=target, position=position, kind=kind, word=word
+                checkpoint, *texts, target=target, position=traced.changed, kind=kind, word=word
             )
-        return interpret.patch_activations(
-            checkpoint, *texts, target=target, corruption=corruption, direction=direction, on_progress=report_progress
-        )
+        asked = {"target": target, "corruption": corruption, "direction": traced.direction}
+        return interpret.patch_activations(checkpoint, *texts, **asked, on_progress=report_progress)
 
-    key = ("patching", state.models.version(model), texts, target, change, direction)
-    return state.remembered(key, compute)
+    return state.remembered(("patching", state.models.version(model), texts, traced), compute)
 
 
 def _texts(found: Any) -> tuple[str, str | None]:
