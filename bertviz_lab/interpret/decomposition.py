@@ -70,10 +70,10 @@ def decompose_logit(
     if model.embeddings.projection is not None:
         stream.linear(model.embeddings.projection)
     for layer, trace in zip(model.encoder.layers, out.trace, strict=True):
-        stream.add_heads(trace.context[0, :, at], layer.attention.output)
+        stream.add(trace.context[0, :, at], layer.attention.output)
         if not config.is_prenorm:
             stream.norm(layer.attention_norm)
-        stream.add(layer.output, trace.intermediate_output[0, at])
+        stream.add(trace.intermediate_output[0, at][None], layer.output)
         if not config.is_prenorm:
             stream.norm(layer.output_norm)
     if model.final_norm is not None:
@@ -120,16 +120,11 @@ class _Parts:
         gate_D = torch.where(x_D == 0, 0.0, activated_D / x_D)
         self._map(self.rows_ND * gate_D, activated_D - gate_D * x_D)  # 0 but where x is
 
-    def add_heads(self, context_HK: Tensor, output: nn.Linear) -> None:
-        """Add a part for each head: its context through its columns of the output matrix."""
-        heads, size = context_HK.shape
-        matrix_DHK = output.weight.double().unflatten(1, (heads, size))
-        added_HD = torch.einsum("hk,dhk->hd", context_HK.double(), matrix_DHK)
-        self._map(torch.cat([self.rows_ND, added_HD]), output.bias)
-
-    def add(self, layer: nn.Linear, x_F: Tensor) -> None:
-        """Add a part: a vector through a matrix."""
-        self._map(torch.cat([self.rows_ND, (layer.weight.double() @ x_F.double())[None]]), layer.bias)
+    def add(self, vectors_NK: Tensor, output: nn.Linear) -> None:
+        """Add a part for each vector, heads or all of a feed-forward layer: through its columns of the matrix."""
+        matrix_DNK = output.weight.double().unflatten(1, vectors_NK.shape)
+        added_ND = torch.einsum("nk,dnk->nd", vectors_NK.double(), matrix_DNK)
+        self._map(torch.cat([self.rows_ND, added_ND]), output.bias)
 
     def through_head(self, checkpoint: Checkpoint, target: Target) -> None:
         """Carry the parts through the head of a prediction to its logit, or the difference of two: (parts, 1)."""

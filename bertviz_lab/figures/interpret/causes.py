@@ -12,17 +12,9 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.interpret import (
-        ActivationPatching,
-        Cell,
-        Component,
-        FlowMethod,
-        InformationFlow,
-        LogitDecomposition,
-        Target,
-    )
+    from bertviz_lab import interpret
 
-COMPONENT_TITLES: dict["Component", str] = {
+COMPONENT_TITLES: dict["interpret.Component", str] = {
     "residual": "Residual state",
     "attention": "Attention output",
     "feed_forward": "Feed-forward output",
@@ -36,14 +28,14 @@ _FEWEST_NATS = 0.01  # a smaller difference of two texts has no shares worth rea
 _MOST_NAMED = 24  # tokens that all have their name and their numbers in a heat map
 
 
-def score_text(target: "Target", score: float) -> str:
+def score_text(target: "interpret.Target", score: float) -> str:
     """Write a target's score as people read it: a probability, a log-ratio in nats, or the number of a regression."""
     if target.is_regression:
         return f"{score:.2f}"
     return f"log-ratio {score:+.2f} nats" if target.against else f"{math.exp(score):.1%}"
 
 
-def patching_payload(patching: "ActivationPatching", component: "Component") -> Payload:
+def patching_payload(patching: "interpret.ActivationPatching", component: "interpret.Component") -> Payload:
     """Return the effect of each patch of a component, layer by token or layer by head, as shares of the difference."""
     target, tokens = patching.target, patching.encoding.tokens
     effects = patching.effects(component)
@@ -77,13 +69,16 @@ def patching_payload(patching: "ActivationPatching", component: "Component") -> 
     )
 
 
-def _layer_names(rows: int, component: "Component") -> list[str]:
+def _layer_names(rows: int, component: "interpret.Component") -> list[str]:
     names = [f"layer {layer}" for layer in range(1, rows + 1)]
     return ["embeddings", *names[:-1]] if component == "residual" else names
 
 
 def patched_payload(
-    patching: "ActivationPatching", cell: "Cell", names: Sequence[str], runs: Sequence[NDArray[np.floating]]
+    patching: "interpret.ActivationPatching",
+    cell: "interpret.Cell",
+    names: Sequence[str],
+    runs: Sequence[NDArray[np.floating]],
 ) -> Payload:
     """Return the probabilities of some classes for the clean and the corrupted text, and with a patch."""
     tokens, rows = patching.encoding.tokens, len(patching.scores[cell.component])
@@ -101,7 +96,7 @@ def patched_payload(
     )
 
 
-def decomposition_payload(parts: "LogitDecomposition", patching: "ActivationPatching") -> Payload:
+def decomposition_payload(parts: "interpret.LogitDecomposition", patching: "interpret.ActivationPatching") -> Payload:
     """Return what each component adds to a logit, next to the effect of patching it, where it can be patched."""
     target = parts.target
     rows: list[tuple[str, float, float | None]] = [
@@ -137,7 +132,7 @@ def decomposition_payload(parts: "LogitDecomposition", patching: "ActivationPatc
     )
 
 
-_FLOW_DESCRIPTIONS: dict["FlowMethod", str] = {
+_FLOW_DESCRIPTIONS: dict["interpret.FlowMethod", str] = {
     "attention": "Attention rollout: mean attention of all heads, and the identity for the residual connection, "
     "multiplied through the layers (Abnar and Zuidema 2020)",
     "value zeroing": "Change of the position's state, as cosine distance, when the value vector of this token is zero "
@@ -148,7 +143,7 @@ _FLOW_DESCRIPTIONS: dict["FlowMethod", str] = {
 }
 
 
-def flow_payload(flow: "InformationFlow", position: int) -> Payload:
+def flow_payload(flow: "interpret.InformationFlow", position: int) -> Payload:
     """Return each token's contribution to a position after all layers, by every method, next to raw attention."""
     raw = flow.contributions["attention"][:, position].mean(0)
     rows = [ScoreRow("raw attention", "Mean attention of all layers and heads from the position", raw)]
@@ -166,7 +161,7 @@ def flow_payload(flow: "InformationFlow", position: int) -> Payload:
     )
 
 
-def flow_by_layer_payload(flow: "InformationFlow", method: "FlowMethod", position: int) -> Payload:
+def flow_by_layer_payload(flow: "interpret.InformationFlow", method: "interpret.FlowMethod", position: int) -> Payload:
     """Return each token's contribution to a position within every layer, by one method."""
     layers = flow.contributions[method][:, position]
     return scores_payload(
