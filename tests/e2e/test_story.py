@@ -194,6 +194,7 @@ def test_a_further_file_leaves_the_settings_that_were_changed(page: Page, served
     upload(page, write_little(tmp_path / "first.txt", 30))
     expect(page.locator("#text-health")).to_contain_text("first.txt", timeout=TRAINING)
     choose_time(page, "10m")
+    page.get_by_text("All settings", exact=True).first.click()
     page.get_by_text("Optimization", exact=True).first.click()
     batch_size = page.locator("#option-batch_size input")
     fill_in((batch_size, "16"))
@@ -209,7 +210,7 @@ def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(pa
     page.goto(served[0])
     workspace(page, "Train")
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
-    sizes, recipes = page.locator("#option-preset input"), page.locator("#option-recipe input")
+    sizes, recipe = page.locator("#option-preset input"), page.locator("#option-recipe select")
     sizes.first.focus()
     for place in (1, 2, 3):
         page.keyboard.press("ArrowRight")
@@ -218,7 +219,7 @@ def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(pa
         expect(sizes.nth(place)).to_be_checked()
         at_rest(page)
     page.keyboard.press("Tab")
-    expect(recipes.first).to_be_focused()
+    expect(recipe).to_be_focused()
     page.keyboard.press("Shift+Tab")
     expect(sizes.nth(3)).to_be_focused()
 

@@ -21,7 +21,7 @@ def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     page.emulate_media(reduced_motion="reduce")  # colours that fade in would be judged half-way
     feed("loss", replay_payload([*events(200), ending(200)], "A run"))
     expect(page.locator("#loss .panels").first).to_be_visible()
-    page.locator("#tokens summary").click()
+    page.locator("#tokens summary", has_text="What the rows mean").click()
     page.locator("#fill .candidate").first.click()
     page.locator("#examples .item").nth(1).click()
     assert complaints(page, *PARTS) == []

@@ -208,7 +208,7 @@ def more(page: Page) -> None:
 
 def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     page = visit()
-    page.locator("#attention select[aria-label='Sort heads']").select_option("special")
+    page.locator("#attention").get_by_label("Sort heads").select_option("special")
     values = attention(4, 4, SIZE)[..., 0].mean(-1)
     order = [divmod(int(i), 4) for i in np.argsort(-values, axis=None, kind="stable")]
     cells = page.locator("#attention .grid canvas")
@@ -234,7 +234,7 @@ def test_averages_and_rollout_are_those_of_the_weights(visit: Visit):
         flow = layer @ flow
     wanted = {"layer": truth[2].mean(0), "all": truth.mean((0, 1)), "rollout": flow}
     for of, weights in wanted.items():
-        page.locator("#attention select[aria-label='Show']").select_option(of)
+        page.locator("#attention .knobs select").select_option(of)
         walk(page, "ArrowDown", "ArrowRight")
         row, column, weight, _ = cell(page)
         assert weight == pytest.approx(weights[row, column], abs=1e-4), of

@@ -120,7 +120,6 @@ export function mountLessons(root) {
     if (fresh) settle(part('.told .verdict'), 'center'); // with the bars under it
   }
 
-  page.on('space', (name) => { if (name === 'learn') root.querySelector('.course').append(place); });
   page.on('room', () => {
     if (!lessons.length) return;
     if (room !== memory.room) { // the leader has started again
@@ -168,8 +167,13 @@ export function mountLessonBar(root) {
     page.open({ space: 'learn', show: 'lessons', lesson: place.lesson }) }, gettext('Back to the lesson'));
   // The lesson itself, where there is room beside what it opens.
   const here = h('div.here.lab-island-lessons', h('div.lab-lessons'));
+  const goHome = () => document.querySelector('.lab-lessons .course')?.append(...here.firstChild.children);
+  const hide = () => {
+    root.hidden = true;
+    goHome();
+  };
   const close = h('button.close', { 'aria-label': gettext('Hide this line'),
-    title: gettext('Hide this line'), onclick: () => { root.hidden = true; } }, '×');
+    title: gettext('Hide this line'), onclick: hide }, '×');
   root.append(h('div.bar-line', h('p.told.grow', title, ' ', text), skip, back, close), here);
   const isBeside = () => getComputedStyle(here).display !== 'none'; // else other bars stick below it
   publishHeight(root, '--lab-lesson-bar', () => (isBeside() || !root.offsetHeight ? 0 : root.offsetHeight + 16));
@@ -182,7 +186,9 @@ export function mountLessonBar(root) {
     (part ?? head).scrollIntoView();
   }
 
+  page.on('space', (name) => name === 'learn' && goHome());
   page.on('open', (opened) => {
+    if (opened.space === 'learn') goHome();
     if (!opened.lesson || opened.space === 'learn') return;
     here.firstChild.append(document.querySelector('.lab-lessons .place') ?? '');
     place = opened;
