@@ -209,6 +209,10 @@ def table(result: dict[str, Any]) -> str:
     )
     header_of_times = [f"seconds, {speed['model']}, {speed['tokens']} tokens, {speed['threads']} thread(s)"]
     header_of_times += ["fastest", "median", "processor, least", "processor, median"]
+    about += (
+        ". Patching is between the text and the same with every token masked; a token's score is the largest effect of "
+        "its residual state in any layer but the last. Flow methods and attention do not know which prediction is asked"
+    )
     return f"{about}.\n\n{markdown(header, rows)}\n\n{markdown(header_of_times, times)}"
 
 
