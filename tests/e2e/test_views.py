@@ -105,6 +105,7 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     expect(page.locator("#fill-comparison .heading")).to_have_text("little and other")
     expect(page.locator("#nsp-verdict")).to_be_hidden()
     write(page, "#text-a", A)
+    expect(page.get_by_text("Mask a word to compare the two models.")).to_be_visible()
     write(page, "#text-b", B)
     verdict = page.locator("#nsp-verdict")
     expect(verdict).to_be_visible()

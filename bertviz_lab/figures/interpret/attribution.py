@@ -46,12 +46,12 @@ def attribution_payload(
     ]
     if attention is not None:
         rows.append(ScoreRow("attention", DESCRIPTIONS["attention"], attention, "bar", digits=3))
-    contrast = f", against {target.against.name}," if target.against else ""
+    contrast = f", against “{target.against.name}”," if target.against else ""
     if target.is_regression:
         notes = [f"With this text the {target.name} is {first.change:+.2f} compared with every token masked."]
     else:
         notes = [
-            f"With this text {target.name}{contrast} is {_times(first.change)} as with every token masked: the "
+            f"With this text “{target.name}”{contrast} is {_times(first.change)} as with every token masked: the "
             f"logarithm of that is {first.change:+.2f}."
         ]
     for a in attributions:
@@ -120,7 +120,12 @@ def change_payload(
     *,
     regression: bool = False,
 ) -> Payload:
-    """Return the probabilities of some classes, or numbers for a `regression`, before and after an intervention."""
-    series = [("unmodified model", [float(v) for v in before]), (intervention, [float(v) for v in after])]
+    """Return the probabilities of some classes, or numbers for a `regression`, before and after an intervention.
+
+    Without one, "", there is nothing to draw twice.
+    """
+    series = [("unmodified model", [float(v) for v in before])]
+    if intervention:
+        series.append((intervention, [float(v) for v in after]))
     number_format = ".2f" if regression else ".1%"
     return bars_payload(names, series, title="Prediction before and after", number_format=number_format, file="what-if")

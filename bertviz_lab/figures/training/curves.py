@@ -89,7 +89,8 @@ def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
 @cache
 def _panels_of(objective: str) -> dict[str, Any]:
     """Return axes, marks and the panels of an objective, or all panels if it is not known yet."""
-    names = {"tokens": ("tokens", "words")}.get(objective, (objective.removesuffix("+nsp"),))
+    variants = {"tokens": ("tokens", "words"), "classification": ("classification", "unbalanced")}
+    names = variants.get(objective, (objective.removesuffix("+nsp"),))
     known = {name: PANELS[name] for name in names if name in PANELS} or PANELS
     return {
         "panels": {name: [_body(panel) for panel in (*panels, *OPTIMIZATION)] for name, panels in known.items()},

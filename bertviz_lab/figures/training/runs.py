@@ -118,7 +118,7 @@ def learning_payload(rows: Rows) -> Payload | None:
     passed_names = ", ".join(itertools.compress(names, passed))
     missing = ", ".join(name for name, is_passed in zip(names, passed, strict=True) if not is_passed)
     verdicts = [f"{'✓ ' * is_passed}{line[-1]:.0%}" for is_passed, line in zip(passed, shares, strict=True)]
-    return matrix_payload(
+    payload = matrix_payload(
         shares,
         [f"{verdict} {name.split(' (')[0]}" for verdict, name in zip(verdicts, names, strict=True)],
         steps,
@@ -140,6 +140,9 @@ def learning_payload(rows: Rows) -> Payload | None:
         note=f"{_NOTE} A probe is passed (✓) with at least {_PASSED:.0%} in the last two evaluations. White: chance; "
         "blue: above it; brown: below it.",
         file="probes",
+    )
+    return payload.having(
+        csv=[["probe", *steps], *([name, *line] for name, line in zip(names, shares.tolist(), strict=True))]
     )
 
 

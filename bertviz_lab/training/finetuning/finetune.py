@@ -120,6 +120,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
             objective=setup.data.task,
             baselines=setup.baselines,
             notes=tuple(setup.notes),
+            metric=setup.metric,
         )
 
     def _run_trial(self, number: int) -> Iterator[Event]:

@@ -44,6 +44,7 @@ class RunStarted(Event):
     threads: int
     baselines: Mapping[str, float]  # scores without a model: mlm_loss ln V, unigram_entropy, nsp_majority ...
     notes: tuple[str, ...] = ()  # what the user should know, in sentences
+    metric: str = ""  # the score by which a fine-tuning selects its model
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class RunSummary:
 
     objective: str = ""  # such as "mlm+nsp" or "classification"
     parameters: int | None = None
+    selected_by: str = ""  # the score by which a fine-tuning selects its model
     measure: str = ""  # the name of the score
     score: float | None = None  # of the newest evaluation; of a fine-tuning with trials that have ended, the best one's
     trial_done: bool = False
@@ -30,7 +31,8 @@ class RunSummary:
             kind = row.get("event")
             if kind == "RunStarted":
                 objective, parameters = str(row.get("objective", "")), row.get("parameters")
-                summary = replace(summary, objective=objective, parameters=parameters)
+                metric = str(row.get("metric", ""))
+                summary = replace(summary, objective=objective, parameters=parameters, selected_by=metric)
             elif kind == "EvalDone" and not summary.trial_done and row.get("step"):
                 summary = summary._scored(row)
             elif kind == "TrialDone" and row.get("name") != _RANDOM:
@@ -41,7 +43,8 @@ class RunSummary:
 
     def _scored(self, row: Mapping[str, Any]) -> "RunSummary":
         pretraining = ("rtd_f1",) if self.objective == "rtd" else ("mlm_accuracy",)
-        for measure in METRICS.get(self.objective, pretraining):
+        chosen = () if self.selected_by == "loss" else (self.selected_by,)
+        for measure in (*chosen, *METRICS.get(self.objective, pretraining)):
             if isinstance(row.get(measure), (int, float)):
                 return replace(self, measure=measure, score=float(row[measure]))
         return self

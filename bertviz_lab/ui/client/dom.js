@@ -68,7 +68,7 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
   if (kind === 'radio') return choices(label, options, first, onChange, attributes);
   const type = ['select', 'textarea'].includes(kind) ? null : kind;
   const input = h(type ? 'input' : kind, { type, autocomplete: 'off', spellcheck: 'false', ...attributes });
-  const shown = kind === 'range' ? h('output') : null;
+  const shown = kind === 'range' ? h('span.shown') : null; // an <output> would take the label from the input
   const tell = () => { if (shown) shown.textContent = input.value; };
   let timer = 0;
   const changed = () => {

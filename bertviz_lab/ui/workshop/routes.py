@@ -108,8 +108,9 @@ class _Workshop:
         return language_of(request.query_params.get("lang"), self.state.settings.language)
 
     def address(self, request: Request) -> str:
-        """Return where participants open the page, as far as this request tells."""
-        return participants_address(self.state.settings.public_url, str(request.base_url))
+        """Return where participants open the page, as far as this request tells; nobody else reaches a local page."""
+        settings, asked = self.state.settings, str(request.base_url)
+        return participants_address(settings.public_url, asked) if settings.shared else asked
 
     def for_leader(self, answer: Answer) -> Answer:
 

@@ -57,6 +57,7 @@ def test_every_evaluation_is_a_column_chance_is_white_and_passed_probes_are_mark
     assert trace["z"][at] == pytest.approx([0.0] * 5 + [0.42] * 4)
     assert (trace["zmin"], trace["zmax"]) == (-0.5, 0.5)
     assert trace["customdata"][at][-1] == "article choice (a/an) at step 200: 92% of the pairs correct"
+    assert body["csv"][at + 1] == ["article choice (a/an)", *[0.5] * 5, *[0.92] * 4], "a name is a name in the file"
     # The table has the shares themselves.
     assert body["table"]["rows"][at][1:] == [0.5] * 5 + [0.92] * 4
 

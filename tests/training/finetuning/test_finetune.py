@@ -149,6 +149,13 @@ def test_the_best_model_is_that_of_the_score_that_was_named(metric, sign, files,
     assert found["scores"][metric] == sign * max(sign * value for value in every)
 
 
+def test_the_macro_f1_selects_the_model_of_unbalanced_classes(files, tmp_path):
+    lines = [f"the day {n} was,{'few' if n % 12 == 0 else 'many'}" for n in range(48)]
+    (tmp_path / "rows.csv").write_text("\n".join(["text,label", *lines]), encoding="utf-8")
+    events = finish(files.config(train=(str(tmp_path / "rows.csv"),), eval=(), epochs=1), tmp_path / "run")
+    assert of(RunStarted, events)[0].metric == report(tmp_path / "run")["metric"] == "macro_f1"
+
+
 def test_random_weights_are_compared_with_and_never_chosen(files, tmp_path, monkeypatch):
     # However well random weights do, a person asked for the model they named.
     options = {"learning_rate": 1e-7, "epochs": 12, "dropout": 0.0, "seed": 5}

@@ -81,6 +81,13 @@ def test_pretraining_is_judged_by_its_newest_mlm_accuracy_if_it_has_one() -> Non
     assert RunSummary().after([BEGUN, {"event": "EvalDone", "step": 3, "mlm_accuracy": None}]).score is None
 
 
+@pytest.mark.parametrize(("metric", "measure"), [("macro_f1", "macro_f1"), ("loss", "accuracy"), ("", "accuracy")])
+def test_a_fine_tuning_is_judged_by_the_score_that_selects_its_model(metric: str, measure: str) -> None:
+    begun = {"event": "RunStarted", "step": 0, "objective": "classification", "metric": metric}
+    done = {"event": "TrialDone", "step": 9, "name": "", "accuracy": 0.9, "macro_f1": 0.4, "loss": 0.3}
+    assert RunSummary().after([begun, done]).measure == measure
+
+
 def test_a_fine_tuning_is_judged_by_its_best_trial_and_by_accuracy_where_no_entities_are_marked() -> None:
     started = BEGUN | {"objective": "tokens"}
     rows = [

@@ -37,10 +37,13 @@ def has_panels(page: Page, *names: str) -> None:
         ("tokens", "Score: F1 of entities", r"^79\.\d%$"),
         ("qa", "Score: F1 of answers, exact match", r"^F1 of answers 79\.\d%"),
         ("words", "Score: accuracy", r"^69\.\d%$"),  # labels that mark no entities
+        ("unbalanced", "Score: macro F1, accuracy", r"^macro F1 \d\d\.\d%"),  # classes
     ],
 )
 def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(visit: Visit, task: str, title: str, now: str):
-    rows = task_events("tokens" if task == "words" else task)
+    rows = task_events({"words": "tokens", "unbalanced": "classification"}.get(task, task))
+    if task == "unbalanced":
+        rows = [row | {"metric": "macro_f1", "macro_f1": row.get("accuracy")} for row in rows]
     if task == "words":
         rows = [{key: value for key, value in row.items() if key != "f1"} for row in rows]
     page = visit(loss=replay_payload([*rows, ending(120)], "A run"))

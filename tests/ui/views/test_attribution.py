@@ -141,8 +141,8 @@ def test_the_effect_of_each_head_does_not_depend_on_which_are_ablated(session: A
 
 def test_a_prediction_changes_without_a_head_and_with_a_causal_mask(session: AppState) -> None:
     def is_changed(**changes: Any) -> bool:
-        before, after = shown(ask(session, "intervention", **changes)["chart"])["series"]
-        return bool(before["values"] != after["values"])
+        before, *after = shown(ask(session, "intervention", **changes)["chart"])["series"]
+        return any(before["values"] != other["values"] for other in after)
 
     assert [is_changed(), is_changed(causal=True), is_changed(ablated=[[1, 0], [9, 9]])] == [False, True, True]
 

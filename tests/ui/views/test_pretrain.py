@@ -133,7 +133,7 @@ def test_replaced_token_detection_is_a_choice_of_the_form_by_objective_or_by_rec
         assert config.replaces_tokens
         assert config.model_config(100).model_type == "electra"
         assert config.generator_size == 0.25
-    with pytest.raises(InputError, match='leave "Start from" out, or choose "Pretraining objective" mlm'):
+    with pytest.raises(InputError, match='leave "Start from" out or choose "Pretraining objective" mlm'):
         config_of(session, recipe="electra", init_from="little", seq_len=32)
 
 
@@ -204,8 +204,10 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     line = json.loads(forecast(session, OWN, own, {"init_from": "little", "seq_len": 32}))
     assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
     assert [model.hidden_size for model in tried] == [32]
+    assert line["note"] == ""
     for _ in range(2):
-        forecast(session, OWN, own, {"preset": "medium"})
+        note = json.loads(forecast(session, OWN, own, {"preset": "medium"}))["note"]
+    assert "0.1 million tokens will be read" in note, "that NSP will not be learned is said beforehand"
     assert [model.hidden_size for model in tried] == [32, 512]
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 

@@ -237,7 +237,9 @@ def test_without_a_workshop_the_machine_is_described_on_a_local_page_only(
         server = Server(address)
         status, text, _ = server.ask("/leader/checks")
         assert (status, "/srv/runs" in text) == ((403, False) if shared else (200, True))
-        assert ("leader/checks" in server.ask("/leader")[1]) is not shared
+        page = server.ask("/leader")[1]
+        assert ("leader/checks" in page) is not shared
+        assert (address in page) is not shared, "nobody else reaches a local page"
 
 
 def test_a_workshop_whose_name_is_too_long_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

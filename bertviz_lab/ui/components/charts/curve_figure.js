@@ -71,8 +71,10 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown) {
     marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
   if (logs.length === 1) shapes.push(...marksOf(logs[0], look.axis, marks, scaled));
   const ranged = layout.yaxis.autorangeoptions;
-  const room = ranged ? 1 : logY || layout.yaxis.type === 'log' ? 2 : 1.1; // for the name of the uppermost one
-  const include = [...(ranged?.include ?? []), ...baselines.map(({ value }) => room * value)];
+  const lowest = Math.min(...traces.flatMap(({ y }) => y).filter(Number.isFinite));
+  const named = (value) => (ranged ? value : logY || layout.yaxis.type === 'log' ? 2 * value
+    : value + 0.15 * Math.max(0, value - lowest)); // room for the name of the uppermost one
+  const include = [...(ranged?.include ?? []), ...baselines.flatMap(({ value }) => [value, named(value)])];
   const xaxis = { ...layout.xaxis, type: look.logX ? 'log' : 'linear', tickformat: unit.tickformat,
     title: { ...layout.xaxis.title, text: unit.label }, unifiedhovertitle: { text: unit.hover } };
   const yaxis = { ...layout.yaxis, ...(logY && { type: 'log' }), autorangeoptions: { include } };

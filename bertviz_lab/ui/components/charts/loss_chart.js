@@ -28,10 +28,13 @@ function lossChart(content, { events, server }, root) {
     { role: 'progressbar', 'aria-label': 'Progress of the run', 'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
   const spoken = h('p.hush', { role: 'status' });
   const want = () => boxes.forEach((box) => box.want());
-  const more = h('details.more', { ontoggle: want },
+  const more = h('details.more', { 'data-noexport': true, ontoggle() {
+    more.toggleAttribute('data-noexport', !more.open); // a picture has what is seen, and no folds
+    want();
+  } },
     h('summary.quiet', 'Perplexity, learning rate, gradient norm and throughput'), folded);
   const controls = lookControls(look, want);
-  const scale = choices('Y-axis', [['linear', 'linear', 'Linear vertical axis, from 0'],
+  const scale = choices('Y-axis', [['linear', 'linear', 'Linear vertical axis'],
     ['log', 'log', 'Logarithmic vertical axis']], 'linear', (kind) => controls.change({ logY: kind === 'log' })).node;
   const buttons = saveDrawing('the curves', () => 'training', {
     picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),

@@ -115,8 +115,9 @@ export function panelsOf(log, { panels, guesses }) {
   const objective = log.started?.objective?.replace('+nsp', '') ?? '';
   // Labels that mark no entities have no F1: their words are counted.
   const last = log.evals.at(-1) ?? log.started?.baselines ?? {};
+  const isUnbalanced = objective === 'classification' && log.started.metric === 'macro_f1';
   const name = objective === 'tokens' && !Number.isFinite(last.f1) && Number.isFinite(last.accuracy) ? 'words'
-    : objective;
+    : isUnbalanced ? 'unbalanced' : objective;
   return (panels[name] ?? panels.mlm ?? Object.values(panels)[0]).map((panel) =>
     ({ ...panel, guess: guesses[name], series: panel.series.filter(({ field }) => hasMeasure(log, field)) }));
 }

@@ -70,7 +70,19 @@ function resultWords(run) {
     const line = baselinesOf(panel, run.log).find((baseline) => baseline.field === field);
     return `${label}: ${percent(row[field])}${line ? ` (${line.name}: ${percent(line.value)})` : ''}`;
   });
-  return `Held-out ${parts.join('; ')}.`;
+  return [`Held-out ${parts.join('; ')}.`, verdictWords(run, panel, row)].filter(Boolean).join(' ');
+}
+
+/** Which measures are no better than their baselines, and what to do about it; whether all are better. */
+function verdictWords({ log }, panel, row) {
+  const NOTICEABLE = 0.02; // of a share of a few hundred pairs, chance alone makes less
+  const known = baselinesOf(panel, log).filter(({ field }) => Number.isFinite(row[field]));
+  if (!known.length) return '';
+  const low = known.filter(({ field, value }) => row[field] < value + NOTICEABLE);
+  const labelOf = (field) => panel.series.find((one) => one.field === field).label;
+  const names = low.map(({ field, name }) => `${labelOf(field)} is not above its ${name}`);
+  return !low.length ? 'All of it is above what guessing scores.'
+    : `${names.join(', ')}: train longer, on more text, or start from a trained model such as wiki-mini.`;
 }
 
 /** The series of a panel that are measured now: after the warm-up, its last value is no longer the present one. */

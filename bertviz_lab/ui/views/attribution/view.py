@@ -138,7 +138,7 @@ def intervention(
     changes += ["causal mask"] if causal else []
     if changed_inputs is not inputs:
         changes.append("all segment ids 0" if segments == "zero" else "segment ids swapped")
-    changed = " and ".join(changes) or "nothing changed yet"
+    changed = " and ".join(changes)
     note = "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
     if segments and not config.has_segments:
         note = "This model has no segment embeddings, so it has no segment ids to change."
@@ -151,7 +151,7 @@ def intervention(
         changed,
         regression=target.is_regression,
     )
-    return {"facts": facts_payload([("Changed", changed)], note=note), "chart": chart}
+    return {"facts": facts_payload([("Changed", changed or "nothing changed yet")], note=note), "chart": chart}
 
 
 def explained(

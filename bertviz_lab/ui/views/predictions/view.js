@@ -41,9 +41,13 @@ export function mount(panel) {
     nspHint.hidden = !able || pair;
     if (pair) await panel.show(verdict, 'nsp');
   });
-  panel.part([comparison.host], async () => {
+  const why = h('p.quiet');
+  panel.part([why, comparison.host], async () => {
     const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
-    comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
+    const able = (await heads()).mlm;
+    comparison.host.hidden = !page.input.other || !masked || !able;
+    setText(why, page.input.other && comparison.host.hidden && (able ? 'Mask a word to compare the two models.'
+      : 'This model predicts no masked tokens, so its predictions cannot be compared with those of another model.'));
     if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
   });
   const folds = [

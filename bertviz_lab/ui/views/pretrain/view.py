@@ -25,6 +25,8 @@ _FORECAST = (
     "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
     "shallow_share share_layers mask_probability dropout precision bidirectional family objective"
 ).split()
+#: At about so many tokens the NSP accuracy of wiki-tiny and wiki-mini left its majority-class baseline.
+_TOKENS_OF_NSP = 20_000_000
 _OWN_TEXT = "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
 
 
@@ -110,9 +112,20 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
         ("Memory", f"about {memory:.1f} GB of {free:.1f} GB free"),
     ]
     if memory <= free:
-        return facts_payload(items)
+        return facts_payload(items, note=_expectation(config, source, tokens) if start is None else "")
     note = "This is more memory than is free: choose a smaller model or more gradient accumulation steps."
     return facts_payload(items, note=note, tone="error")
+
+
+def _expectation(config: PretrainConfig, source: str, tokens: float) -> str:
+    """Return that so many tokens are too few, by the logs of the models that were trained on Wikipedia; else ""."""
+    if source == "tiny-town" or tokens >= _TOKENS_OF_NSP or config.objective != "mlm+nsp":
+        return ""
+    return (
+        f"About {tokens / 1e6:.1f} million tokens will be read. The lab's own models learned NSP after about "
+        f"{_TOKENS_OF_NSP // 10**6} million of Wikipedia, and masked tokens somewhat earlier: train longer, or start "
+        "from wiki-mini."
+    )
 
 
 def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, values: Values, key: Word = "") -> str:

@@ -46,6 +46,7 @@ export function mount(panel) {
       await panel.whenSeen(); // nothing is asked while nobody can see the curves
       return panel.ask('follow', { run_id, start }).catch(() => undefined);
     } } });
+  chart.say('Loading …'); // whether there is a run is not known yet
   const probes = drawing('probes', 'chart', 'Minimal-pair probes');
   probes.host.hidden = true;
   const main = panel.part([h('div.head.line', name, status, tags, buttons), note, said, chart.host, probes.host], draw);
@@ -59,12 +60,12 @@ export function mount(panel) {
     main.say('');
     if (run?.id !== now.id) example = cell = null;
     run = now;
-    showHead();
     if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
       [drawnCurves, curvesStatus] = [run.id, run.status];
       await panel.show(chart, 'curves', ofRun());
       bringProbes();
     }
+    showHead(); // with its curves, not above those of the run before
     for (const part of parts) part.node.hidden = !part.needs();
     if (drawnResults === `${run.id} ${run.results}`) return undefined;
     drawnResults = `${run.id} ${run.results}`;
