@@ -8,13 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.interpret.inputs import (
-    backbone,
-    check_memory,
-    encode_inputs,
-    head_mask_for,
-    in_evaluation_mode,
-)
+from bertviz_lab.interpret.inputs import backbone, check_memory, encode_inputs, head_mask_for, in_evaluation_mode
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret import targets
 from bertviz_lab.interpret.inputs import (
     ModelInputs,
     OnProgress,
@@ -20,14 +21,6 @@ from bertviz_lab.interpret.inputs import (
     in_evaluation_mode,
     nothing,
     single_token,
-)
-from bertviz_lab.interpret.targets import (
-    final_vectors,
-    head_logits,
-    is_multi_label,
-    label_scores,
-    require_head,
-    text_position,
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -143,10 +136,10 @@ def mask_probabilities(
 
     `options` are passed to the model. Raises `InputError` as `fill_mask` does.
     """
-    model = require_head(checkpoint, "token")
+    model = targets.require_head(checkpoint, "token")
     inputs, positions = encode_masked(checkpoint, text, text_b)
     out = backbone(checkpoint)(**inputs.arguments(), masked_positions=torch.tensor([positions]), **options)
-    return inputs, positions, head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    return inputs, positions, targets.head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
 
 
 def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
@@ -182,23 +175,25 @@ def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> Rank
 @analysis
 def next_sentence(checkpoint: Checkpoint, text_a: str, text_b: str) -> NextSentence:
     """Predict whether B follows A. Raises `InputError` when either is empty or the model has no such head."""
-    model = require_head(checkpoint, "next")
+    model = targets.require_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both sentence A and sentence B.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    vector_1D = final_vectors(checkpoint, 0, inputs.arguments())
-    is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
+    vector_1D = targets.final_vectors(checkpoint, 0, inputs.arguments())
+    is_next, is_random = targets.head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
     return NextSentence(inputs.encoding, is_next, is_random)
 
 
 @analysis
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
     """Label a text or a pair. Raises `InputError` when the model is not a sequence classifier."""
-    require_head(checkpoint, "label")
+    targets.require_head(checkpoint, "label")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    labels = classify_vector(checkpoint, final_vectors(checkpoint, text_position(checkpoint), inputs.arguments()))
+    labels = classify_vector(
+        checkpoint, targets.final_vectors(checkpoint, targets.text_position(checkpoint), inputs.arguments())
+    )
     ranking = sorted(labels, key=lambda label: -label.score)
-    if not is_multi_label(checkpoint):
+    if not targets.is_multi_label(checkpoint):
         return Classification(inputs.encoding, tuple(ranking), predicted=(ranking[0].label,))
     limits = np.broadcast_to(np.array(checkpoint.config.decision_thresholds or (0.5,)), len(labels))
     predicted = {label.label for label, limit in zip(labels, limits, strict=True) if label.score >= limit}
@@ -211,7 +206,7 @@ def classify_vector(checkpoint: Checkpoint, states: Tensor) -> tuple[LabelScore,
 
     `states` is (1, hidden), or (1, tokens, hidden) for a classifier that reads the mean.
     """
-    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", states)[0])
+    scores = targets.label_scores(checkpoint, targets.head_logits(checkpoint.model, "label", states)[0])
     return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))
 
 
@@ -258,7 +253,7 @@ def joint_fill(
     BERT is trained to predict masked tokens independently, so the sum of the log-probabilities depends on the order:
     it ranks sequences but is not an exact probability. Raises `InputError` as `fill_mask` does.
     """
-    model = require_head(checkpoint, "token")
+    model = targets.require_head(checkpoint, "token")
     inputs, positions = encode_masked(checkpoint, text, text_b)
     if len(positions) > _MAX_MASKS:
         raise InputError(f"{len(positions)} masked tokens are too many to fill jointly: leave {_MAX_MASKS} at most.")
@@ -268,7 +263,7 @@ def joint_fill(
         """Return log-probabilities of all tokens at all masked positions: (batch, masks, vocabulary)."""
         masked_positions = torch.tensor([positions]).expand(len(ids_BL), -1)
         out = backbone(checkpoint)(**inputs.variants(ids_BL), masked_positions=masked_positions)
-        return head_logits(model, "token", out.last_hidden_state).float().log_softmax(-1)
+        return targets.head_logits(model, "token", out.last_hidden_state).float().log_softmax(-1)
 
     first_PV = predict(inputs.input_ids)[0]
     best = first_PV.max(-1)

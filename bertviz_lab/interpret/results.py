@@ -10,22 +10,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.examples import (
-    Example,
-    LabelledText,
-    LabelledWords,
-    Task,
-    read_examples,
-    texts_of_example,
-)
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Task, read_examples, texts_of_example
 from bertviz_lab.errors import InputError
-from bertviz_lab.metrics.classification import (
-    Calibration,
-    ClassificationReport,
-    MultiLabelReport,
-    calibration,
-    classification_report,
-)
+from bertviz_lab.metrics import classification as metrics
 from bertviz_lab.metrics.entities import EntityReport, marks_entities
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.strict_json import nan_for_null
@@ -82,23 +69,23 @@ class Results:
         return np.array([_confidence(p) for p in self.predictions])
 
     @cached_property
-    def report(self) -> ClassificationReport | MultiLabelReport | EntityReport | None:
+    def report(self) -> metrics.ClassificationReport | metrics.MultiLabelReport | EntityReport | None:
         """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
         if self.task == "tokens" and not marks_entities(self.labels):
             return self.words_report
-        report: ClassificationReport | MultiLabelReport | EntityReport | None
+        report: metrics.ClassificationReport | metrics.MultiLabelReport | EntityReport | None
         report = self._task.report(self.examples, self.predictions)
         return report
 
     @cached_property
-    def words_report(self) -> ClassificationReport:
+    def words_report(self) -> metrics.ClassificationReport:
         """Scores of the labels of single words."""
         true = [label for e in cast(Sequence[LabelledWords], self.examples) for label in e.labels]
         names = (*self.labels, *sorted(set(true) - set(self.labels)))
         class_ids = {label: number for number, label in enumerate(names)}
         truth = np.array([class_ids[label] for label in true], dtype=np.int64)
         predicted = np.array([class_ids[label] for p in self.predictions for label in p.labels], dtype=np.int64)
-        return classification_report(truth, predicted, names)
+        return metrics.classification_report(truth, predicted, names)
 
     @cached_property
     def _true_names(self) -> list[str]:
@@ -107,12 +94,12 @@ class Results:
         labels = (str(example.label) for example in cast(Sequence[LabelledText], self.examples))
         return [label if label in known else UNKNOWN for label in labels]
 
-    def calibration(self) -> Calibration:
+    def calibration(self) -> metrics.Calibration:
         """Return accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
             raise InputError("Calibration is defined for classification only, where a prediction has one probability.")
         truth = cast(Classification, self._task).truth(cast(Sequence[LabelledText], self.examples))
-        return calibration(np.array([p.probabilities for p in self.predictions]), truth)
+        return metrics.calibration(np.array([p.probabilities for p in self.predictions]), truth)
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the score by length, and for labels of texts by the true label."""

@@ -7,16 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.interpret import predictions
 from bertviz_lab.interpret.attention import head_metrics
 from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, check_memory, encode_inputs
-from bertviz_lab.interpret.predictions import (
-    Candidate,
-    LabelScore,
-    RankedCandidate,
-    candidates_of,
-    classify_vector,
-    ranked,
-)
 from bertviz_lab.interpret.targets import head_logits, target_kinds, text_position
 from bertviz_lab.interpret.token_labels import PassageAnswer, WordLabel, answer_question, label_words
 from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
@@ -32,9 +25,9 @@ class MaskedToken:
     """The predictions for one [MASK], at the last layer and by the logit lens."""
 
     position: int
-    candidates: tuple[Candidate, ...]  # most probable first
-    tracked: tuple[RankedCandidate, ...]  # the requested tokens, in their order
-    layers: tuple[Candidate, ...]  # the top prediction at the embeddings and after each layer (logit lens)
+    candidates: tuple[predictions.Candidate, ...]  # most probable first
+    tracked: tuple[predictions.RankedCandidate, ...]  # the requested tokens, in their order
+    layers: tuple[predictions.Candidate, ...]  # the top prediction at the embeddings and after each layer (logit lens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +52,7 @@ class SnapshotAnalysis:
     masked_tokens: tuple[MaskedToken, ...]
     is_next: float | None
     losses: NDArray[np.float32] | None
-    labels: tuple[LabelScore, ...]
+    labels: tuple[predictions.LabelScore, ...]
     words: tuple[WordLabel, ...]
     answer: PassageAnswer | None
     vectors: NDArray[np.float32]
@@ -109,7 +102,7 @@ def analyze_snapshot(
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if "token" in kinds else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if "token" in kinds else None,
-        labels=classify_vector(checkpoint, read) if "label" in kinds else (),
+        labels=predictions.classify_vector(checkpoint, read) if "label" in kinds else (),
         words=label_words(checkpoint, text_a).words if "word" in kinds else (),
         answer=answer_question(checkpoint, text_a, text_b or "", n_best=1) if answers else None,
         vectors=word_embeddings(checkpoint, projected),
@@ -124,9 +117,11 @@ def _masked_tokens(
     masked_tokens = []
     for position in encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
-        lens = tuple(candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV)
-        asked = tuple(ranked(tokenizer, rows_SV[-1], token) for token in tracked)
-        masked_tokens.append(MaskedToken(position, candidates_of(tokenizer, rows_SV[-1], top_k), asked, lens))
+        lens = tuple(predictions.candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV)
+        asked = tuple(predictions.ranked(tokenizer, rows_SV[-1], token) for token in tracked)
+        masked_tokens.append(
+            MaskedToken(position, predictions.candidates_of(tokenizer, rows_SV[-1], top_k), asked, lens)
+        )
     return tuple(masked_tokens)
 
 

@@ -17,14 +17,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers, trainers
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization.pipeline import (
-    SpecialTokens,
-    bpe_backend,
-    bpe_stages,
-    replace_surrogates,
-    wordpiece_backend,
-    wordpiece_stages,
-)
+from bertviz_lab.tokenization import pipeline
 
 # Text is passed to the library in chunks of about this many characters: a book as one string would need many times its
 # size in memory.
@@ -50,7 +43,7 @@ def train_wordpiece(
     texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
     """Return a WordPiece tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
-    special = SpecialTokens()
+    special = pipeline.SpecialTokens()
     if vocab_size <= len(special.all):
         raise InputError(
             f"A vocabulary of {vocab_size} tokens is too small: choose more than {len(special.all)}, "
@@ -58,7 +51,7 @@ def train_wordpiece(
         )
     # Without special tokens, whose names the trainer would learn from as words ("[MAS", "##K]").
     backend = Backend(models.WordPiece(unk_token=special.unk))
-    backend.normalizer, backend.pre_tokenizer = wordpiece_stages(lowercase=lowercase)
+    backend.normalizer, backend.pre_tokenizer = pipeline.wordpiece_stages(lowercase=lowercase)
     characters: Counter[str] = Counter()
 
     # The trainer numbers "##a", "##b" ... in the order of a hash map, and the numbers decide which of two equally
@@ -85,14 +78,14 @@ def train_wordpiece(
     tokens = [*special.all, *alphabet]
     # Pieces are in the order of merging, the most frequent pairs first.
     tokens += [token for token, _ in zip(merged, range(vocab_size - len(tokens)), strict=False)]
-    return wordpiece_backend({token: i for i, token in enumerate(tokens)}, lowercase=lowercase)
+    return pipeline.wordpiece_backend({token: i for i, token in enumerate(tokens)}, lowercase=lowercase)
 
 
 def train_bpe(
     texts: Iterable[str], vocab_size: int, lowercase: bool, min_frequency: int, on_progress: OnProgress
 ) -> Backend:
     """Return a byte-level BPE tokenizer with at most `vocab_size` tokens trained on `texts`; see `Tokenizer.train`."""
-    special = SpecialTokens()
+    special = pipeline.SpecialTokens()
     byte_characters = pre_tokenizers.ByteLevel.alphabet()
     min_size = len(special.all) + len(byte_characters)
     if vocab_size < min_size:
@@ -101,7 +94,7 @@ def train_bpe(
             f"{len(special.all)} special tokens), and {vocab_size} were asked for: choose more, or WordPiece."
         )
     backend = Backend(models.BPE())
-    backend.normalizer, backend.pre_tokenizer = bpe_stages(lowercase=lowercase)
+    backend.normalizer, backend.pre_tokenizer = pipeline.bpe_stages(lowercase=lowercase)
     characters: Counter[str] = Counter()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -114,14 +107,14 @@ def train_bpe(
     if not "".join(characters).strip():
         raise InputError("There is no text to learn a vocabulary from: give a text with words in it.")
     model = json.loads(backend.to_str())["model"]
-    return bpe_backend(model["vocab"], [(left, right) for left, right in model["merges"]], lowercase=lowercase)
+    return pipeline.bpe_backend(model["vocab"], [(left, right) for left, right in model["merges"]], lowercase=lowercase)
 
 
 def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: OnProgress) -> Iterator[str]:
     """Yield the texts in chunks for the trainer; `characters` is updated with the counts of their characters."""
     read = 0
     for text in texts:
-        text = replace_surrogates(text)
+        text = pipeline.replace_surrogates(text)
         start = 0
         while start < len(text):
             end = min(start + _CHUNK, len(text))

@@ -15,14 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bertviz_lab.data.corpora.health_report import (
-    HealthReport,
-    reading_warnings,
-    unknown_warning,
-    warnings_about,
-    writing_system,
-    writing_warnings,
-)
+from bertviz_lab.data.corpora import health_report
 from bertviz_lab.data.corpora.read import MAX_BYTES, Document, ReadingNotes, read_documents
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
@@ -43,7 +36,7 @@ def examine_files(
     max_bytes: float = MAX_BYTES,
     on_progress: Callable[[int, int], None] | None = None,
     **options: Any,
-) -> HealthReport:
+) -> health_report.HealthReport:
     """Read files and examine them; arguments and errors as for `read_documents` and `examine`."""
     notes = ReadingNotes()
     stream = read_documents(
@@ -61,7 +54,7 @@ def examine(
     algorithm: Literal["wordpiece", "bpe"] = "wordpiece",
     seq_len: int = 128,
     notes: ReadingNotes | None = None,
-) -> tuple[HealthReport, Tokenizer]:
+) -> tuple[health_report.HealthReport, Tokenizer]:
     """Compute the health report of a text in a single pass over a stream; return it with the tokenizer.
 
     Args:
@@ -82,7 +75,7 @@ def examine(
         raise InputError("The text holds no words; give a text of at least a few sentences.")
 
     train, held_out = sample.split()
-    writing = writing_system(train)
+    writing = health_report.writing_system(train)
     is_given = tokenizer is not None
     if tokenizer is None:
         tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
@@ -102,7 +95,7 @@ def examine(
     share = frequency[frequency > 0] / frequency.sum()
     most_frequent = np.argsort(-frequency, kind="stable")[:20].tolist()
     pairs = counts.sentences - counts.documents
-    report = HealthReport(
+    report = health_report.HealthReport(
         documents=counts.documents,
         sentences=counts.sentences,
         words=counts.words,
@@ -122,9 +115,9 @@ def examine(
         recommended=writing.settings,
     )
     warnings = (
-        *writing_warnings(writing, tokenizer),
-        *unknown_warning(report.unk_rate, tokenizer, held_out or train, is_given=is_given),
-        *warnings_about(
+        *health_report.writing_warnings(writing, tokenizer),
+        *health_report.unknown_warning(report.unk_rate, tokenizer, held_out or train, is_given=is_given),
+        *health_report.warnings_about(
             report,
             single_documents=counts.single_documents,
             distinct_tokens=int(np.count_nonzero(frequency)),
@@ -132,7 +125,7 @@ def examine(
             too_long=float(np.mean(lengths > seq_len - 3)),
             seq_len=seq_len,
         ),
-        *reading_warnings(notes or ReadingNotes(), report.sentences),
+        *health_report.reading_warnings(notes or ReadingNotes(), report.sentences),
     )
     return replace(report, warnings=warnings), tokenizer
 
@@ -140,7 +133,7 @@ def examine(
 def suited_settings(paths: Sequence[str | Path], max_bytes: float = MAX_BYTES) -> dict[str, str | bool]:
     """Return the options of `pretrain` that suit the writing system of files. Raises `InputError`."""
     documents = read_documents(paths, max_bytes=max_bytes)
-    return writing_system(chain.from_iterable(document.sentences for document in documents)).settings
+    return health_report.writing_system(chain.from_iterable(document.sentences for document in documents)).settings
 
 
 class _Counts:

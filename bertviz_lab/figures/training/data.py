@@ -11,7 +11,7 @@ from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payloa
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.corpora.health import HealthReport
+    from bertviz_lab.data.corpora.health_report import HealthReport
     from bertviz_lab.data.tasks.task_report import ClassCount, LengthHistogram, TaskReport
 
 

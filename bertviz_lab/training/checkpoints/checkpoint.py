@@ -17,15 +17,8 @@ from bertviz_lab import model as models
 from bertviz_lab.config import SHIPPED, BertConfig
 from bertviz_lab.config.limits import QuestionLimits, words_of
 from bertviz_lab.errors import InputError
+from bertviz_lab.model import weights
 from bertviz_lab.model.weight_names import place_of
-from bertviz_lab.model.weights import (
-    LoadReport,
-    load_state,
-    normalize_names,
-    read_tensors,
-    state_for_huggingface,
-    write_tensors,
-)
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.tokenization.tokenizer import TOKENIZER_FILES
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, read_object
@@ -61,7 +54,7 @@ class Checkpoint:
     card: str = ""  # README.md: what it was trained on, how, and how well it does
     name: str = ""
     path: Path | None = None
-    report: LoadReport = field(default_factory=LoadReport)  # tensors that were missing or left over
+    report: weights.LoadReport = field(default_factory=weights.LoadReport)  # tensors that were missing or left over
     #: Tokens of the longest inputs that it was trained on, None where unknown: the tokenizer's `model_max_length`.
     #: The position embeddings may be more; those beyond it are as they were initialized.
     trained_length: int | None = None
@@ -143,12 +136,12 @@ def load_checkpoint(
         known = f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens"
         raise InputError(f"{known} but the model has {config.vocab_size} embeddings.")
     with safetensors_of(folder) as files:
-        shapes = normalize_names(read_tensors(files, shapes_only=True), config.model_type)
+        shapes = weights.normalize_names(weights.read_tensors(files, shapes_only=True), config.model_type)
         kind = architecture_of(body, shapes, config)
         report = _fit(kind, config, shapes, folder.name, most_bytes)
         # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
         model = kind(config, generator=torch.Generator().manual_seed(0))
-        load_state(model, read_tensors(files, leave_out=report.unexpected))
+        weights.load_state(model, weights.read_tensors(files, leave_out=report.unexpected))
     card = folder / "README.md"
     sentence = read_sentence_modules(folder) or SentenceModules(None)
     checkpoint = Checkpoint(
@@ -193,7 +186,7 @@ def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     if checkpoint.config.model_type == "modernbert":  # unlike other families it has them in config.json
         body |= {"cls_token_id": checkpoint.tokenizer.cls_id, "sep_token_id": checkpoint.tokenizer.sep_id}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
-    write_tensors(state_for_huggingface(checkpoint.model), folder / "model.safetensors")
+    weights.write_tensors(weights.state_for_huggingface(checkpoint.model), folder / "model.safetensors")
     positions = checkpoint.config.max_position_embeddings
     length = min(checkpoint.trained_length or positions, positions)
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
@@ -280,11 +273,11 @@ def _read_config(folder: Path) -> dict:
     return body
 
 
-def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, most_bytes: float) -> LoadReport:
+def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, most_bytes: float) -> weights.LoadReport:
     """Return how the shapes in the files meet those of the model, found on the meta device. Raises `InputError`."""
     with torch.device("meta"):
         outline = kind(config)
-    report = load_state(outline, shapes)
+    report = weights.load_state(outline, shapes)
     if report.missing_backbone:
         first, more = ", ".join(report.missing[:3]), len(report.missing) - 3
         raise InputError(f"The weights in {name} lack {first}{f' and {more} more' if more > 0 else ''}.")

@@ -19,15 +19,7 @@ from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop.clock import ProbeBudget, Stopwatch
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.optim import clip_and_step, lr_schedule, set_learning_rate
-from bertviz_lab.training.runs.events import (
-    CheckpointSaved,
-    EvalDone,
-    Event,
-    ProbesDone,
-    RunFinished,
-    SnapshotSaved,
-    StepDone,
-)
+from bertviz_lab.training.runs import events
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class Task(Protocol[TaskBatchT]):
     def snapshot(self, progress: "Progress") -> str:
         """Save the weights for later inspection; returns the path, "" where no snapshots are kept."""
 
-    def probe(self, progress: "Progress") -> ProbesDone | None:
+    def probe(self, progress: "Progress") -> events.ProbesDone | None:
         """Run the probes, with the same result in all processes; None where there are none."""
 
     def should_stop_early(self) -> bool:
@@ -118,7 +110,7 @@ def train(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     checkpoint: str = "",
-) -> Iterator[Event]:
+) -> Iterator[events.Event]:
     """Train until `config` is fulfilled or `should_stop()`; ends with a checkpoint, an evaluation and `RunFinished`.
 
     With several processes all of them iterate, and all see the same events. `checkpoint` is the one that the run
@@ -138,16 +130,16 @@ def train(
     def finished() -> bool:
         return stop_early or config.fraction_done(progress) >= 1.0
 
-    def run_probes() -> Iterator[Event]:
+    def run_probes() -> Iterator[events.Event]:
         began = time.perf_counter()
         if results := task.probe(progress):
             (cost,) = hardware.broadcast(time.perf_counter() - began)
             probes.charge(cost, progress.seconds)
             yield results
 
-    def snapshot_and_probe() -> Iterator[Event]:
+    def snapshot_and_probe() -> Iterator[events.Event]:
         if path := task.snapshot(progress):
-            yield SnapshotSaved(progress.step, path)
+            yield events.SnapshotSaved(progress.step, path)
         if probes.is_affordable(progress.seconds) or finished():
             yield from run_probes()
 
@@ -187,7 +179,7 @@ def train(
         if eval_due and not finished():
             eval_began = time.perf_counter()
             scores = task.evaluate(model)
-            yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
+            yield events.EvalDone(progress.step, progress.seconds, progress.tokens, scores)
             cost = time.perf_counter() - eval_began
             # Evaluation takes at most a tenth of the time.
             eval_interval, no_gain = hardware.broadcast(max(config.eval_every, 10 * cost), task.should_stop_early())
@@ -196,18 +188,18 @@ def train(
                 yield from run_probes()
         if checkpoint_due and not finished():
             checkpoint = task.save(progress, scores)
-            yield CheckpointSaved(progress.step, checkpoint)
+            yield events.CheckpointSaved(progress.step, checkpoint)
             next_checkpoint = progress.seconds + config.checkpoint_every
         stopwatch.paused += time.perf_counter() - began
 
     if finished() and progress.step > start.step and not is_snapshot_step(progress.step):
         yield from snapshot_and_probe()
     path = task.save(progress, {})
-    yield CheckpointSaved(progress.step, path)
+    yield events.CheckpointSaved(progress.step, path)
     if progress.step and not stop_early:
-        yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model, final=finished()))
+        yield events.EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model, final=finished()))
     reason = "stopped" if stop and not finished() else "finished"
-    yield RunFinished(progress.step, progress.seconds, reason, path, "")
+    yield events.RunFinished(progress.step, progress.seconds, reason, path, "")
 
 
 def _forward_backward(
@@ -264,14 +256,14 @@ class MetricWindow:
 
     def step_done(
         self, metrics: Mapping[str, Tensor], start: Progress, progress: Progress, config: LoopConfig, rate: float
-    ) -> StepDone:
+    ) -> events.StepDone:
         """Return the event of these steps, from their reduced metrics; `start` is where the session began."""
         means = {name: float(values.mean()) for name, values in metrics.items()}
         # The speed is that since `start`: before a run was resumed, the machine may have been busy.
         before, done = map(config.fraction_done, (start, progress))
         if config.steps is not None:
             before, done = config.work_done(before), config.work_done(done)
-        return StepDone(
+        return events.StepDone(
             step=progress.step,
             seconds=progress.seconds,
             tokens=progress.tokens,

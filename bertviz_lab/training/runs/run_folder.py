@@ -26,15 +26,7 @@ from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import disk_error, exclusive_lock, write_bytes, write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.runs.events import (
-    CheckpointSaved,
-    Event,
-    Preparing,
-    RunFinished,
-    RunStarted,
-    StepDone,
-    to_json,
-)
+from bertviz_lab.training.runs import events
 
 ConfigT = TypeVar("ConfigT", bound=RunConfig)
 
@@ -131,7 +123,7 @@ def require_no_other_files(folder: Path) -> None:
         raise InputError(f"{parts[0]} is not part of a run and would be overwritten; name another folder.") from error
 
 
-def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
+def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Event]:
     """Write every event to the run's log and state, and pass it on.
 
     A run that resumes from a checkpoint repeats the steps after it, so the log is cut there: it reads as if the run
@@ -146,12 +138,12 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         log = _Log(folder / "events.jsonl")
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
-            for event in events:
-                if isinstance(event, RunStarted):
+            for event in stream:
+                if isinstance(event, events.RunStarted):
                     logged = log.cut_after_checkpoint(event.step)
                 # Steps are reported twice a second; waiting for the disk each time took 3% of a small model's training.
-                durable = not isinstance(event, StepDone)
-                if not (isinstance(event, CheckpointSaved) and event.step == logged):  # saved again, unchanged
+                durable = not isinstance(event, events.StepDone)
+                if not (isinstance(event, events.CheckpointSaved) and event.step == logged):  # saved again, unchanged
                     log.append(event, durable)
                 state = next_state(state, event)
                 write_state(folder, state, durable)
@@ -166,7 +158,7 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
                 again = "free some space, then resume with --resume"
                 reported = InputError(f"{folder} could not be written: {reason}. {saved}: {again}.")
             message = str(reported) if isinstance(reported, InputError) else f"{type(reported).__name__}: {reported}"
-            event = RunFinished(state.step, state.seconds, "failed", state.model, message)
+            event = events.RunFinished(state.step, state.seconds, "failed", state.model, message)
             with contextlib.suppress(OSError):  # where the disk is full, the exception is all that is left
                 log.append(event)
             with contextlib.suppress(OSError):
@@ -200,8 +192,8 @@ class _Log:
             self.earlier = path.read_bytes().rfind(b"\n") + 1
             os.truncate(path, self.earlier)  # a crash may have left an incomplete line
 
-    def append(self, event: Event, durable: bool = True) -> None:
-        line = to_json(event).encode() + b"\n"
+    def append(self, event: events.Event, durable: bool = True) -> None:
+        line = events.to_json(event).encode() + b"\n"
         with self.path.open("ab", buffering=0) as file:
             size = file.tell()
             try:
@@ -252,18 +244,18 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
 
 
-def next_state(state: RunState, event: Event) -> RunState:
+def next_state(state: RunState, event: events.Event) -> RunState:
     """Return the state after an event."""
     changes: dict[str, Any] = {}
-    if isinstance(event, Preparing):
+    if isinstance(event, events.Preparing):
         changes = {"status": "preparing", "message": event.message}
-    elif isinstance(event, RunStarted):
+    elif isinstance(event, events.RunStarted):
         changes = {"status": "training", "message": "", "step": event.step, "total_steps": event.total_steps}
-    elif isinstance(event, StepDone):
+    elif isinstance(event, events.StepDone):
         changes = {"step": event.step, "seconds": event.seconds, "eta_seconds": event.eta_seconds}
-    elif isinstance(event, CheckpointSaved):
+    elif isinstance(event, events.CheckpointSaved):
         changes = {"step": event.step, "model": event.path}
-    elif isinstance(event, RunFinished):
+    elif isinstance(event, events.RunFinished):
         model = event.path or state.model
         changes = {"status": event.reason, "message": event.message, "eta_seconds": None, "model": model}
         changes |= {"step": event.step, "seconds": event.seconds}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.confined import Workers
-from bertviz_lab.data.corpora.health import HealthReport
+from bertviz_lab.data.corpora.health_report import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_log

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.confined import Confinement, Workers
-from bertviz_lab.data.corpora.health import HealthReport, examine_files, suited_settings
+from bertviz_lab.data.corpora.health import examine_files, suited_settings
+from bertviz_lab.data.corpora.health_report import HealthReport
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 

@@ -27,21 +27,10 @@ from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.workshop import pages
 from bertviz_lab.ui.workshop.address import participants_address
 from bertviz_lab.ui.workshop.leader_key import LeaderKey
 from bertviz_lab.ui.workshop.machine import examine_machine
-from bertviz_lab.ui.workshop.pages import (
-    EXPECTED,
-    board,
-    checks_table,
-    is_for_owner,
-    key_page,
-    leader_page,
-    notes_of,
-    run_lines,
-    screen,
-    screen_page,
-)
 from bertviz_lab.ui.workshop.room import Room
 
 _LONGEST = 4096  # bytes of a browser's report
@@ -136,7 +125,7 @@ class _Workshop:
         if self._key is not None and key is not None:
             if not is_same_origin(request.headers):  # such as an image or a link on a page of somebody else
                 sentence = say("A link of another site does not open this page. Type the address or the key.")
-                return _html(key_page(sentence, say), 403)
+                return _html(pages.key_page(sentence, say), 403)
             wait = self._key.try_key(request, key)
             if wait is None:
                 response = RedirectResponse(say.address("leader"), 303, _FRESH)
@@ -144,26 +133,26 @@ class _Workshop:
                 return response
             wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
             again = say("Wait {seconds} s before the next try.", seconds=seconds) if wait > 0 else ""
-            return _html(key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
+            return _html(pages.key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
         if not await self._may(request):
-            return _html(key_page(say("This page is for the leader of the workshop."), say), 401)
-        return _html(leader_page(self.state.settings, self.address(request), self.state.room, say))
+            return _html(pages.key_page(say("This page is for the leader of the workshop."), say), 401)
+        return _html(pages.leader_page(self.state.settings, self.address(request), self.state.room, say))
 
     async def notes(self, request: Request) -> Response:
         number, say = request.path_params["number"], self.say(request)
         if not 1 <= number <= len(LESSONS):
             return _refusal("There is no such lesson.", 404)
-        return await self._computed(request, lambda: notes_of(measure(self.state, LESSONS[number - 1], say)))
+        return await self._computed(request, lambda: pages.notes_of(measure(self.state, LESSONS[number - 1], say)))
 
     async def checks(self, request: Request) -> Response:
         """Return what `doctor` says of this machine, with the page open on it; strangers are told nothing about it."""
-        if not is_for_owner(self.state.settings):
+        if not pages.is_for_owner(self.state.settings):
             return _refusal("The checks are for the owner of this machine: run bertviz-lab doctor on it.", 403)
         runs, port = self.state.settings.runs_dir, request.url.port or 80
-        people = max(EXPECTED, len(self.state.room or ()))
+        people = max(pages.EXPECTED, len(self.state.room or ()))
 
         def examine() -> str:
-            return checks_table(list(examine_machine("0.0.0.0", port, runs, visitors=people, serving=True)))
+            return pages.checks_table(list(examine_machine("0.0.0.0", port, runs, visitors=people, serving=True)))
 
         return _html(await anyio.to_thread.run_sync(examine, limiter=self._checking))
 
@@ -205,8 +194,8 @@ class _RoomRoutes:
         self._workshop, self._room = workshop, room
 
     async def board(self, request: Request) -> Response:
-        lines = await run_in_threadpool(run_lines, self._workshop.state.runs)
-        return _news(*board(self._room, lines, self._workshop.say(request)))
+        lines = await run_in_threadpool(pages.run_lines, self._workshop.state.runs)
+        return _news(*pages.board(self._room, lines, self._workshop.say(request)))
 
     async def act(self, request: Request) -> Response:
         """Call everybody to a lesson, reveal one, or reset the room."""
@@ -242,10 +231,10 @@ class _RoomRoutes:
 
     async def screen_page(self, request: Request) -> Response:
         address, say = self._workshop.address(request), self._workshop.say(request)
-        return _html(screen_page(self._workshop.state.settings.workshop, address, say))
+        return _html(pages.screen_page(self._workshop.state.settings.workshop, address, say))
 
     async def screen(self, request: Request) -> Response:
-        return _news(*screen(self._room, self._workshop.say(request)))
+        return _news(*pages.screen(self._room, self._workshop.say(request)))
 
 
 def _html(page: str, status: int = 200) -> Response:

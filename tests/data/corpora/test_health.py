@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from bertviz_lab.data.corpora.health import HealthReport, examine, examine_files
+from bertviz_lab.data.corpora.health import examine, examine_files
+from bertviz_lab.data.corpora.health_report import HealthReport
 from bertviz_lab.data.documents import Document
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

@@ -6,7 +6,7 @@ from typing import Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
 from bertviz_lab.config.options import options_of
-from bertviz_lab.data.corpora.health import HealthReport
+from bertviz_lab.data.corpora.health_report import HealthReport
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import forms
