@@ -1,4 +1,7 @@
-"""What a run's panel asks: which run it shows, what that is, its curves, and the results of a fine-tuning."""
+"""What a run's panel asks: which run it shows, what that is, its curves, and the results of a fine-tuning.
+
+Train shows the same. `results` answers about a fine-tuning from its report and its held-out examples.
+"""
 
 import dataclasses
 from pathlib import Path

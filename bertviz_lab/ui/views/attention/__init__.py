@@ -1,1 +1,0 @@
-"""Attention: every head of a model at once, one in detail, and the difference between two sets of weights."""

@@ -1,1 +1,0 @@
-"""Compare: training runs side by side."""

@@ -1,1 +1,0 @@
-"""Training dynamics: a training run through its snapshots, with one slider."""

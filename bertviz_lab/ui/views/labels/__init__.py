@@ -1,1 +1,0 @@
-"""Label check: doubted training examples of a run (`view`), decided one by one, and a training on the corrections."""

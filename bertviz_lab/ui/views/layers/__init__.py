@@ -1,1 +1,0 @@
-"""Layers: the logit lens, norms from layer to layer, and the embedding sum that the first layer is given."""
