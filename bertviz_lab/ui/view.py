@@ -1,7 +1,7 @@
 """What a view of the page is, and how the questions that it asks are declared and checked.
 
 A view is a folder of `ui/views`: `view.py` answers questions, `view.js` draws, `view.css` has its rules, and
-`explanation.html` says how it is computed, with the formula and its source. It is listed in `ui/views/__init__.py`;
+`explanation.html` says how it is computed, with the formula and its source. It has a table in `ui/views/views.toml`;
 nothing else has to know of it.
 """
 
@@ -19,7 +19,7 @@ from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.app_state import AppState
 
-Workspace = Literal["explore", "train", "runs", "learn"]
+Workspace = Literal["explore", "train", "runs"]
 
 # ---- types of arguments: all that a browser can send is checked against them
 
@@ -115,6 +115,6 @@ class View:
     id: str  # the name of its folder, also used in addresses
     title: str  # the field's standard term
     gloss: str  # one plain sentence on what it shows
-    workspace: Workspace | None  # whose panel it is; None for what a workspace itself asks
     questions: Mapping[str, Question]
+    workspace: Workspace | None = None  # whose panel it is; None for what a workspace itself asks
     slot: Literal[0, 1] = 1  # of the two beside each other in the workspace: left or right

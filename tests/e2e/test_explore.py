@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.explore.view import QUESTIONS
 from tests.browser import PageLog, at_rest, eventually, fill_in, in_menu, query_of
 from tests.ui.pages import Served, serve
 
@@ -33,7 +33,7 @@ def visit(page: Page, address: str, **query: str) -> None:
 
 
 def examples(state: AppState, model: str) -> list[tuple[str, str]]:
-    return EXPLORE.questions["examples"].ask(state, {"model": model})
+    return QUESTIONS["examples"].ask(state, {"model": model})
 
 
 def first_candidate(page: Page) -> Locator:

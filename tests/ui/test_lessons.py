@@ -21,8 +21,8 @@ from bertviz_lab.ui.lessons.lesson import CASES
 from bertviz_lab.ui.lessons.measuring import CLAIMS, Measured, handout_page, measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
-from bertviz_lab.ui.views.lessons.view import LEARN
+from bertviz_lab.ui.views.attribution import view as attribution_view
+from bertviz_lab.ui.views.lessons import view as lessons_view
 from tests.ui.pages import PageReader, little_settings
 
 each_lesson = pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")
@@ -36,7 +36,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> AppState:
 
 def asked(state: AppState, name: str, **arguments: Any) -> Any:
     """The answer to a question of Learn."""
-    return LEARN.questions[name].ask(state, arguments)
+    return lessons_view.QUESTIONS[name].ask(state, arguments)
 
 
 @each_lesson
@@ -94,7 +94,9 @@ def test_the_view_shows_what_the_lesson_says_of_segment_ids(shipped: AppState) -
     named = {"model": LESSONS[2].model, "text_a": text_a, "text_b": text_b, "kind": "next", "position": None}
     named |= {"choice": "", "contrast": "", "ablated": [], "causal": False}
     for segments, name in (("zero", "zero"), ("swapped", "swapped")):
-        body = json.loads(ATTRIBUTION.questions["intervention"].ask(shipped, named | {"segments": segments})["chart"])
+        body = json.loads(
+            attribution_view.QUESTIONS["intervention"].ask(shipped, named | {"segments": segments})["chart"]
+        )
         assert numbers["own"] in json.dumps(body)
         assert numbers[name] in json.dumps(body)
 

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -19,6 +20,8 @@ from bertviz_lab.ui.components.standalone import DRAWINGS
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import Workspace
+from bertviz_lab.ui.views import VIEWS
 from tests.ui.pages import little_settings, serve
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +123,13 @@ def test_the_page_has_the_import_map_before_any_script_of_gradio(url: str) -> No
     assert page.count("importmap") == 1
     assert page.index("importmap") < page.index('type="module"')
     assert f'"lab/": "./{assets.folder()}/"' in page  # relative: holds behind a prefix
+
+
+def test_every_view_is_declared_with_a_workspace_and_a_slot_that_the_page_has() -> None:
+    assert {view.workspace for view in VIEWS} == {*get_args(Workspace), None}
+    assert {view.slot for view in VIEWS} == {0, 1}
+    folders = {path.parent.name for path in (ROOT / "bertviz_lab/ui/views").glob("*/view.py")}
+    assert {view.id for view in VIEWS} == folders
 
 
 def test_every_import_is_a_file_and_every_preload_too() -> None:

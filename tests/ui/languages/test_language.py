@@ -16,7 +16,7 @@ from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.lessons.view import LEARN
+from bertviz_lab.ui.views.lessons.view import QUESTIONS
 from docs.make_catalogue import FOLDER, collected, update
 from tests.ui.pages import little_settings
 
@@ -101,10 +101,10 @@ def test_only_the_texts_of_a_lesson_are_translated() -> None:
 
 @pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")
 def test_a_lesson_has_no_english_left_in_german(shipped: AppState, each: Lesson) -> None:
-    bodies = LEARN.questions["lessons"].ask(shipped, {"language": "de"})
-    told = LEARN.questions["measured"].ask(shipped, {"number": each.number, "language": "de"})
+    bodies = QUESTIONS["lessons"].ask(shipped, {"language": "de"})
+    told = QUESTIONS["measured"].ask(shipped, {"number": each.number, "language": "de"})
     assert english_in(words_of(bodies[each.number - 1]["page"]) + words_of(told)) == []
-    english = LEARN.questions["lessons"].ask(shipped, {"language": "en"})[each.number - 1]
+    english = QUESTIONS["lessons"].ask(shipped, {"language": "en"})[each.number - 1]
     assert len(english_in(words_of(english["page"]))) > 5  # they would be seen
     result = re.sub(r'(?s)<ol class="steps">.*?</ol>', "", told)  # where a card is named as the page names it
     texts = re.findall(r"(?s)<p>.*?</p>|<span class=\"share\">.*?</span>", result)
@@ -125,8 +125,8 @@ def test_both_languages_tell_one_measurement(shipped: AppState) -> None:
 def test_visitors_who_ask_at_once_in_different_languages_do_not_mix(shipped: AppState) -> None:
     def ask(number: int) -> tuple[str, str, Any]:
         code = ("de", "en")[number % 2]
-        told = LEARN.questions["measured"].ask(shipped, {"number": 1, "language": code})
-        return code, told, LEARN.questions["lessons"].ask(shipped, {"language": code})[0]["title"]
+        told = QUESTIONS["measured"].ask(shipped, {"number": 1, "language": code})
+        return code, told, QUESTIONS["lessons"].ask(shipped, {"language": code})[0]["title"]
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(64)))
@@ -136,13 +136,13 @@ def test_visitors_who_ask_at_once_in_different_languages_do_not_mix(shipped: App
 
 def test_a_server_s_language_is_that_of_visitors_who_ask_for_none(tmp_path: Path) -> None:
     state = AppState(Settings(runs_dir=tmp_path, checkpoints=tmp_path, language="de"))
-    titles = [LEARN.questions["lessons"].ask(state, {"language": code})[0]["title"] for code in ("", "xx", "en")]
+    titles = [QUESTIONS["lessons"].ask(state, {"language": code})[0]["title"] for code in ("", "xx", "en")]
     assert titles == ["Bidirektionaler Kontext", "Bidirektionaler Kontext", "Bidirectional context"]
 
 
 def test_what_cannot_be_measured_is_told_in_the_language(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fehlt das Modell wiki-mini"):
-        LEARN.questions["measured"].ask(AppState(little_settings(tmp_path)), {"number": 1, "language": "de"})
+        QUESTIONS["measured"].ask(AppState(little_settings(tmp_path)), {"number": 1, "language": "de"})
 
 
 CATALOGUES = sorted(FOLDER.glob("*.po"))

@@ -15,7 +15,7 @@ from bertviz_lab.training.runs.run_folder import RunState, read_state, write_sta
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor, owner_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.finetune.view import form as finetune
-from bertviz_lab.ui.views.pretrain.view import PRETRAIN
+from bertviz_lab.ui.views.pretrain.view import QUESTIONS
 from bertviz_lab.ui.views.pretrain.view import form as pretrain
 from tests.ui.form_client import FormClient
 from tests.ui.pages import OWNER, STRANGER, Served, little_settings, serve
@@ -165,6 +165,6 @@ def test_a_form_beyond_the_limits_is_refused(tmp_path: Path, changes: dict[str, 
     state = page(tmp_path)
     form = {"source": "tiny-town", "files": [], "values": changes}
     with pytest.raises(InputError, match=sentence) as refused:
-        PRETRAIN.questions["start"].ask(state, form, OWNER)
+        QUESTIONS["start"].ask(state, form, OWNER)
     assert len(str(refused.value)) < 10_000
     assert state.runs.ids() == ()

@@ -24,7 +24,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # noqa: F401 (reads torch)
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.explore.view import QUESTIONS
 
 MODELS = {"SMALL": "somebody/small", "LARGER": "somebody/larger", "THIRD": "somebody/third"}
 
@@ -45,7 +45,7 @@ def run(folder: str, code: str, shared: bool, limits: dict[str, str]) -> None:
     state = AppState(Settings(runs_dir=here / "runs", checkpoints=here / "checkpoints", limits=given))
 
     def ask(name: str, **arguments: Any) -> Any:
-        return EXPLORE.questions[name].ask(state, arguments)
+        return QUESTIONS[name].ask(state, arguments)
 
     exec(code, {"state": state, "tell": tell, "ask": ask, "json": json, **MODELS})
 

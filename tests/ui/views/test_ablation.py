@@ -15,7 +15,7 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import view as study
-from bertviz_lab.ui.views.ablation.view import ABLATION
+from bertviz_lab.ui.views.ablation.view import QUESTIONS
 from tests.ui.pages import OWNER, STRANGER, little_settings
 
 
@@ -38,7 +38,7 @@ def finished(session: AppState, name: str, score: float, steps: int = 100) -> st
 
 def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
-    answer = ABLATION.questions[question].ask(session, arguments, visitor)
+    answer = QUESTIONS[question].ask(session, arguments, visitor)
     return json.loads(answer) if isinstance(answer, str) else answer
 
 
@@ -106,7 +106,7 @@ def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
 
 
 def train(session: AppState, **sent: Any) -> list[str]:
-    return ABLATION.questions["train"].ask(session, sent, OWNER)
+    return QUESTIONS["train"].ask(session, sent, OWNER)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret import attention as figures
 from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.attention.view import ATTENTION
+from bertviz_lab.ui.views.attention.view import QUESTIONS
 from tests.charts import shown
 from tests.little import little_folder
 
@@ -20,7 +20,7 @@ A, B = "the red cat sat", "she gave him the book"
 
 
 def ask(session: AppState, name: str, **arguments: Any) -> Any:
-    return ATTENTION.questions[name].ask(session, arguments)
+    return QUESTIONS[name].ask(session, arguments)
 
 
 def attention(session: AppState, text_a: str = A, text_b: str = B, model: str = "") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bertviz_lab import (
 )
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
+from bertviz_lab.ui.views.attribution.view import QUESTIONS
 from tests.charts import shown
 from tests.little import little_folder
 
@@ -30,7 +30,7 @@ def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **ch
         given["ablated"] = []
     if name == "intervention":
         given |= {"causal": False, "segments": ""}
-    answer = ATTRIBUTION.questions[name].ask(session, given | chosen)
+    answer = QUESTIONS[name].ask(session, given | chosen)
     return shown(answer) if isinstance(answer, str) else answer
 
 

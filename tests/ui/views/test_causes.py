@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.causes.view import CAUSES
+from bertviz_lab.ui.views.causes.view import QUESTIONS
 from tests.charts import shown
 from tests.little import little_folder
 
@@ -20,7 +20,7 @@ def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **ch
     traced = {name: chosen.pop(name, value) for name, value in traced.items()}
     given = {"model": "", "text_a": text_a, "text_b": text_b, "traced": traced, "component": "residual", "layer": 0}
     given |= {"index": 2, "method": "value zeroing"} | chosen
-    question = CAUSES.questions[name]
+    question = QUESTIONS[name]
     answer = question.ask(session, {key: value for key, value in given.items() if key in question.arguments})
     return shown(answer) if isinstance(answer, str) else answer
 

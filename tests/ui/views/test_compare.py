@@ -12,7 +12,7 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import view as study
-from bertviz_lab.ui.views.compare.view import COMPARE, logged
+from bertviz_lab.ui.views.compare.view import QUESTIONS, logged
 from tests.charts import shown
 from tests.ui.pages import OWNER
 from tests.ui.views.test_ablation import finished, session
@@ -22,7 +22,7 @@ __all__ = ["session"]
 
 def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
-    answer = COMPARE.questions[question].ask(session, arguments, visitor)
+    answer = QUESTIONS[question].ask(session, arguments, visitor)
     return shown(answer) if isinstance(answer, str) and question != "example" else answer
 
 

@@ -19,7 +19,7 @@ from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
-from bertviz_lab.ui.views.dynamics.view import DYNAMICS, token_ids
+from bertviz_lab.ui.views.dynamics.view import QUESTIONS, token_ids
 from bertviz_lab.ui.views.dynamics.view import examples as tracked_examples
 from tests.ui.pages import OWNER
 from tests.ui.snapshots import STEPS, little_history
@@ -47,7 +47,7 @@ def make_run(session: AppState, *, status: str = "finished", steps: tuple[int, .
 
 def ask(session: AppState, question: str, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
-    answer = DYNAMICS.questions[question].ask(session, arguments)
+    answer = QUESTIONS[question].ask(session, arguments)
     return json.loads(answer) if isinstance(answer, str) else answer
 
 

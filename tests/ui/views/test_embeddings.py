@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab import InputError, Tokenizer, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
+from bertviz_lab.ui.views.embeddings.view import QUESTIONS
 from tests.charts import shown
 from tests.little import little_checkpoint
 
@@ -14,7 +14,7 @@ A, B = "the red cat sat", "she gave him the book"
 
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", **more: Any) -> Any:
-    answer = EMBEDDINGS.questions[name].ask(session, {"model": "", "text_a": text_a, "text_b": text_b} | more)
+    answer = QUESTIONS[name].ask(session, {"model": "", "text_a": text_a, "text_b": text_b} | more)
     return shown(answer) if isinstance(answer, str) and name != "sentences" else answer
 
 

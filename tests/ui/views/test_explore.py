@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
 from bertviz_lab.interpret import read_results
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.explore.view import EXPLORE
-from bertviz_lab.ui.views.layers.view import LAYERS
+from bertviz_lab.ui.views.explore import view as explore_view
+from bertviz_lab.ui.views.layers import view as layers_view
 from tests.charts import shown
 from tests.little import little_folder
 from tests.ui.finetuned import RUN, tuned
@@ -24,7 +24,7 @@ A, B = "the red cat sat", "she gave him the book"
 
 
 def ask(session: AppState, name: str, **arguments: Any) -> Any:
-    return EXPLORE.questions[name].ask(session, arguments)
+    return explore_view.QUESTIONS[name].ask(session, arguments)
 
 
 def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -> None:
@@ -83,7 +83,7 @@ MASK_A, MASK_B = "the red [MASK] sat", "she [MASK] him the book"
 def ask_layers(
     session: AppState, name: str, text_a: str = MASK_A, text_b: str = "", model: str = "", **more: Any
 ) -> Any:
-    return shown(LAYERS.questions[name].ask(session, {"model": model, "text_a": text_a, "text_b": text_b} | more))
+    return shown(layers_view.QUESTIONS[name].ask(session, {"model": model, "text_a": text_a, "text_b": text_b} | more))
 
 
 def test_the_lens_shows_the_predictions_of_every_layer(session: AppState) -> None:

@@ -10,7 +10,7 @@ from bertviz_lab import InputError
 from bertviz_lab.training.finetuning.task_data import read_task_splits
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.labels.view import LABELS as VIEW
+from bertviz_lab.ui.views.labels.view import QUESTIONS
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.pages import OWNER
@@ -20,7 +20,7 @@ __all__ = ["tuned"]
 
 def ask(session: AppState, name: str, visitor: Visitor = OWNER, **arguments: Any) -> Any:
     """The answer to a question about the run, payloads read."""
-    answer = VIEW.questions[name].ask(session, {"run_id": RUN, **arguments}, visitor)
+    answer = QUESTIONS[name].ask(session, {"run_id": RUN, **arguments}, visitor)
     return shown(answer) if isinstance(answer, str) and answer.startswith("{") else answer
 
 
@@ -123,7 +123,7 @@ def test_a_further_run_learns_from_the_corrections_and_is_compared(
 
 def test_only_the_owner_sees_the_examples_of_a_run(tuned: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuned.models, "owns", lambda visitor, run_id: visitor == OWNER)
-    for name, question in VIEW.questions.items():
+    for name, question in QUESTIONS.items():
         arguments: dict[str, Any] = {"place": 0, "action": "keep"} if name == "decide" else {}
         arguments |= {"kind": "leaks"} if name == "duplicates" else {}
         with pytest.raises(InputError, match="another browser, which alone can check its labels"):

@@ -18,7 +18,7 @@ from bertviz_lab import (
 )
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.predictions import view as masked_words
-from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from bertviz_lab.ui.views.predictions.view import QUESTIONS
 from tests.charts import shown
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
@@ -30,7 +30,7 @@ LIST = {"top_k": 5, "word": ""}
 
 def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", model: str = "", **more: Any) -> Any:
     texts = {"model": model, "text_a": text_a, "text_b": text_b}
-    answer = PREDICTIONS.questions[name].ask(session, texts | more)
+    answer = QUESTIONS[name].ask(session, texts | more)
     return shown(answer) if isinstance(answer, str) else answer
 
 
@@ -183,7 +183,7 @@ def test_which_parts_there_are_depends_on_the_heads(
     session: AppState, kind: type | None, mlm: bool, nsp: bool, task: bool
 ) -> None:
     model = "little" if kind is None else little_folder(session.settings.checkpoints / "other", kind=kind).name
-    heads = PREDICTIONS.questions["heads"].ask(session, {"model": model})
+    heads = QUESTIONS["heads"].ask(session, {"model": model})
     assert (heads["mlm"], heads["nsp"], bool(heads["task"])) == (mlm, nsp, task)
     if not task:
         with pytest.raises(InputError, match="not been fine-tuned"):

@@ -25,7 +25,7 @@ from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view, verdict
-from bertviz_lab.ui.views.run.view import RUN as VIEW
+from bertviz_lab.ui.views.run.view import QUESTIONS
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.pages import OWNER, serve
@@ -37,7 +37,7 @@ __all__ = ["tuned"]
 
 def ask(session: AppState, name: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, payloads read."""
-    answer = VIEW.questions[name].ask(session, arguments, visitor)
+    answer = QUESTIONS[name].ask(session, arguments, visitor)
     return shown(answer) if isinstance(answer, str) and answer.startswith("{") else answer
 
 

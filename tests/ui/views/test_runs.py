@@ -17,21 +17,22 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.run.view import RUN as VIEW
+from bertviz_lab.ui.views.run import view as run_view
 from bertviz_lab.ui.views.run.view import curves
-from bertviz_lab.ui.views.runs.view import RUNS, glance, task_name
+from bertviz_lab.ui.views.runs import view as runs_view
+from bertviz_lab.ui.views.runs.view import glance, task_name
 from tests.ui.fake_hub import FakeHub, fake_hub
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
 
 
 def table(session: AppState, visitor: Visitor = NOBODY) -> dict[str, dict[str, Any]]:
-    rows = RUNS.questions["table"].ask(session, {}, visitor)
+    rows = runs_view.QUESTIONS["table"].ask(session, {}, visitor)
     return {row["id"]: row for row in rows}
 
 
 def change(session: AppState, action: str, visitor: Visitor = NOBODY, **more: Any) -> str:
-    return RUNS.questions["change"].ask(session, {"action": action, "run_id": RUN, **more}, visitor)
+    return runs_view.QUESTIONS["change"].ask(session, {"action": action, "run_id": RUN, **more}, visitor)
 
 
 def test_a_run_and_a_shipped_model_have_a_row_each(session: AppState) -> None:
@@ -111,7 +112,7 @@ def test_on_a_shared_page_nobody_changes_the_run_of_somebody_else(settings: Sett
 def test_what_a_browser_sends_is_checked(session: AppState, sent: dict[str, Any]) -> None:
     make_run(session)
     with pytest.raises(InputError):
-        RUNS.questions["change"].ask(session, {"run_id": RUN, **sent})
+        runs_view.QUESTIONS["change"].ask(session, {"run_id": RUN, **sent})
     assert table(session)[RUN]["name"] == "kind-otter"
 
 
@@ -148,17 +149,17 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 
 def preview(session: AppState, **arguments: Any) -> dict[str, Any]:
     target = {"run_id": RUN, "repo": "me/mine", "public": False}
-    return json.loads(VIEW.questions["hub"].ask(session, target | arguments, NOBODY))
+    return json.loads(run_view.QUESTIONS["hub"].ask(session, target | arguments, NOBODY))
 
 
 def push(session: AppState, **arguments: Any) -> str:
-    return RUNS.questions["change"].ask(
+    return runs_view.QUESTIONS["change"].ask(
         session, {"action": "push", "run_id": RUN, "repo": "me/mine", **arguments}, NOBODY
     )
 
 
 def about(session: AppState) -> dict[str, Any]:
-    return VIEW.questions["about"].ask(session, {"run_id": RUN}, OWNER)
+    return run_view.QUESTIONS["about"].ask(session, {"run_id": RUN}, OWNER)
 
 
 def test_what_would_be_sent_is_listed_and_nothing_is_asked_of_the_hub(session: AppState, hub: FakeHub) -> None:
@@ -214,7 +215,7 @@ def test_a_shared_page_and_one_without_the_hub_push_nothing(settings: Settings, 
         with pytest.raises(InputError, match=r"sends nothing to the hub|started in another browser"):
             ask(session)
     with pytest.raises(InputError, match="sends nothing to the hub"):
-        RUNS.questions["change"].ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine"}, OWNER)
+        runs_view.QUESTIONS["change"].ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine"}, OWNER)
     assert hub.asked == []
 
 

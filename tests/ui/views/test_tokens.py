@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab import BertForSequenceClassification, InputError
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.tokens.view import TOKENS
+from bertviz_lab.ui.views.tokens.view import QUESTIONS
 from tests.charts import shown
 from tests.little import little_folder
 
@@ -16,7 +16,7 @@ RULE = {"rate": 15, "mask": 80, "random": 10, "unit": "tokens", "seed": 1}
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", model: str = "", **more: Any) -> Any:
     texts = {"model": model, "text_a": text_a, "text_b": text_b}
-    return shown(TOKENS.questions[name].ask(session, texts | more))
+    return shown(QUESTIONS[name].ask(session, texts | more))
 
 
 def test_a_text_of_thousands_of_words_is_truncated_not_refused(session: AppState) -> None:

@@ -21,7 +21,7 @@ from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.lessons.view import LEARN
+from bertviz_lab.ui.views.lessons.view import QUESTIONS
 from bertviz_lab.ui.workshop import routes
 from bertviz_lab.ui.workshop.machine import Check
 from tests.ui.guard.raw_requests import Server
@@ -113,7 +113,7 @@ def test_a_participant_cannot_act_as_the_leader(server: Server, leader: str) -> 
 
 def test_no_answer_is_sent_before_it_is_revealed(served: tuple[Server, AppState], server: Server, leader: str) -> None:
     state = served[1]
-    measured = LEARN.questions["measured"]
+    measured = QUESTIONS["measured"]
     for lesson in LESSONS:
         with pytest.raises(InputError, match="has not revealed"):
             measured.ask(state, {"number": lesson.number})
@@ -128,7 +128,7 @@ def test_nothing_that_participants_are_sent_holds_the_leaders_notes(
     page = server.ask("/", {"Cookie": cookie(1)})[1]
     sent = [page, *assets.files().values(), server.ask("/config")[1], server.ask("/handout")[1]]
     sent += [server.ask("/room")[1], server.ask("/handout?lang=de")[1]]
-    sent += [json.dumps(LEARN.questions["lessons"].ask(served[1], {"language": code})) for code in ("en", "de")]
+    sent += [json.dumps(QUESTIONS["lessons"].ask(served[1], {"language": code})) for code in ("en", "de")]
     for text in sent:
         assert not [note for note in NOTES if note in text or json.dumps(note)[1:-1] in text]
         assert KEY not in text

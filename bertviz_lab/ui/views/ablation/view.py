@@ -13,7 +13,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, View, Word, questions
+from bertviz_lab.ui.view import RunIds, Word, questions
 from bertviz_lab.ui.views.runs.view import glance
 
 #: What is ticked before anybody has chosen.
@@ -123,10 +123,4 @@ def _checked_steps(state: AppState, steps: int) -> int:
     return steps
 
 
-ABLATION = View(
-    "ablation",
-    "Ablation study",
-    "What does each part of BERT's recipe contribute? Remove one, predict the effect, and test it.",
-    "runs",
-    questions(cards, progress, reveal, train),
-)
+QUESTIONS = questions(cards, progress, reveal, train)

@@ -9,7 +9,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
-from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 
 
 def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Word = "weights") -> dict[str, Any]:
@@ -125,10 +125,4 @@ def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | No
     return trace if layer < layers and head < heads else None
 
 
-ATTENTION = View(
-    "attention",
-    "Attention",
-    "Multi-head self-attention: which tokens each head attends to.",
-    "explore",
-    questions(query_key, arrays=[attention, difference, layer_values]),
-)
+QUESTIONS = questions(query_key, arrays=[attention, difference, layer_values])

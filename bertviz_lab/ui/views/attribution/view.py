@@ -12,7 +12,7 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.ui.lazy import checkpoints, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import Heads, Index, ModelName, Text, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
 LARGE = 20_000_000  # weights: attributions of a larger model take seconds
@@ -204,10 +204,4 @@ def _title(target: Any, tokens: Sequence[str]) -> str:
     return f"{target.title} as the label of {tokens[target.position]}" if target.kind == "word" else str(target.title)
 
 
-ATTRIBUTION = View(
-    "attribution",
-    "Attribution",
-    "Integrated gradients, gradient x input and occlusion of a prediction; head ablation; causal mask; segment ids.",
-    "explore",
-    questions(targets, intervention, slow=[attribution, head_effects]),
-)
+QUESTIONS = questions(targets, intervention, slow=[attribution, head_effects])

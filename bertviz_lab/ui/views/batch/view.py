@@ -12,7 +12,7 @@ from bertviz_lab.ui.forms import upload_size
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import MOST_CHARACTERS, ModelName, Text, Upload, View, questions
+from bertviz_lab.ui.view import MOST_CHARACTERS, ModelName, Text, Upload, questions
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.examples import Example, Task
@@ -118,10 +118,4 @@ def check_cost(checkpoint: Checkpoint, what: str, count: int, tokens: float, len
         )
 
 
-BATCH = View(
-    "batch",
-    "Batch inference",
-    "Predict for each text of a file, or rank the texts by their similarity to a query.",
-    "explore",
-    questions(form, slow=[predict]),
-)
+QUESTIONS = questions(form, slow=[predict])

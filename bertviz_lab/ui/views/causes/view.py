@@ -18,7 +18,7 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 from bertviz_lab.ui.views.attribution.view import explained, targets
 
 _SHOWN_CLASSES = 6  # of many, with and without a patch
@@ -132,10 +132,4 @@ def _texts(found: Any) -> tuple[str, str | None]:
     return found.encoding.text_a, found.encoding.text_b
 
 
-CAUSES = View(
-    "causes",
-    "Causes",
-    "What is it caused by? Activation patching, the logit as a sum of components, and information flow between tokens.",
-    "explore",
-    questions(targets, slow=[patching, patched, decomposition, flow]),
-)
+QUESTIONS = questions(targets, slow=[patching, patched, decomposition, flow])

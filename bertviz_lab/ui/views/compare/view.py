@@ -18,7 +18,7 @@ from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_pa
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, Text, View, questions
+from bertviz_lab.ui.view import RunIds, Text, questions
 from bertviz_lab.ui.views.run.view import follow
 
 _MOST = 6
@@ -181,10 +181,4 @@ def _settings_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     return dataclasses.asdict(PretrainConfig.of_recipe(corpus=corpus, **from_form(PretrainConfig, values)))
 
 
-COMPARE = View(
-    "compare",
-    "Compare",
-    "Training runs side by side: settings that differ, curves, probes, and the same input for all models.",
-    "runs",
-    questions(runs, comparison, probes, follow, example, slow=[predictions, nsp, attention]),
-)
+QUESTIONS = questions(runs, comparison, probes, follow, example, slow=[predictions, nsp, attention])

@@ -16,7 +16,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.examples import GENERAL, examples_for, task_examples
 from bertviz_lab.ui.state.snapshots import TrackedText
-from bertviz_lab.ui.view import Index, Text, View, Word, questions
+from bertviz_lab.ui.view import Index, Text, Word, questions
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20
@@ -157,10 +157,4 @@ def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:
         )
 
 
-DYNAMICS = View(
-    "dynamics",
-    "Training dynamics",
-    "Drag through the snapshots of a training run and watch the predictions for a sentence emerge.",
-    "runs",
-    questions(runs, examples, opening, news, slow=[frame]),
-)
+QUESTIONS = questions(runs, examples, opening, news, slow=[frame])

@@ -11,7 +11,7 @@ from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 
 _MOST_SENTENCES = 20
 
@@ -98,10 +98,4 @@ def _longest_common_word(text_a: str, text_b: str) -> str:
     return max(common, key=len)
 
 
-EMBEDDINGS = View(
-    "embeddings",
-    "Embeddings",
-    "Sentence similarity, nearest neighbors, and contextual embeddings of one word.",
-    "explore",
-    questions(sentences, similarity, sentence_map, word_at, neighbours, contexts),
-)
+QUESTIONS = questions(sentences, similarity, sentence_map, word_at, neighbours, contexts)

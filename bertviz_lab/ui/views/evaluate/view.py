@@ -21,7 +21,7 @@ from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Uploads, View, Word, questions
+from bertviz_lab.ui.view import Uploads, Word, questions
 from bertviz_lab.ui.views.batch.view import CHARACTERS_PER_TOKEN, check_cost
 from bertviz_lab.ui.views.run.view import current, setting_words
 
@@ -122,10 +122,4 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
     return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
 
 
-EVALUATE = View(
-    "evaluate",
-    "Evaluate",
-    "Score the model of the run on BLiMP or other minimal pairs, or fine-tune it on each task of GLUE.",
-    "runs",
-    questions(form, suite, slow=[evaluate]),
-)
+QUESTIONS = questions(form, suite, slow=[evaluate])

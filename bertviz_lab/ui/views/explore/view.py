@@ -17,7 +17,7 @@ from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.hub import NotDownloadedError
-from bertviz_lab.ui.view import ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import ModelName, Text, Word, questions
 
 #: The model of the input, and the one that it is compared with.
 ModelNames = Annotated[list[ModelName], Field(max_length=2)]
@@ -120,10 +120,4 @@ def standalone_page(state: AppState, drawing: Word, label: Word) -> str:
     return standalone.standalone_page(drawing, label)
 
 
-EXPLORE = View(
-    "explore",
-    "Explore",
-    "One input for every view.",
-    None,
-    questions(models, about, examples, missing, encode, random_text, standalone_page, slow=[download]),
-)
+QUESTIONS = questions(models, about, examples, missing, encode, random_text, standalone_page, slow=[download])

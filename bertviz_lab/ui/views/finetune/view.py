@@ -21,7 +21,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import refuse_large
 from bertviz_lab.ui.state.models import RANDOM
-from bertviz_lab.ui.view import Uploads, View, Word, questions
+from bertviz_lab.ui.view import Uploads, Word, questions
 from bertviz_lab.ui.views.pretrain.view import starts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -214,10 +214,4 @@ def _numbers(report: Any) -> str:
     return facts_payload(items, note=" ".join(report.notes))
 
 
-FINETUNE = View(
-    "finetune",
-    "Fine-tune",
-    "Train a pretrained encoder on labeled examples of a task.",
-    "train",
-    questions(form, starts, advise, slow=[check, start]),
-)
+QUESTIONS = questions(form, starts, advise, slow=[check, start])

@@ -30,7 +30,7 @@ from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, View, Word, questions
+from bertviz_lab.ui.view import Index, Word, questions
 from bertviz_lab.ui.views.run.results import report_version
 
 if TYPE_CHECKING:
@@ -244,10 +244,4 @@ def _progress(checked: _Checked) -> dict[str, Any]:
     return {"progress": words, "undoable": bool(decisions), "changed": changed + dropped}
 
 
-LABELS = View(
-    "labels",
-    "Label check",
-    "Training examples whose labels the evidence doubts, and what is in several splits.",
-    "runs",
-    questions(decide, undo, compared, slow=[check, examples, dataset_map, duplicates, corrected, train_again]),
-)
+QUESTIONS = questions(decide, undo, compared, slow=[check, examples, dataset_map, duplicates, corrected, train_again])

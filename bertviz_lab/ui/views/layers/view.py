@@ -6,7 +6,7 @@ from bertviz_lab.figures.interpret.layers import NormKind, logit_lens_payload, n
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, View, questions
+from bertviz_lab.ui.view import Index, ModelName, Text, questions
 
 
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
@@ -42,10 +42,4 @@ def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text)
     return embedding_payload(summed, " ".join(filter(None, notes)))
 
 
-LAYERS = View(
-    "layers",
-    "Layers",
-    "The logit lens, norms from layer to layer, and the embedding sum.",
-    "explore",
-    questions(lens, norms, token_norms, embedding_sum),
-)
+QUESTIONS = questions(lens, norms, token_norms, embedding_sum)

@@ -14,7 +14,7 @@ from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import lesson_page, measure
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, View, Word, questions
+from bertviz_lab.ui.view import Index, Word, questions
 
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
@@ -42,10 +42,4 @@ def measured(state: AppState, number: _Number, language: Word = "", chosen: Inde
     return lesson_page(answer.lesson, say, measured=answer, chosen=chosen, guesses=guesses)
 
 
-LEARN = View(
-    "lessons",
-    "Lessons",
-    "Two hours of lessons, each with a question to predict before its answer is measured.",
-    None,
-    questions(lessons, slow=[measured]),
-)
+QUESTIONS = questions(lessons, slow=[measured])

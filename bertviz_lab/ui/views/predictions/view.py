@@ -13,7 +13,7 @@ from bertviz_lab.tokenization import Tokenizer, token_text
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, questions
+from bertviz_lab.ui.view import Count, Index, ModelName, Text, Word, questions
 
 #: The words behind the [MASK]s of both texts, in their order; "" where nobody's click has made one.
 MaskedWords = Annotated[list[Word], Field(max_length=1000)]
@@ -159,11 +159,4 @@ def _predictions(checkpoint: Any, text_a: str, text_b: str) -> list[str]:
     return [token_text(checkpoint.tokenizer, mask.candidates[0].id) for mask in masks]
 
 
-PREDICTIONS = View(
-    "predictions",
-    "Predictions",
-    "Masked language modeling, next-sentence prediction, or the task of a fine-tuned model.",
-    "explore",
-    questions(heads, mlm, toggle_mask, joint, nsp, task, compare, slow=[surprisal]),
-    slot=0,
-)
+QUESTIONS = questions(heads, mlm, toggle_mask, joint, nsp, task, compare, slow=[surprisal])

@@ -17,7 +17,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import refuse_large
 from bertviz_lab.ui.state.models import RANDOM
-from bertviz_lab.ui.view import Uploads, View, Word, questions
+from bertviz_lab.ui.view import Uploads, Word, questions
 from bertviz_lab.ui.views.pretrain import run_settings
 
 #: Settings besides the text that the forecast depends on.
@@ -163,10 +163,4 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-PRETRAIN = View(
-    "pretrain",
-    "Pretrain",
-    "Train a BERT from scratch on a text, or continue pretraining a model.",
-    "train",
-    questions(form, starts, slow=[advise, check, forecast, start]),
-)
+QUESTIONS = questions(form, starts, slow=[advise, check, forecast, start])

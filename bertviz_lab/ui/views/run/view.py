@@ -20,7 +20,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
-from bertviz_lab.ui.view import View, Word, questions
+from bertviz_lab.ui.view import Word, questions
 from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import card_score, hub, may_publish, message_for, model_path, newest, task_name
 
@@ -145,16 +145,9 @@ def setting_words(state: AppState, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-RUN = View(
-    "run",
-    "Training run",
-    "Learning curves, results and errors of one run.",
-    "runs",
-    questions(current, about, curves, probes, follow, settings, slow=[hub])
-    | questions(
-        *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
-        *(results.calibration, results.slices, results.texts),
-        slow=[results.attribution, results.attention],
-        arrays=[results.attention],
-    ),
+QUESTIONS = questions(current, about, curves, probes, follow, settings, slow=[hub]) | questions(
+    *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
+    *(results.calibration, results.slices, results.texts),
+    slow=[results.attribution, results.attention],
+    arrays=[results.attention],
 )

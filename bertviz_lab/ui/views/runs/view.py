@@ -20,7 +20,7 @@ from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
-from bertviz_lab.ui.view import Text, View, Word, question, questions
+from bertviz_lab.ui.view import Text, Word, question, questions
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.hub_upload import Publication
@@ -222,11 +222,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-RUNS = View(
-    "runs",
-    "Runs",
-    "Your training runs and the shipped models; choose one to see its curves and results.",
-    "runs",
-    questions(table, glance, current, change) | {"push": question(change, slow=True)},
-    slot=0,
-)
+QUESTIONS = questions(table, glance, current, change) | {"push": question(change, slow=True)}

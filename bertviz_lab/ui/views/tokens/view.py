@@ -13,7 +13,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import ModelName, Text, View, questions
+from bertviz_lab.ui.view import ModelName, Text, questions
 
 _MOST_EXPLAINED = 4000  # characters; more words than a person would read
 _EPOCHS, _STATIC_SETS = 6, 3
@@ -118,11 +118,4 @@ def _asked(
     return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}
 
 
-TOKENS = View(
-    "tokens",
-    "Tokens",
-    "The input of the model: pieces, ids, segments, positions and mask; and its masking in pretraining.",
-    "explore",
-    questions(tokens, split, masking, loss, epochs, slow=[statistics]),
-    slot=0,
-)
+QUESTIONS = questions(tokens, split, masking, loss, epochs, slow=[statistics])

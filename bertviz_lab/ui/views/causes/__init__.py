@@ -1,1 +1,0 @@
-"""Causes: activation patching, the logit as a sum of components, and the flow of information from token to token."""
