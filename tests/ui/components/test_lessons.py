@@ -77,7 +77,7 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
             )
         return blocks
 
-    with running(build, questions_route(state, [View("lessons", "Lessons", "", None, asked)])) as address:
+    with running(build, questions_route(state, [View("lessons", "Lessons", "", asked)])) as address:
         yield address
 
 

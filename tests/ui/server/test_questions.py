@@ -51,9 +51,7 @@ def answer_to(questions: Route, view: Any, name: Any, arguments: Any, ticket: st
 
 
 def ask_about(answer: Any, session: AppState, *, slow: bool = False, arrays: bool = False) -> Route:
-    return questions_route(
-        session, [View("toy", "Toy", "A toy.", None, {"it": question(answer, slow=slow, arrays=arrays)})]
-    )
+    return questions_route(session, [View("toy", "Toy", "A toy.", {"it": question(answer, slow=slow, arrays=arrays)})])
 
 
 def test_an_answer_comes_as_json(session: AppState) -> None:
