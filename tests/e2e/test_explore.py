@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore.view import QUESTIONS
-from tests.browser import PageLog, at_rest, eventually, fill_in, in_menu, query_of
+from tests.browser import PageLog, at_rest, complaints, eventually, fill_in, in_menu, query_of
 from tests.ui.pages import Served, serve
 
 BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
@@ -295,3 +295,23 @@ def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: 
     for _ in range(40):
         page.keyboard.press("Shift+Tab")
         assert not page.evaluate(COVERED), page.evaluate("() => document.activeElement.outerHTML.slice(0, 200)")
+
+
+def test_a_tour_points_at_four_things_by_keyboard_and_is_taken_once(page: Page, served: Served) -> None:
+    page.goto(f"{served[0]}?tour=1")
+    tour = page.locator(".tour")
+    for name, pointed in (("goes in", ".input-bar"), ("predicts", "#panel-predictions"), ("looks", "#panel-attention")):
+        expect(tour.locator("h2")).to_contain_text(name)
+        expect(page.locator(f"{pointed}.toured")).to_be_in_viewport()
+        expect(tour.locator("button").first).to_be_focused()
+        page.keyboard.press("Enter")
+    expect(page.locator("#pretrain-form.toured")).to_be_in_viewport()
+    assert complaints(page, "tour") == []
+    page.keyboard.press("Escape")
+    expect(tour).to_be_hidden()
+    expect(page.locator(".toured")).to_have_count(0)
+    page.goto(f"{served[0]}?tour=1")
+    expect(page.locator(".input-bar")).to_be_visible()
+    expect(tour).to_be_hidden()
+    page.get_by_role("button", name="Tour", exact=True).click()
+    expect(tour).to_be_visible()

@@ -6,6 +6,7 @@ import { mountExplore } from 'lab/client/explore.js';
 import { duration, percent, plural } from 'lab/client/format.js';
 import { page } from 'lab/client/page.js';
 import { makePanel } from 'lab/client/panel.js';
+import { mountTour } from 'lab/client/tour.js';
 import { NEAR, makeWorkspace } from 'lab/client/workspace.js';
 import runStrip from 'lab/components/runs/run_strip.js';
 import { VIEWS, answerer } from 'lab/site.js';
@@ -108,4 +109,6 @@ export function mount(element, props) {
   drawParts();
   selectForm(page.asked.show === 'finetune' ? 'finetune' : 'pretrain');
   selectSpace(page.firstSpace);
+  const tour = element.querySelector('.tour-start');
+  if (tour) mountTour(tour); // the page of some parts has none
 }
