@@ -150,10 +150,14 @@ def screen(room: Room, say: Language = ENGLISH) -> News:
     texts = {
         "present": say("{present} here, {total} predicted", present=room.present, total=total),
         "title": say("Lesson {number}: {title}", number=lesson.number, title=lesson.title),
-        "question": lesson.question.replace("`", ""),
+        "question": " ".join(
+            filter(None, [lesson.question.replace("`", ""), lesson.example and f"“{lesson.example}”"])
+        ),
     }
-    texts |= {f"choice-{at}": choice.text.replace("`", "") for at, choice in enumerate(lesson.choices)}
-    if lesson.number not in room.revealed:
+    revealed = lesson.number in room.revealed
+    for at, choice in enumerate(lesson.choices):
+        texts[f"choice-{at}"] = f"{'✓ ' if revealed and not choice.why else ''}{choice.text.replace('`', '')}"
+    if not revealed:
         return texts, {}
     counts, shares = _guesses(room, lesson, "count-", say)
     return texts | counts, shares

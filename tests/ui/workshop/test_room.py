@@ -241,8 +241,12 @@ def test_the_screen_shows_predictions_only_when_they_are_revealed() -> None:
     assert texts["present"] == "1 here, 1 predicted"
     assert not shares
     assert not [name for name in texts if name.startswith("count")]
+    assert LESSONS[4].example in texts["question"]
+    assert not [text for text in texts.values() if text.startswith("✓")]
     room.reveal(5)
     texts, shares = screen(room)
+    right = [choice.text.replace("`", "") for choice in LESSONS[4].choices if not choice.why]
+    assert [text for text in texts.values() if text.startswith("✓")] == [f"✓ {text}" for text in right]
     assert (texts["count-1"], shares["count-1"]) == ("1 of 1", 1.0)
 
 
