@@ -51,10 +51,9 @@ def shared_texts() -> dict[str, Any]:
     }
 
 
-def model_facts(state: AppState, name: str) -> dict[str, Any]:
-    """Return the facts of a model by its name on the page. Raises `InputError` for one that is not there."""
-    checkpoint = state.models.open(name)
-    config, known = checkpoint.config, state.examples(name)
+def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the facts of a model, which `checkpoint` is under its name on the page."""
+    config, known = checkpoint.config, state.examples(model)
     bert_layers = range(config.num_hidden_layers)
     notes = {
         "segments": family_notes.segments_note(config),
@@ -70,12 +69,12 @@ def model_facts(state: AppState, name: str) -> dict[str, Any]:
         "name": checkpoint.name,
         "architecture": checkpoint.architecture,
         "card": checkpoint.card,
-        "about": json.loads(about(state, NOBODY, name)),
-        "examples": examples(state, NOBODY, name),
+        "about": json.loads(about(state, NOBODY, model)),
+        "examples": examples(state, NOBODY, model),
         "others": known.others,
         "singles": known.singles(),
         "contrast": known.contrast,
-        "heads": heads(state, name),
+        "heads": heads(state, model),
         "missing_heads": _missing_heads(checkpoint),
         "layers": config.num_hidden_layers,
         "heads_each": config.num_attention_heads,

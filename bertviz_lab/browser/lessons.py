@@ -5,18 +5,18 @@ from typing import Any
 
 from bertviz_lab.ui.languages import language_of, languages, translated
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.lessons.measuring import lesson_page, measure
+from bertviz_lab.ui.lessons.measuring import Published, lesson_page, measure
 from bertviz_lab.ui.state.app_state import AppState
 
 
-def recorded_lessons(state: AppState, models: Sequence[str]) -> dict[str, Any]:
-    """Return the lessons on these models in every language: {language: {"lessons": [...], "measured": {...}}}.
+def recorded_lessons(state: AppState, models: Sequence[str], views: Sequence[str]) -> dict[str, Any]:
+    """Return the lessons on these models, with places in these views: {language: {"lessons": [...], "measured": ...}}.
 
     `lessons` are as the page asks for them; `measured` has for each number its pages after the measurement: "" where
     nothing was predicted, else the choice. {} where no lesson is on one of the models.
     """
     chosen = [lesson for lesson in LESSONS if lesson.model in models]
-    published = [lesson.number for lesson in chosen], models
+    published = Published([lesson.number for lesson in chosen], models, views)
     recorded = {}
     for code in dict(languages()) if chosen else ():
         say = language_of(code, code)

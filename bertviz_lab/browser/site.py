@@ -12,7 +12,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,6 +26,7 @@ from bertviz_lab.browser.graph import Precision, export_graph
 from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.training.checkpoints.checkpoint import model_name
 from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, standalone_page, with_imports
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.settings import Settings
@@ -89,20 +90,27 @@ def publish(
     *,
     single_file: bool = False,
     precision: Precision = "fp16",
+    names: Sequence[str] = (),
     report: Report = lambda words: None,
 ) -> Published:
     """Write models as a page that needs no server, a new folder or with `single_file` a new HTML file.
 
-    `report` is called with what happens. Raises `InputError` for a model that is not there or too large, and where the
-    place is taken or cannot be written.
+    `names` are those of the models on the page, by default their own or of their folders. `report` is called with what
+    happens. Raises `InputError` for a model that is not there or too large, and where the place is taken or cannot be
+    written.
     """
     _check_place(out, single_file)
     with tempfile.TemporaryDirectory() as scratch:
         state = AppState(Settings(runs_dir=Path(scratch) / "runs"))
-        exported = [_export(state, name, Path(scratch), precision, report) for name in dict.fromkeys(models)]
-        names = [model.facts["name"] for model in exported]
+        given = dict(zip(dict.fromkeys(models), names, strict=False))
+        called = {model: given.get(model, model_name(model)) for model in dict.fromkeys(models)}
+        if len(set(called.values())) < len(called):
+            raise InputError(f"Two models have one name: name them apart, such as --name {' '.join(called.values())}2.")
+        exported = [_export(state, *pair, Path(scratch), precision, report) for pair in called.items()]
         report("Lessons are measured, and the page is put together.")
-        made = _Content(exported, recorded_lessons(state, names))
+        made = _Content(
+            exported, recorded_lessons(state, [name for model, name in called.items() if model == name], PUBLISHED)
+        )
         if single_file:
             out.write_text(_single_file(made), encoding="utf-8")
         else:
@@ -114,7 +122,7 @@ def publish(
                 if out.exists():
                     out.rmdir()  # an empty one
     files = [out] if single_file else [path for path in out.rglob("*") if path.is_file()]
-    return Published(out, sum(path.stat().st_size for path in files), tuple(names))
+    return Published(out, sum(path.stat().st_size for path in files), tuple(called.values()))
 
 
 def _check_place(out: Path, single_file: bool) -> None:
@@ -124,8 +132,9 @@ def _check_place(out: Path, single_file: bool) -> None:
         raise InputError(f"{out} is not an empty folder; name a new one.")
 
 
-def _export(state: AppState, name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
-    checkpoint = state.models.open(name)
+def _export(state: AppState, model: str, name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
+    """Export a model under its name on the page."""
+    checkpoint = replace(state.models.open(model), name=name)
     weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
     if weights > _MOST_BYTES:
         raise InputError(
@@ -134,7 +143,7 @@ def _export(state: AppState, name: str, scratch: Path, precision: Precision, rep
         )
     report(f"{checkpoint.name} is exported.")
     path = scratch / "model.onnx"
-    facts = model_facts(state, name) | {"embeddings": export_graph(checkpoint, path, precision)}
+    facts = model_facts(state, model, checkpoint) | {"embeddings": export_graph(checkpoint, path, precision)}
     tokenizer = checkpoint.tokenizer.backend.to_str().encode()
     return _Model(facts, {"model.onnx": path.read_bytes(), "tokenizer.json": tokenizer})
 

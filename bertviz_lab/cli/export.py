@@ -20,6 +20,7 @@ def add_commands(command: AddCommand) -> None:
         "--model", required=True, nargs="+", metavar="MODEL", help="Folders, shipped models or hub ids; the first opens"
     )
     publish.add_argument("--out", required=True, help="A new folder, or a new file that ends in .html")
+    publish.add_argument("--name", nargs="+", default=(), help="Names of the models on the page (default: their own)")
     publish.add_argument("--single-file", action="store_true", help="One HTML file that opens from a disk")
     publish.add_argument("--precision", choices=("fp16", "fp32"), default="fp16", help="Of the weights (default: fp16)")
 
@@ -60,7 +61,9 @@ def publish_command(options: argparse.Namespace) -> Result:
 
     path = Path(options.out)
     single_file = options.single_file or path.suffix.lower() == ".html"
-    page = publish(options.model, path, single_file=single_file, precision=options.precision, report=notice)
+    page = publish(
+        options.model, path, single_file=single_file, precision=options.precision, names=options.name, report=notice
+    )
     how = "Open it in a browser" if single_file else f"Try it with: python -m http.server --directory {path}"
     body = {"path": str(page.path), "bytes": page.bytes, "models": list(page.models)}
     return Result(body, f"Written to {path}, {page.bytes / 1e6:.1f} MB\n{how}")

@@ -25,7 +25,7 @@ from bertviz_lab.ui.operations.housekeeping import own_upload_folder, sweep_regu
 from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.api import EndpointQueue, Page, add_endpoints
-from bertviz_lab.ui.server.downloads import model_route
+from bertviz_lab.ui.server.downloads import model_route, page_route
 from bertviz_lab.ui.server.questions import questions_route
 from bertviz_lab.ui.server.uploads import upload_route
 from bertviz_lab.ui.server.visitors import VisitorCookie
@@ -68,7 +68,13 @@ def launch_options(state: AppState) -> dict[str, Any]:
         questions_route(state, VIEWS),
         upload_route(state.uploads, state.settings.limits.upload_bytes),
     ]
-    routes += [model_route(state), logout_route(), health_route(state.runs, state.monitor), *workshop_routes(state)]
+    routes += [
+        model_route(state),
+        page_route(state),
+        logout_route(),
+        health_route(state.runs, state.monitor),
+        *workshop_routes(state),
+    ]
     if state.settings.metrics:
         routes.append(
             metrics_route(state.runs, lambda: state.models.opened.load, state.monitor, state.settings.metrics_token)

@@ -14,6 +14,7 @@ from tests.browser import PageLog, complaints
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import little_folder
 from tests.published import TEXTS, asked, by_server, differences, open_published, questions, served
+from tests.ui.pages import little_settings, serve
 
 _FP16, _FP32 = 1e-3, 1e-4
 
@@ -106,6 +107,14 @@ def test_a_person_explores_a_published_model(page: Page, address: str) -> None:
     expect(page.locator(".about")).to_contain_text("first")
 
 
+def test_one_view_is_shown_without_the_frame(page: Page, address: str) -> None:
+    page.add_init_script("addEventListener('message', ({ data }) => { window.told = data.labHeight; })")
+    open_published(page, f"{address}?view=layers&text_a=The+red+%5BMASK%5D+sat.&bare=1")
+    expect(page.locator("#lens .plotly-host svg").first).to_be_visible()
+    expect(page.locator("#text-a, .title, [role=tablist]").locator("visible=true")).to_have_count(0)
+    page.wait_for_function("() => window.told > 200")
+
+
 def test_a_page_has_no_serious_accessibility_problem(page: Page, address: str) -> None:
     open_published(page, address)
     expect(page.locator("#fill-bars .bar-row").first).to_be_visible()
@@ -173,3 +182,17 @@ def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page
     lesson.locator("button.set-up").first.click()
     expect(page.locator("#lesson-bar .bar-line")).to_be_visible()
     expect(page.locator("#space-explore")).to_be_visible()
+
+
+def test_a_model_is_published_from_the_page_and_opens_without_it(page: Page, tmp_path: Path) -> None:
+    with serve(little_settings(tmp_path)) as (address, _):
+        page.goto(f"{address}?space=runs&run.id=little")
+        with page.expect_download(timeout=240_000) as download:
+            page.get_by_role("button", name="Publish as a web page").click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        expect(page.get_by_text("is among your downloads")).to_be_visible()
+    assert file.name == "little.html"
+    open_published(page, file.as_uri())
+    page.get_by_label("Text A").fill("The red [MASK] sat on the mat.")
+    expect(page.locator("#fill-bars .bar-row")).to_have_count(5)

@@ -28,6 +28,7 @@ export async function openModel(facts, load, runtime, Library) {
     throw new Error(`The file of the model ${facts.name} is damaged or incomplete: reload the page.`);
   }
   const { start, rows, size, bytes } = facts.embeddings;
+  const stored = graph.slice(start, start + rows * size * bytes); // so that the rest of the file can go
   let words = null;
   const kept = new Map(); // results by what was asked, the newest last
 
@@ -80,10 +81,7 @@ export async function openModel(facts, load, runtime, Library) {
 
   /** The embedding of each token, (rows, size). */
   function embeddings() {
-    if (!words) {
-      const raw = graph.slice(start, start + rows * size * bytes);
-      words = bytes === 2 ? fromHalves(new Uint16Array(raw)) : new Float32Array(raw);
-    }
+    words ??= bytes === 2 ? fromHalves(new Uint16Array(stored)) : new Float32Array(stored);
     return range(rows).map((row) => words.subarray(row * size, (row + 1) * size));
   }
 

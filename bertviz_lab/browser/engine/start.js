@@ -1,11 +1,23 @@
-// The start of a published page.
+// The start of a published page. `?view=attention&text_a=...&bare=1` shows one view without the frame, for an iframe of
+// another page, which receives messages {labHeight} in pixels.
 
-import { mount } from 'lab/client/main.js';
-
-document.getElementById('lab-waiting').remove();
 const night = matchMedia('(prefers-color-scheme: dark)');
 const paint = () => document.body.classList.toggle('dark', night.matches);
 night.addEventListener('change', paint);
 paint();
+const asked = new URLSearchParams(location.search);
+const view = asked.get('view');
+if (view && !asked.has('explore.open')) { // as the page keeps it
+  asked.set('explore.open', view);
+  history.replaceState(null, '', `?${asked}`);
+}
+const { mount } = await import('lab/client/main.js'); // which reads the address
 const { model } = JSON.parse(document.getElementById('lab-published').textContent);
+document.getElementById('lab-waiting').remove();
 mount(document.body, { value: JSON.stringify({ model, published: true }) });
+if (asked.has('bare')) {
+  document.body.classList.add('bare');
+  document.getElementById(`panel-${view}`)?.closest('.slot').classList.add('only');
+  new ResizeObserver(() => window.parent.postMessage({ labHeight: document.body.scrollHeight }, '*'))
+    .observe(document.body);
+}

@@ -136,6 +136,7 @@ export function makeTokenizer(Library, json, facts) {
   };
   const isByteLevel = algorithm === 'bpe';
   const stages = json.pre_tokenizer?.pretokenizers ?? [json.pre_tokenizer];
+  const leavesSpaces = stages.every((stage) => stage?.type !== 'WhitespaceSplit');
   // The library leaves this to its model.
   const isSplitAtMarks = stages.some((stage) => stage?.type === 'Metaspace' && stage.split !== false);
   const literal = json.added_tokens.filter(({ normalized }) => !normalized)
@@ -204,6 +205,7 @@ export function makeTokenizer(Library, json, facts) {
         const canSkip = !isByteLevel && character !== '▁';
         while (canSkip && at < units.length && !matches(units[at][0], character) && isSpace(units[at][0])) at += 1;
         if (at >= units.length || !matches(units[at][0], character)) return null;
+        if (character === '▁' && !leavesSpaces) while (isSpace(units[at + 1]?.[0] ?? '')) at += 1;
         next = at + 1;
         return units[at][1];
       });

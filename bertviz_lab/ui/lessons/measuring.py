@@ -74,6 +74,15 @@ def measure(session: AppState, lesson: Lesson, say: Language = ENGLISH) -> Measu
     return Measured(translated(lesson, say), finding, say)
 
 
+@dataclass(frozen=True)
+class Published:
+    """What a published page has: lessons by their numbers, models, and views of Explore."""
+
+    lessons: Collection[int]
+    models: Collection[str]
+    views: Collection[str]
+
+
 def lesson_page(
     lesson: Lesson,
     say: Language,
@@ -82,20 +91,20 @@ def lesson_page(
     measured: Measured | None = None,
     chosen: int | None = None,
     guesses: Mapping[int, int] | None = None,
-    published: tuple[Collection[int], Collection[str]] | None = None,
+    published: Published | None = None,
 ) -> str:
     """Return a lesson in the language of `say` as HTML: before its measurement, or with `measured` after it.
 
     Of a lesson whose model is `missing`, places keep the model that is chosen. `chosen` is the choice that was
-    predicted, and `guesses` how often a workshop's room predicted each. A published page has Explore alone:
-    `published` are the numbers of its lessons and its models, and other places are named only.
+    predicted, and `guesses` how often a workshop's room predicted each. On a page that is `published`, places that it
+    does not have are named only.
     """
-    numbers, models = published or (CLAIMS, ())
+    numbers = CLAIMS if published is None else published.lessons
     following = min((number for number in numbers if number > lesson.number), default=None)
 
     def is_reachable(place: Place) -> bool:
         named = {place.model or lesson.model, *filter(None, [place.other])}
-        return published is None or (place.space == "explore" and named <= {*models})
+        return published is None or (place.view in published.views and named <= {*published.models})
 
     def opening(step: Step) -> dict[str, Any]:
         place = step.place.opening(lesson.model)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from gradio.utils import get_upload_folder
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
@@ -51,14 +51,41 @@ def model_route(state: AppState) -> Route:
     return Route("/lab-model/{name}.zip", download)
 
 
-def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
-    """Return the name and the pieces of a zip of a visitor's or shipped model. Raises `InputError` for any other."""
+def page_route(state: AppState) -> Route:
+    """Return the route `lab-page/NAME.html`: the page of a model that `runs.page` has written."""
+
+    async def download(request: Request) -> Response:
+        if not await is_logged_in(request):
+            return PlainTextResponse("Log in first.", status_code=401)
+        try:
+            name = _downloadable(state, request.path_params["name"], visitor_of(request))
+            file, (_, title) = state.pages.file_of(name), state.models.locate(name)
+        except InputError as error:
+            return PlainTextResponse(str(error), status_code=404)
+        if not file.is_file():
+            return PlainTextResponse("This page is not written yet.", status_code=404)
+        return FileResponse(file, filename=f"{_stem(title)}.html", headers={"X-Content-Type-Options": "nosniff"})
+
+    return Route("/lab-page/{name}.html", download)
+
+
+def _downloadable(state: AppState, name: str, visitor: Visitor) -> str:
+    """Return the name of a visitor's or shipped model. Raises `InputError` for any other."""
     if name not in state.models.shipped():
         if not state.models.is_run(name):
             raise InputError("There is no such run or model.")
         state.models.require_owner(visitor, name, "can download its model")
-    folder, title = state.models.locate(name)
-    stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
+    return name
+
+
+def _stem(title: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
+
+
+def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
+    """Return the name and the pieces of a zip of a visitor's or shipped model. Raises `InputError` for any other."""
+    folder, title = state.models.locate(_downloadable(state, name, visitor))
+    stem = _stem(title)
     pieces = _zipped(folder, stem)
     try:
         next(pieces)

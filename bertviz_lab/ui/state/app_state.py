@@ -30,6 +30,7 @@ from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
 from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models
+from bertviz_lab.ui.state.published_pages import PublishedPages
 from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.workshop.room import Room
 
@@ -76,6 +77,7 @@ class AppState:
         self.uploads = UploadStore(settings.limits)
         self.files = FileReader(settings.limits, self.workers)
         self.models = Models(settings, self.runs, self.workers)
+        self.pages = PublishedPages(self.models)
         self.room = Room(settings.limits.visitors) if settings.workshop else None
         self.forecaster = Forecaster(settings.limits)
         self.quota = RunQuota(self.models, settings.limits)

@@ -33,6 +33,7 @@ export function mount(panel) {
     ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
     ['batch', 'button.plain', 'Predict a file', () => run.saved && !run.pretraining && run.task,
       { onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'batch' }) }],
+    ['page', 'button.plain', 'Publish as a web page', () => run.can_be_page, { onclick: publish }],
     ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
   ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
   const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
@@ -114,6 +115,20 @@ export function mount(panel) {
       markStopping('');
       said.textContent = error.message;
     }
+  }
+
+  /** Write the model as a page that needs no server, and download it. */
+  async function publish({ target }) {
+    const { id: asked, name: title } = run;
+    [target.disabled, said.textContent] = [true, `Publishing ${title}: this takes about a minute.`];
+    try {
+      const address = await page.ask('runs', 'page', { run_id: asked });
+      h('a', { href: address, download: true }).click();
+      said.textContent = `The page of ${title} is among your downloads: one file, which opens in any browser.`;
+    } catch ({ message }) {
+      said.textContent = message;
+    }
+    target.disabled = false;
   }
 
   function statusChanged({ status: to, first }) {

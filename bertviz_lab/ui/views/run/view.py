@@ -22,7 +22,16 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import Word, questions
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import card_score, hub, may_publish, message_for, model_path, newest, task_name
+from bertviz_lab.ui.views.runs.view import (
+    card_score,
+    hub,
+    may_be_page,
+    may_publish,
+    message_for,
+    model_path,
+    newest,
+    task_name,
+)  # fmt: skip
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
@@ -55,7 +64,9 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     if is_shipped:
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
-        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None}
+        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None} | {
+            "can_be_page": may_be_page(state, visitor, run_id)
+        }
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -71,6 +82,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "can_stop": active and mine,
         "can_resume": run.status in ("stopped", "failed") and mine and state.settings.limits.training,
         "can_push": saved and mine and may_publish(state),
+        "can_be_page": saved and may_be_page(state, visitor, run_id),
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),

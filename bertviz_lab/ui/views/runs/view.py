@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -17,6 +18,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
 from bertviz_lab.ui.lazy import checkpoints
 from bertviz_lab.ui.server.error_handling import without_folders
+from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
@@ -134,6 +136,19 @@ def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public:
     return f"Sent to {_target(publication)}: {publication.url}"
 
 
+def may_be_page(state: AppState, visitor: Visitor, model: str) -> bool:
+    """Return whether this page publishes a model as a web page: a local one does, of a visitor's or shipped models."""
+    return not state.settings.shared and (model in state.models.shipped() or state.models.owns(visitor, model))
+
+
+def page(state: AppState, visitor: Visitor, run_id: Word) -> str:
+    """Publish a model as a single-file page, and return the address to download it from. Raises `InputError`."""
+    if not may_be_page(state, visitor, run_id):
+        raise InputError("This page publishes nothing: download the model, and use bertviz-lab publish.")
+    state.pages.write(run_id, report_progress)
+    return f"lab-page/{quote(run_id, safe='')}.html"
+
+
 def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: bool, *, dry_run: bool) -> "Publication":
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
@@ -222,4 +237,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-QUESTIONS = questions(table, glance, current, change) | {"push": question(change, slow=True)}
+QUESTIONS = questions(table, glance, current, change, slow=[page]) | {"push": question(change, slow=True)}
