@@ -108,6 +108,13 @@ def questions(model: str, text_a: str, text_b: str) -> Iterator[tuple[str, str, 
     yield "embeddings", "sentences", given
     yield "embeddings", "similarity", given | {"lines": "", "pooling": "auto"}
     yield "embeddings", "sentence_map", given | {"lines": "", "pooling": "cls"}
+    for kind in ("", "next", "label", "word", "start"):
+        yield "attribution", "targets", given | {"kind": kind}
+    explained = given | {"kind": "", "position": None, "choice": "", "contrast": ""}
+    yield "attribution", "head_effects", explained | {"ablated": [[0, 1]]}
+    for changed in ({"ablated": [], "causal": False, "segments": ""},
+                    {"ablated": [[0, 1]], "causal": True, "segments": "zero"}):  # fmt: skip
+        yield "attribution", "intervention", explained | changed
     yield "embeddings", "word_at", given | {"position": 2}
     yield "embeddings", "neighbours", given | {"word": ""}
     yield "embeddings", "contexts", given | {"word": ""}

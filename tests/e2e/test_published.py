@@ -71,6 +71,22 @@ def test_two_models_of_a_page_are_compared_as_by_the_server(
         assert list(differences(by_server(state, view, question, theirs | more), ours, _FP32)) == []
 
 
+def test_occlusion_and_attention_are_those_of_the_server_and_gradients_are_refused(
+    page: Page, models: list[str], address: str, tmp_path: Path
+) -> None:
+    open_published(page, address)
+    given = {"text_a": TEXTS[0][0], "text_b": "", "kind": "", "position": None, "choice": "", "contrast": ""}
+    ours = asked(page, "attribution", "attribution", given | {"model": "first"})
+    theirs = by_server(
+        AppState(Settings(runs_dir=tmp_path)), "attribution", "attribution", given | {"model": models[0]}
+    )
+    assert [row["label"] for row in ours["tokens"]["rows"]] == ["occlusion", "attention"]
+    rows = [row for row in theirs["tokens"]["rows"] if row["label"] in ("occlusion", "attention")]
+    assert list(differences(rows, ours["tokens"]["rows"], _FP32)) == []
+    assert list(differences(theirs["facts"], ours["facts"], _FP32)) == []
+    assert ours["tokens"]["note"].endswith("are computed in the lab only.")
+
+
 @pytest.mark.thorough
 def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path: Path) -> None:
     with served(publish(["wiki-mini"], tmp_path / "page").path) as address:

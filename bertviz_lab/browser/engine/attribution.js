@@ -160,11 +160,11 @@ export async function attribution({ model, texts, progress }, args) {
     rows.push(scoreRow('attention', texts.attribution.attention, toward, { scale: 'bar', digits: 3 }));
   }
   const value = scores[target.index];
-  const contrast = target.against ? `, against ${target.against.name},` : '';
+  const contrast = target.against ? `, against “${target.against.name}”,` : '';
   const note = target.isRegression
     ? `With this text the ${target.name} is ${signed(change, 2)} compared with every token masked.`
-    : `With this text ${target.name}${contrast} is ${timesAsLikely(change)} as with every token masked: the logarithm `
-      + `of that is ${signed(change, 2)}.`;
+    : `With this text “${target.name}”${contrast} is ${timesAsLikely(change)} as with every token masked: the `
+      + `logarithm of that is ${signed(change, 2)}.`;
   const about = { next: `the prediction that ${target.title}`,
     start: `${target.name} as the start of the answer`, end: `${target.name} as the end of the answer`,
     word: `${target.title} as the label of ${encoding.tokens[position]}` }[kind] ?? target.title;
@@ -230,13 +230,14 @@ export async function intervention({ model }, args) {
   const changes = [without.length && `without ${without.map(([layer, head]) => `layer ${layer + 1} head ${head + 1}`)
     .join(', ')}`, causal && 'causal mask',
   isChanged && (segments === 'zero' ? 'all segment ids 0' : 'segment ids swapped')].filter(Boolean);
-  const changed = changes.join(' and ') || 'nothing changed yet';
+  const changed = changes.join(' and ');
   const missing = 'This model has no segment embeddings, so it has no segment ids to change.';
   const hint = 'Tick the box, change the segment ids of a pair, or open Head ablation and click some heads.';
   const note = segments && !hasSegments ? missing : changes.length ? '' : hint;
   const name = (index) => (isAnswer(target.kind) && index ? `${nameOf(index)} (${index})` : nameOf(index));
-  return { facts: factsOf([['Changed', changed]], note),
-    chart: bars(classes.map(name), [['unmodified model', classes.map((index) => before[index])],
-      [changed, classes.map((index) => after[index])]], { title: 'Prediction before and after', file: 'what-if',
+  const series = [['unmodified model', classes.map((index) => before[index])],
+    ...(changed ? [[changed, classes.map((index) => after[index])]] : [])];
+  return { facts: factsOf([['Changed', changed || 'nothing changed yet']], note),
+    chart: bars(classes.map(name), series, { title: 'Prediction before and after', file: 'what-if',
       format: target.isRegression ? '.2f' : '.1%' }) };
 }
