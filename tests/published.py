@@ -17,6 +17,7 @@ from playwright.sync_api import Page
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
+from tests.browser import eventually
 
 #: Pairs, masks, one and several, long words and texts, emoji, right to left, other writings, odd spaces, no text.
 TEXTS = (
@@ -65,7 +66,7 @@ def served(folder: Path) -> Iterator[str]:
 
 def open_published(page: Page, address: str) -> None:
     page.goto(address)
-    page.wait_for_function("window.Lab")
+    eventually(page, lambda: bool(page.evaluate("Boolean(window.Lab)")), 60)  # the page forbids eval
 
 
 def asked(page: Page, view: str, question: str, arguments: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ export default payloadView('No examples yet. They appear after the first evaluat
   const [heading, sentence, nothing] = elements('p.heading', 'p.quiet', 'p.empty');
   const list = h('div.list.card', { role: 'listbox' });
   const buttons = saveDrawing('the examples', () => payload.file, { body: () => payload, savePage,
-    rows: async () => rowsOf(await server?.rows() ?? payload.items.map(({ row, detail }) => ({ ...row, detail }))) });
+    rows: async () => rowsOf(await server?.rows?.() ?? payload.items.map(({ row, detail }) => ({ ...row, detail }))) });
   const walk = walkWithKeys(list, { choose });
   content.append(h('div.bar', heading, buttons), sentence, nothing, list);
 
