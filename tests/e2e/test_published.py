@@ -97,11 +97,11 @@ def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path:
 @pytest.mark.thorough
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
 def test_every_family_is_answered_as_by_the_server(page: Page, model_type: str, tmp_path: Path) -> None:
-    folder = str(family_folder(model_type, tmp_path / "model"))
+    folder = str(family_folder(model_type, tmp_path / model_type))
     site = publish([folder], tmp_path / "page", precision="fp32").path
     with served(site) as address:
         open_published(page, address)
-        hold_to_server(page, folder, "model", tmp_path / "runs", _FP32)
+        hold_to_server(page, folder, model_type, tmp_path / "runs", _FP32)
 
 
 def test_a_person_explores_a_published_model(page: Page, address: str) -> None:
