@@ -95,6 +95,14 @@ def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("name", ["answers-mini", "emotions-mini", "entities-mini", "sentiment-mini"])
+def test_shipped_models_and_their_tasks_are_answered_as_by_the_server(page: Page, name: str, tmp_path: Path) -> None:
+    with served(publish([name], tmp_path / "page", precision="fp32").path) as address:
+        open_published(page, address)
+        hold_to_server(page, name, name, tmp_path / "runs", _FP32)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
 def test_every_family_is_answered_as_by_the_server(page: Page, model_type: str, tmp_path: Path) -> None:
     folder = str(family_folder(model_type, tmp_path / model_type))

@@ -15,8 +15,8 @@ const NEIGHBOURS = 10;
 
 export async function lens({ model }, { text_a: a, text_b: b, position }) {
   const { facts, tokenizer } = model;
-  model.requireHead('token');
   const encoding = model.encode(a, b);
+  model.requireHead('token');
   const masks = tokenizer.maskPositions(encoding);
   if (!masks.length) throw new Error(`Put ${tokenizer.special.mask} in place of a word to predict it.`);
   const place = masks.includes(position) ? position : masks[0];

@@ -12,6 +12,7 @@ export const heads = async ({ model }) => model.facts.heads;
 
 /** Encode texts that have masked tokens: {encoding, positions}. Throws an error, with advice, where there is none. */
 export function encodeMasked(model, a, b) {
+  model.requireHead('token');
   const { tokenizer, facts } = model;
   const encoding = model.encode(a, b);
   const positions = tokenizer.maskPositions(encoding);
