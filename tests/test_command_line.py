@@ -194,7 +194,7 @@ def test_a_suite_wants_its_folders_and_its_options_nothing_else(capsys, model: s
     )
     assert not (tmp_path / "out").exists()
     grid = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--grid", "small", "--epochs", "2"]
-    assert "--grid small has" in refusal(capsys, *suite, *grid)
+    assert "--grid small sets" in refusal(capsys, *suite, *grid)
     assert "--epochs goes with --suite" in refusal(capsys, "evaluate", "--model", model, "--data", "x", "--epochs", "2")
     with pytest.raises(SystemExit):
         main([*suite, "--task", "nsp"])
@@ -323,7 +323,8 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
     captured = capsys.readouterr()
     assert "trial 2 of 2: seed 1" in captured.err
     assert "baselines accuracy" in captured.err
-    assert captured.out == f"Your model is in {tmp_path / 'run' / 'model'}\n"
+    assert captured.out.endswith(f"Your model is in {tmp_path / 'run' / 'model'}\n")
+    assert "2 seeds, mean ± standard deviation" in captured.out
     assert "--resume" in refusal(capsys, *tune(labelled, "classification", tmp_path / "run"))
     assert "another kind" in refusal(capsys, "pretrain", "--out", str(tmp_path / "run"), "--resume")
 

@@ -215,9 +215,9 @@ nsp_guess, mlm_guess = np.log(2), np.log(tokenizer.vocab_size)
 
 # %%
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
 
-corpus = TokenizedCorpus.from_sentences(tokenizer.ids(list(story)) for story in stories)
+corpus = TokenizedCorpus.of_texts(stories, CachedTokenizer(tokenizer))
 data = PretrainingData(
     documents=corpus.select(np.arange(corpus.documents)),
     tokenizer=tokenizer,

@@ -23,7 +23,7 @@ import torch
 from bertviz_lab import BertConfig, BertForPreTraining, PretrainConfig, Tokenizer, interpret, pretrain, show
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.exercise import check
 from bertviz_lab.model.heads import PreTrainingOutput
@@ -37,7 +37,7 @@ from bertviz_lab.model.heads import PreTrainingOutput
 # %%
 stories = [document.sentences for document in SAMPLES["tiny-town"].documents()]
 tokenizer = Tokenizer.train([" ".join(story) for story in stories], vocab_size=800)
-corpus = TokenizedCorpus.from_sentences(tokenizer.ids(list(story)) for story in stories)
+corpus = TokenizedCorpus.of_texts(stories, CachedTokenizer(tokenizer))
 data = PretrainingData(
     documents=corpus.select(np.arange(corpus.documents)),
     tokenizer=tokenizer,

@@ -187,6 +187,7 @@ def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path
         graph.unlink()
         answer = asked(page, "explore", "encode", given)
         assert answer["error"].startswith("The file models/first/model-")
+    page.goto("about:blank")
     page_log.clear()  # the browser notes the missing file
 
 
