@@ -101,15 +101,18 @@ PRESS = """async ([leftOut, most, few, scope, space]) => {
     await quiet();
   };
   const pressed = [];
-  for (let turn = 0; turn < 12 && pressed.length < most; turn += 1) {
-    const fresh = [...place.querySelectorAll('button, summary, input[type=checkbox], input[type=radio], select')]
+  const isTab = (node) => node.getAttribute('role') === 'tab';
+  for (let turn = 0; turn < 40 && pressed.length < most; turn += 1) {
+    const found = [...place.querySelectorAll('button, summary, input[type=checkbox], input[type=radio], select')]
       .filter((node) => shown(node) && !seen.has(keyOf(node)));
+    const controls = found.filter((node) => !isTab(node));
+    const fresh = controls.length ? controls : found.slice(0, 1); // one tab, then all that it shows
     if (!fresh.length) break;
     for (const node of fresh) {
       const key = keyOf(node);
       if (seen.has(key) || !node.isConnected || !shown(node)) continue;
       seen.add(key);
-      if (isLeftOut(node) || isOneOfMany(node)) continue;
+      if (isLeftOut(node) || (!isTab(node) && isOneOfMany(node))) continue;
       pressed.push(nameOf(node));
       node.scrollIntoView({ block: 'center', behavior: 'instant' });
       await pause(20);
