@@ -279,8 +279,8 @@ MUTATIONS = (
     ),
     _m(
         "ablates the others",
-        "head_masks[:heads, layer] -= torch.eye(heads)",
-        "head_masks[:heads, layer] = torch.eye(heads)",
+        "head_masks_NLH[:heads, layer] -= torch.eye(heads)",
+        "head_masks_NLH[:heads, layer] = torch.eye(heads)",
         "interpret/attention/test_trace.py",
     ),
     _m(
