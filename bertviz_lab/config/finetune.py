@@ -143,7 +143,10 @@ class FinetuneConfig(TrainingConfig):
         64, "Max question length", "Max question length in tokens; longer questions are truncated", by=COMMAND
     )
     metric: str = reporting(
-        "auto", "Model selection metric", "Keep the checkpoint with the best score by this metric", choices=METRIC_NAMES
+        "auto",
+        "Model selection metric",
+        "Keep the checkpoint with the best score by this metric; auto takes macro F1 for unbalanced classes",
+        choices=METRIC_NAMES,
     )
     evals_per_epoch: Annotated[int, 1, 1000] = reporting(
         2, "Evaluations per epoch", "How often the held-out set is evaluated in an epoch"

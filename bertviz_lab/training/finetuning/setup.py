@@ -6,7 +6,6 @@ They run one after another: other seeds, the cells of a grid, the same from rand
 import itertools
 import math
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,11 +17,9 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS, METRIC_NAMES, RANDOM, RATE_FACTORS
-from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts, labels_of_example
+from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
-from bertviz_lab.data.tasks.task_report import is_unbalanced
 from bertviz_lab.errors import InputError
-from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.tokenization import Tokenizer
@@ -185,11 +182,9 @@ class Setup:
                 "one process with --gradient-accumulation-steps 1."
             )
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
-        usual = next(name for name in METRICS[data.task] if name in self.baselines)
-        if data.task == "classification":
-            counts = Counter(label for example in data.train for label in labels_of_example(example))
-            usual = "macro_f1" if is_unbalanced([*counts.values()]) else usual
-        self.metric = usual if config.metric == "auto" else config.metric
+        self.metric = config.metric
+        if config.metric == "auto":
+            self.metric = task.selection_metric(data.train, self.baselines)
         if self.metric not in self.baselines and self.metric != "loss":
             names = ", ".join(name for name in METRIC_NAMES if name in self.baselines or name in ("auto", "loss"))
             raise InputError(f"--metric {self.metric} is no score of {data.task}; choose one of {names}.")

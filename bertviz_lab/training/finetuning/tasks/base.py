@@ -17,6 +17,7 @@ from bertviz_lab import strict_json
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Example, LabelledText, Task
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, TaskBatches
+from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
@@ -123,6 +124,10 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     @abstractmethod
     def baselines(self, train: Sequence[ExampleT], held_out: Sequence[ExampleT]) -> dict[str, float]:
         """Return scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
+
+    def selection_metric(self, train: Sequence[ExampleT], baselines: dict[str, float]) -> str:
+        """Return the metric that selects a checkpoint by default: the first of the task that has a baseline."""
+        return next(name for name in METRICS[self.name] if name in baselines)
 
     def report(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction]) -> Any:
         """Return scores by class or type of entity; None for a task without classes."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.tasks.batches import Features
+from bertviz_lab.data.tasks.task_report import is_unbalanced
 from bertviz_lab.metrics.classification import ClassificationReport, classification_report
 from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Outputs, Prediction, Texts, TextTask, fields
 
@@ -50,3 +51,8 @@ class Classification(TextTask):
         shares = dict(zip(self.labels, counts / counts.sum(), strict=True))
         likelihoods = [max(shares.get(str(example.label), 0.0), 1e-9) for example in held_out]
         return self.scores(held_out, [commonest] * len(held_out)) | {"loss": float(-np.mean(np.log(likelihoods)))}
+
+    def selection_metric(self, train: Texts, baselines: dict[str, float]) -> str:
+        """Return macro F1 for unbalanced classes, where accuracy flatters a model that always predicts the largest."""
+        counts = Counter(str(example.label) for example in train)
+        return "macro_f1" if is_unbalanced([*counts.values()]) else super().selection_metric(train, baselines)
