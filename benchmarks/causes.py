@@ -100,10 +100,10 @@ def agreement() -> Iterator[Case]:
 def scores_of(checkpoint: Checkpoint, text: str, target: Target, tokens: list[int]) -> dict[str, np.ndarray]:
     """Return each method's scores of all tokens; the larger, the more of the prediction is said to be due to one."""
     flow, at = interpret.information_flow(checkpoint, text), target.position
-    found = {"raw attention": flow.contributions["attention"][:, at].mean(0)}
-    found |= {"rollout" if name == "attention" else name: flow.flow(name)[-1, at] for name in FLOW_METHODS}
+    scores = {"raw attention": flow.contributions["attention"][:, at].mean(0)}
+    scores |= {"rollout" if name == "attention" else name: flow.flow(name)[-1, at] for name in FLOW_METHODS}
     for method in ("integrated gradients", "occlusion"):
-        found[method] = interpret.attribute(checkpoint, text, method=method, target=target).scores
+        scores[method] = interpret.attribute(checkpoint, text, method=method, target=target).scores
     # Patched between the text and the same with every token masked: what one token's state restores, or takes away, in
     # any layer but the last, after which the state of [MASK] is all.
     masked = " ".join(["[MASK]"] * (len(tokens) + 1))
@@ -113,8 +113,8 @@ def scores_of(checkpoint: Checkpoint, text: str, target: Target, tokens: list[in
             checkpoint, text, target=target, corruption=corruption, direction=direction
         )
         effects = patching.effects("residual")[:-1] * (1 if direction == "denoising" else -1)
-        found[f"patching ({direction})"] = effects.max(0)
-    return found
+        scores[f"patching ({direction})"] = effects.max(0)
+    return scores
 
 
 def is_right(checkpoint: Checkpoint, case: Case) -> bool:
@@ -136,8 +136,8 @@ def ranks(checkpoint: Checkpoint, case: Case) -> tuple[int, dict[str, int]]:
     spans = [match.span() for match in re.finditer(rf"\b{case.cue}\b", case.text)]
     starts = {at: inputs.encoding.offsets[at][0] for at in tokens}
     cues = [at for at in tokens if any(first <= starts[at] < end for first, end in spans)]
-    found = scores_of(checkpoint, case.text, target, tokens)
-    return len(tokens), {name: 1 + int((values[tokens] > values[cues].max()).sum()) for name, values in found.items()}
+    scores = scores_of(checkpoint, case.text, target, tokens)
+    return len(tokens), {name: 1 + int((values[tokens] > values[cues].max()).sum()) for name, values in scores.items()}
 
 
 def measure(name: str, cases: list[Case]) -> dict[str, Any]:

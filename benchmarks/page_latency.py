@@ -126,7 +126,7 @@ def make_models(folder: Path) -> None:
 
 
 def text_of(tokens: int, word: str = "red") -> str:
-    """A text of so many tokens, [CLS] and [SEP] included."""
+    """Return a text of so many tokens, [CLS] and [SEP] included."""
     words = ("the", word, "cat", "sat", "on", "the", "mat")
     return " ".join(words[place % len(words)] for place in range(tokens - 2))
 

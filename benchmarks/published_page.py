@@ -56,7 +56,7 @@ def visits(browser: Browser, address: str, rounds: int) -> tuple[list[float], li
 
 
 def text_of(tokens: int, word: str) -> str:
-    """A text of so many tokens of this model, [CLS] and [SEP] included."""
+    """Return a text of so many tokens of this model, [CLS] and [SEP] included."""
     words = ("the", word, "man", "was", "in", "the", "city")
     return " ".join(words[place % len(words)] for place in range(tokens - 2))
 

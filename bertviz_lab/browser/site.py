@@ -37,7 +37,7 @@ from bertviz_lab.ui.views import VIEWS
 PUBLISHED = ("tokens", "predictions", "attention", "attribution", "embeddings", "layers")
 _DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
-#: The modules of the worker, each after those that it imports, and its libraries.
+#: The modules of the worker, in the order of their imports, and its libraries.
 _WORKER = (
     "numeric", "charts", "strips", "tokenizer", "model", "explore", "learn", "tokens", "predictions", "attention",
     "task", "attribution", "layers", "worker",
@@ -180,7 +180,7 @@ def _styles() -> str:
 
 
 def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the engine is told; `names` are those of the files, by what they are."""
+    """Return the engine's configuration; `names` maps each kind of file to its name."""
     first, *_ = content.models
     described = {}
     for model in content.models:

@@ -101,13 +101,13 @@ async function entities(model, text, progress) {
     });
   }
   const isEntity = facts.labels.some((label) => /^[BI]-/.test(label));
-  const found = !isEntity ? [] : entitySpans(words.map(({ label }) => label)).map(([label, first, after]) => ({ label,
-    start: words[first].start, end: words[after - 1].end,
+  const entities = !isEntity ? [] : entitySpans(words.map(({ label }) => label)).map(([label, first, after]) => ({
+    label, start: words[first].start, end: words[after - 1].end,
     score: mean(words.slice(first, after).map(({ score }) => score)) }));
-  const shown = isEntity ? found : words;
+  const shown = isEntity ? entities : words;
   const many = shown.length ? `${whole(shown.length)} entit${shown.length === 1 ? 'y' : 'ies'}` : 'no entities';
   return marked(text, shown, { title: 'Entities', file: 'entities',
-    sentence: found.length || !shown.length ? `${many} in ${whole(words.length)} words.` : '' });
+    sentence: entities.length || !shown.length ? `${many} in ${whole(words.length)} words.` : '' });
 }
 
 async function answers(model, question, passage, progress) {

@@ -10,8 +10,7 @@ export const NEAR = '300px'; // panels this close to the window are drawn alread
 const FOLLOWED = 2500; // milliseconds in which an opened panel is kept in sight
 
 /** The views of a workspace, added to `root`. Which are open, one in each slot, is kept in the address; `openFirst` are
- * those that are open where it says nothing. `missing()` says what is missing before they can be drawn, "" for
- * nothing. */
+ * the defaults. `missing()` returns what they need before they can be drawn, "" if nothing. */
 export function makeWorkspace(name, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const asked = page.kept(setting).split(',');

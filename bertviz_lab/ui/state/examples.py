@@ -43,7 +43,7 @@ class Examples:
         return tuple(f"{first} {second}" for first, second in self.pairs)
 
 
-#: For models that have read all sorts of things, those that know Tiny Town and nothing else, and those that have
+#: For models of general text, those that know Tiny Town and nothing else, and those that have
 #: read Python's documentation.
 GENERAL, TOWN, PYTHON = TypeAdapter(tuple[Examples, ...]).validate_python(
     tomllib.loads((resources.files(__package__) / "examples.toml").read_text(encoding="utf-8"))["sets"]

@@ -44,17 +44,17 @@ def patching(
     state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced, component: Component
 ) -> dict[str, Any]:
     """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` to choose from."""
-    found = _patching(state, model, text_a, text_b, traced)
-    encoding, target = found.encoding, found.target
+    effects = _patching(state, model, text_a, text_b, traced)
+    encoding, target = effects.encoding, effects.target
     items = [
         ("Prediction explained", target.title),
-        ("Corruption", found.corruption.title(encoding)),
-        ("Clean text", score_text(target, found.clean)),
-        ("Corrupted text", score_text(target, found.corrupted)),
+        ("Corruption", effects.corruption.title(encoding)),
+        ("Clean text", score_text(target, effects.clean)),
+        ("Corrupted text", score_text(target, effects.corrupted)),
     ]
     at = encoding.unmasked_positions(state.models.open(model).tokenizer.mask_id)
     tokens = [["", "proposed by occlusion"], *([place, f"{encoding.tokens[place]} ({place})"] for place in at)]
-    return {"facts": facts_payload(items), "map": patching_payload(found, component), "tokens": tokens}
+    return {"facts": facts_payload(items), "map": patching_payload(effects, component), "tokens": tokens}
 
 
 def patched(
@@ -68,22 +68,22 @@ def patched(
     index: Index,
 ) -> Payload:
     """Return the prediction for both texts and with one activation patched: that of a token, or of a head."""
-    found = _patching(state, model, text_a, text_b, traced)
-    checkpoint, cell, texts = state.models.open(model), interpret.Cell(component, layer, index), _texts(found)
-    asked = {"target": found.target, "corruption": found.corruption, "direction": traced.direction}
+    effects = _patching(state, model, text_a, text_b, traced)
+    checkpoint, cell, texts = state.models.open(model), interpret.Cell(component, layer, index), _texts(effects)
+    asked = {"target": effects.target, "corruption": effects.corruption, "direction": traced.direction}
     runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **asked)
     largest = [int(place) for run in runs for place in np.argsort(-run, kind="stable")[:_SHOWN_CLASSES]]
-    classes = list(dict.fromkeys([found.target.index, *largest]))
+    classes = list(dict.fromkeys([effects.target.index, *largest]))
     inputs = interpret.encode_inputs(checkpoint, *texts)
-    names = [interpret.class_name(checkpoint, inputs, found.target, place) for place in classes]
-    return patched_payload(found, cell, names, [run[classes] for run in runs])
+    names = [interpret.class_name(checkpoint, inputs, effects.target, place) for place in classes]
+    return patched_payload(effects, cell, names, [run[classes] for run in runs])
 
 
 def decomposition(state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
-    found = _patching(state, model, text_a, text_b, traced)
-    parts = interpret.decompose_logit(state.models.open(model), *_texts(found), target=found.target)
-    return decomposition_payload(parts, found)
+    effects = _patching(state, model, text_a, text_b, traced)
+    parts = interpret.decompose_logit(state.models.open(model), *_texts(effects), target=effects.target)
+    return decomposition_payload(parts, effects)
 
 
 def flow(
@@ -95,12 +95,12 @@ def flow(
     checkpoint = state.models.open(model)
     inputs, target = _explained(checkpoint, text_a, text_b, traced)
     texts = (text_a, inputs.encoding.text_b)
-    found = state.remembered(
+    contributions = state.remembered(
         ("information flow", state.models.version(model), texts),
         lambda: interpret.information_flow(checkpoint, *texts, on_progress=report_progress),
     )
-    layers = flow_by_layer_payload(found, method, target.position)
-    return {"methods": flow_payload(found, target.position), "layers": layers}
+    layers = flow_by_layer_payload(contributions, method, target.position)
+    return {"methods": flow_payload(contributions, target.position), "layers": layers}
 
 
 def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:
@@ -127,9 +127,9 @@ def _patching(state: AppState, model: str, text_a: str, text_b: str, traced: Tra
     return state.remembered(("patching", state.models.version(model), texts, traced), compute)
 
 
-def _texts(found: Any) -> tuple[str, str | None]:
+def _texts(patching: Any) -> tuple[str, str | None]:
     """Return the texts that were read: B is left out where words are labeled."""
-    return found.encoding.text_a, found.encoding.text_b
+    return patching.encoding.text_a, patching.encoding.text_b
 
 
 QUESTIONS = questions(targets, slow=[patching, patched, decomposition, flow])
