@@ -30,6 +30,9 @@ UNAVAILABLE = {
     "explore.download": "A published page has the models that it was published with; use the lab for others.",
 }
 
+#: What it answers in part, so that the lab's page leaves it to its server, by "view.question".
+PARTIAL = ("attribution.attribution",)
+
 
 def shared_texts() -> dict[str, Any]:
     """Return the words of figures that the engine draws too."""

@@ -17,10 +17,12 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
 from bertviz_lab.browser.facts import UNAVAILABLE, model_facts, shared_texts
 from bertviz_lab.browser.graph import Precision, export_graph
 from bertviz_lab.browser.lessons import recorded_lessons
@@ -38,18 +40,18 @@ PUBLISHED = ("tokens", "predictions", "attention", "attribution", "embeddings", 
 _DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
-_WORKER = (
-    "numeric", "charts", "strips", "tokenizer", "model", "explore", "learn", "tokens", "predictions", "attention",
+WORKER = (
+    "numeric", "charts", "strips", "tokenizer", "model", "explore", "recorded", "tokens", "predictions", "attention",
     "task", "attribution", "layers", "worker",
 )  # fmt: skip
-_LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
-_WASM = "ort-wasm-simd-threaded.wasm.gz"
+LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
+WASM = "ort-wasm-simd-threaded.wasm.gz"
 _ANSWERER = f"export {{ answerer }} from 'lab/{_ENGINE}/answerer.js';"
 #: Weights of all models in 32 bits; more than this is too slow to load and to run in a page.
 _MOST_BYTES = 130_000_000
 
-#: The file of the lessons, where there are some.
-_LESSONS = "lessons.json"
+#: The file of the lessons, and of a model's training dynamics, where there are some.
+_LESSONS, _DYNAMICS = "lessons.json", "dynamics.json"
 
 Report = Callable[[str], None]
 
@@ -64,19 +66,45 @@ class Published:
 
 
 @dataclass(frozen=True)
-class _Model:
-    """A model of the page: its facts, and the bytes of its files by their ends."""
+class ExportedModel:
+    """A model of a page: its facts, and the bytes of its files by their ends."""
 
     facts: dict[str, Any]
     files: dict[str, bytes]
 
+    def facts_with(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the engine is told of the model; `names` are those of its files by their ends."""
+        kinds = {"graph": "model.onnx", "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS}
+        return self.facts | {"files": {kind: names[end] for kind, end in kinds.items() if end in names}}
+
 
 @dataclass(frozen=True)
 class _Content:
-    """What a page is about: its models, the first of which it opens with, and the lessons on them ({} for none)."""
+    """What a page is about: its models, the first of which it opens with, and the lessons on them ({} for none).
 
-    models: Sequence[_Model]
+    `start` is what it opens with where its address says nothing, as a query.
+    """
+
+    models: Sequence[ExportedModel]
     lessons: dict[str, Any]
+    start: str
+
+    @property
+    def has_dynamics(self) -> bool:
+        """Return whether there is training dynamics of a model."""
+        return any(_DYNAMICS in model.files for model in self.models)
+
+    @property
+    def drawings(self) -> tuple[str, ...]:
+        """Return the drawings that can be saved as a page."""
+        return (*_DRAWINGS, "scrubber") if self.has_dynamics else _DRAWINGS
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Return the modules of the page by their names below `lab/`."""
+        return (
+            _modules((*PUBLISHED, "dynamics"), self.drawings) if self.has_dynamics else _modules(PUBLISHED, _DRAWINGS)
+        )
 
     def files(self) -> dict[str, bytes]:
         """Return the files that the engine asks for, by NAME/END of a model's, or `_LESSONS`."""
@@ -91,13 +119,17 @@ def publish(
     single_file: bool = False,
     precision: Precision = "fp16",
     names: Sequence[str] = (),
+    snapshots: int = 0,
+    start: Mapping[str, str] = {},
     report: Report = lambda words: None,
 ) -> Published:
     """Write models as a page that needs no server, a new folder or with `single_file` a new HTML file.
 
-    `names` are those of the models on the page, by default their own or of their folders. `report` is called with what
-    happens. Raises `InputError` for a model that is not there or too large, and where the place is taken or cannot be
-    written.
+    `names` are those of the models on the page, by default their own or of their folders. `snapshots` is how many of a
+    model's run the training dynamics are recorded of. `start` are parameters of an address (docs/publishing.md) that
+    the page opens with where its own has none. `report` is called with what happens. Raises `InputError` for a
+    model that is not there or too large, without snapshots where they are asked for, and where the place is taken or
+    cannot be written.
     """
     _check_place(out, single_file)
     with tempfile.TemporaryDirectory() as scratch:
@@ -106,11 +138,13 @@ def publish(
         called = {model: given.get(model, model_name(model)) for model in dict.fromkeys(models)}
         if len(set(called.values())) < len(called):
             raise InputError(f"Two models have one name: name them apart, such as --name {' '.join(called.values())}2.")
-        exported = [_export(state, *pair, Path(scratch), precision, report) for pair in called.items()]
+        dynamics = _dynamics(state, called, snapshots, Path(scratch)) if snapshots else {}
+        exported = [export_model(state, *pair, precision, report) for pair in called.items()]
+        for model in exported:
+            model.files.update(dynamics.get(model.facts["name"], {}))
         report("Lessons are measured, and the page is put together.")
-        made = _Content(
-            exported, recorded_lessons(state, [name for model, name in called.items() if model == name], PUBLISHED)
-        )
+        unchanged = [name for model, name in called.items() if model == name]
+        made = _Content(exported, recorded_lessons(state, unchanged, PUBLISHED), urlencode(start))
         if single_file:
             out.write_text(_single_file(made), encoding="utf-8")
         else:
@@ -125,6 +159,14 @@ def publish(
     return Published(out, sum(path.stat().st_size for path in files), tuple(called.values()))
 
 
+def _dynamics(state: AppState, called: Mapping[str, str], most: int, scratch: Path) -> dict[str, dict[str, bytes]]:
+    """Return the files of training dynamics of those models that have snapshots, by name; of one at least."""
+    folders = {name: state.models.locate(model)[0] for model, name in called.items()}
+    recorded = {name: folder for name, folder in folders.items() if snapshots_folder(folder)} or folders
+    made = {name: recorded_dynamics(folder, name, most, scratch / name) for name, folder in recorded.items()}
+    return {name: {_DYNAMICS: json.dumps(body, ensure_ascii=False).encode()} for name, body in made.items()}
+
+
 def _check_place(out: Path, single_file: bool) -> None:
     if single_file and (out.exists() or out.suffix.lower() != ".html"):
         raise InputError(f"{out} must be a new file whose name ends in .html.")
@@ -132,8 +174,10 @@ def _check_place(out: Path, single_file: bool) -> None:
         raise InputError(f"{out} is not an empty folder; name a new one.")
 
 
-def _export(state: AppState, model: str, name: str, scratch: Path, precision: Precision, report: Report) -> _Model:
-    """Export a model under its name on the page."""
+def export_model(
+    state: AppState, model: str, name: str, precision: Precision = "fp16", report: Report = lambda words: None
+) -> ExportedModel:
+    """Export a model under its name on the page. Raises `InputError` for one that is not there or too large."""
     checkpoint = replace(state.models.open(model), name=name)
     weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
     if weights > _MOST_BYTES:
@@ -142,10 +186,11 @@ def _export(state: AppState, model: str, name: str, scratch: Path, precision: Pr
             f"{_MOST_BYTES / 2e6:,.0f} MB: choose a smaller model."
         )
     report(f"{checkpoint.name} is exported.")
-    path = scratch / "model.onnx"
-    facts = model_facts(state, model, checkpoint) | {"embeddings": export_graph(checkpoint, path, precision)}
-    tokenizer = checkpoint.tokenizer.backend.to_str().encode()
-    return _Model(facts, {"model.onnx": path.read_bytes(), "tokenizer.json": tokenizer})
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model.onnx"
+        facts = model_facts(state, model, checkpoint) | {"embeddings": export_graph(checkpoint, path, precision)}
+        tokenizer = checkpoint.tokenizer.backend.to_str().encode()
+        return ExportedModel(facts, {"model.onnx": path.read_bytes(), "tokenizer.json": tokenizer})
 
 
 # ---- the parts of a page
@@ -157,17 +202,17 @@ def engine_source(name: str) -> str:
     return resources.files("bertviz_lab.browser").joinpath(name).read_text(encoding="utf-8")
 
 
-def _vendored(name: str) -> bytes:
+def vendored(name: str) -> bytes:
+    """Return a file of a library of the engine."""
     return resources.files("bertviz_lab.browser").joinpath(f"vendor/{name}").read_bytes()
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """Return the modules of the page by their names below `lab/`."""
-    views = [view for view in VIEWS if view.id in PUBLISHED]
-    ours = {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js") for name in ("answerer", "start")}
+def _modules(ids: Sequence[str], drawings: Sequence[str]) -> dict[str, str]:
+    views = [view for view in VIEWS if view.id in ids]
+    ours = {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js") for name in ("answerer", "engine", "start")}
     generated = ("site.js", *ours)
-    names = [f"views/{view.id}/view.js" for view in views] + [DRAWINGS[kind].module for kind in _DRAWINGS]
+    names = [f"views/{view.id}/view.js" for view in views] + [DRAWINGS[kind].module for kind in drawings]
     texts = {name: source(name) for name in with_imports(["client/main.js", *names], generated)}
     site = assets.site(views, _ANSWERER)
     return texts | ours | {"site.js": site, PLOTLY: source(PLOTLY)}
@@ -185,8 +230,7 @@ def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
     described = {}
     for model in content.models:
         name = model.facts["name"]
-        files = {"graph": names[f"{name}/model.onnx"], "tokenizer": names[f"{name}/tokenizer.json"]}
-        described[name] = model.facts | {"files": files}
+        described[name] = model.facts_with({end: names[f"{name}/{end}"] for end in model.files})
     files = {"wasm": names["wasm"], "drawings": names["drawings"], "lessons": names.get(_LESSONS, "")}
     shared = {"texts": shared_texts(), "unavailable": UNAVAILABLE, "files": files}
     return {"model": first.facts["name"], "models": described} | shared
@@ -194,13 +238,15 @@ def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
 
 def _page(content: _Content, names: Mapping[str, str], policy: Mapping[str, str], **parts: Any) -> str:
     cards = {model.facts["name"]: model.facts["card"] or "This model has no card." for model in content.models}
+    dynamics = {"runs": "Training dynamics"} if content.has_dynamics else {}
     learn = {"learn": "Learn"} if content.lessons else {}
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return template.from_string(engine_source("index.html")).render(
         title=" and ".join(cards),
         gloss="Computed in your browser: nothing that you type leaves it.",
-        spaces={"explore": "Explore", **learn, "about": "About"},
+        spaces={"explore": "Explore", **dynamics, **learn, "about": "About"},
         cards=cards,
+        start=content.start,
         published=_inline(_published(content, names)),
         policy="; ".join(f"{name} {sources}" for name, sources in policy.items()),
         **{name: Markup(part) if isinstance(part, str) else part for name, part in parts.items()},
@@ -223,29 +269,29 @@ _NO_FORMS = {"base-uri": "'none'", "form-action": "'none'"}
 
 def _folder(content: _Content) -> dict[str, bytes]:
     """Return the files of a site by their names."""
-    assets_by_name = {name: text.encode() for name, text in _modules().items()}
-    assets_by_name |= {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js").encode() for name in _WORKER}
-    assets_by_name |= {f"{_ENGINE}/{file}": _vendored(file) for file in (*_LIBRARIES.values(), _WASM)}
-    assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in _DRAWINGS}
+    assets_by_name = {name: text.encode() for name, text in content.modules.items()}
+    assets_by_name |= {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js").encode() for name in WORKER}
+    assets_by_name |= {f"{_ENGINE}/{file}": vendored(file) for file in (*LIBRARIES.values(), WASM)}
+    assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in content.drawings}
     assets_by_name["lab.css"] = _styles().encode()
-    folder = f"lab-{_digest(*(part for name in sorted(assets_by_name) for part in (name, assets_by_name[name])))}"
+    folder = f"lab-{digest(*(part for name in sorted(assets_by_name) for part in (name, assets_by_name[name])))}"
     files = {f"{folder}/{name}": text for name, text in assets_by_name.items()}
-    names = {"wasm": f"{folder}/{_ENGINE}/{_WASM}", "drawings": f"{folder}/drawings/"}
+    names = {"wasm": f"{folder}/{_ENGINE}/{WASM}", "drawings": f"{folder}/drawings/"}
     for name, body in content.files().items():
         stem, dot, end = re.sub(r"[^\w./-]+", "-", name).rpartition(".")
-        names[name] = path = f"models/{stem}-{_digest(body)}{dot}{end}"
+        names[name] = path = f"models/{stem}-{digest(body)}{dot}{end}"
         files[path] = body
     import_map = json.dumps({"imports": {"lab/": f"./{folder}/"}})
     first = ("client/main.js", "views/predictions/view.js", "views/attention/view.js",
              *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")))  # fmt: skip
-    ours = ("site.js", f"{_ENGINE}/answerer.js")
+    ours = ("site.js", f"{_ENGINE}/answerer.js", f"{_ENGINE}/engine.js")
     preloaded = [*ours, *with_imports(first, ours)]
     head = [f'<script type="importmap">{import_map}</script>', f'<link rel="stylesheet" href="{folder}/lab.css">']
     head += [f'<link rel="modulepreload" href="{folder}/{name}">' for name in preloaded]
     scripts = f"'self' {_source_of(import_map)} 'wasm-unsafe-eval'"
     policy = _POLICY | {"script-src": scripts, "connect-src": "'self'", "worker-src": "'self'"} | _NO_FORMS
     addresses = {"base": "./", "worker": f"./{folder}/{_ENGINE}/worker.js"}
-    addresses |= {name: f"./{file}" for name, file in _LIBRARIES.items()}
+    addresses |= {name: f"./{file}" for name, file in LIBRARIES.items()}
     foot = f'<script type="module" src="{folder}/{_ENGINE}/start.js"></script>'
     page = _page(
         content,
@@ -259,7 +305,7 @@ def _folder(content: _Content) -> dict[str, bytes]:
     return files | {"index.html": page.encode()}
 
 
-def _digest(*parts: str | bytes) -> str:
+def digest(*parts: str | bytes) -> str:
     """Return twelve digits of the hash of some content."""
     content = hashlib.sha256()
     for part in parts:
@@ -270,15 +316,15 @@ def _digest(*parts: str | bytes) -> str:
 def _single_file(content: _Content) -> str:
     """Return a page that has everything in itself."""
     names = {"wasm": "wasm", "drawings": "drawings/"}
-    packs = {"wasm": _vendored(_WASM)}
+    packs = {"wasm": vendored(WASM)}
     for place, (file, body) in enumerate(content.files().items()):
         names[file] = name = f"file-{place}"
         packs[name] = gzip.compress(body, mtime=0)
     worker = {
-        "texts": [(f"{name}.js", engine_source(f"engine/{name}.js")) for name in _WORKER],
-        "libraries": {name: _vendored(file).decode() for name, file in _LIBRARIES.items()},
+        "texts": [(f"{name}.js", engine_source(f"engine/{name}.js")) for name in WORKER],
+        "libraries": {name: vendored(file).decode() for name, file in LIBRARIES.items()},
     }
-    scripts = {"modules": _modules(), "worker": worker, "loader": engine_source("engine/loader.js")}
+    scripts = {"modules": content.modules, "worker": worker, "loader": engine_source("engine/loader.js")}
     pack = base64.b64encode(gzip.compress(json.dumps(scripts).encode(), mtime=0)).decode()
     foot = [
         f'<script type="text/plain" data-file="{name}">{base64.b64encode(body).decode()}</script>'
@@ -288,6 +334,6 @@ def _single_file(content: _Content) -> str:
     foot.append(f'<script type="module" nonce="lab">{engine_source("engine/boot.js")}</script>')
     allowed = "'nonce-lab' blob: 'wasm-unsafe-eval'"
     policy = _POLICY | {"script-src": allowed, "worker-src": "blob:"} | _NO_FORMS
-    addresses = {"base": "./", "worker": "", **{name: name for name in _LIBRARIES}}
+    addresses = {"base": "./", "worker": "", **{name: name for name in LIBRARIES}}
     head = f"<style>{_styles()}</style>"
     return _page(content, names, policy, addresses=addresses, head=head, foot="\n".join(foot), waiting=_WAITING)

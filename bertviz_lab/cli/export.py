@@ -22,6 +22,9 @@ def add_commands(command: AddCommand) -> None:
     publish.add_argument("--out", required=True, help="A new folder, or a new file that ends in .html")
     publish.add_argument("--name", nargs="+", default=(), help="Names of the models on the page (default: their own)")
     publish.add_argument("--single-file", action="store_true", help="One HTML file that opens from a disk")
+    publish.add_argument(
+        "--snapshots", type=int, default=0, metavar="N", help="Also the training dynamics of N snapshots of the run"
+    )
     publish.add_argument("--precision", choices=("fp16", "fp32"), default="fp16", help="Of the weights (default: fp16)")
 
     push = command("push", push_command)
@@ -61,9 +64,10 @@ def publish_command(options: argparse.Namespace) -> Result:
 
     path = Path(options.out)
     single_file = options.single_file or path.suffix.lower() == ".html"
-    page = publish(
-        options.model, path, single_file=single_file, precision=options.precision, names=options.name, report=notice
-    )
+    if options.snapshots < 0 or options.snapshots == 1:
+        raise InputError(f"--snapshots must be 2 or more, or 0 for none, not {options.snapshots}.")
+    given = {name: getattr(options, name) for name in ("precision", "snapshots")}
+    page = publish(options.model, path, single_file=single_file, names=options.name, report=notice, **given)
     how = "Open it in a browser" if single_file else f"Try it with: python -m http.server --directory {path}"
     body = {"path": str(page.path), "bytes": page.bytes, "models": list(page.models)}
     return Result(body, f"Written to {path}, {page.bytes / 1e6:.1f} MB\n{how}")

@@ -5,13 +5,12 @@ const night = matchMedia('(prefers-color-scheme: dark)');
 const paint = () => document.body.classList.toggle('dark', night.matches);
 night.addEventListener('change', paint);
 paint();
-const asked = new URLSearchParams(location.search);
+const begin = document.querySelector('meta[name=lab-start]'); // what the page reads
+const asked = new URLSearchParams(location.search || begin.content);
 const view = asked.get('view');
-if (view && !asked.has('explore.open')) { // as the page keeps it
-  asked.set('explore.open', view);
-  history.replaceState(null, '', `?${asked}`);
-}
-const { mount } = await import('lab/client/main.js'); // which reads the address
+if (view && !asked.has('explore.open')) asked.set('explore.open', view); // as the page keeps it
+begin.content = String(asked);
+const { mount } = await import('lab/client/main.js');
 const { model } = JSON.parse(document.getElementById('lab-published').textContent);
 document.getElementById('lab-waiting').remove();
 mount(document.body, { value: JSON.stringify({ model, published: true }) });

@@ -5,14 +5,14 @@ import * as attention from './attention.js';
 import * as attribution from './attribution.js';
 import * as explore from './explore.js';
 import * as layers from './layers.js';
-import * as lessons from './learn.js';
 import { openModel } from './model.js';
 import * as predictions from './predictions.js';
+import * as recorded from './recorded.js';
 import { task } from './task.js';
 import * as tokens from './tokens.js';
 
-const VIEWS = { attention, attribution, embeddings: layers, explore, layers, lessons, tokens,
-  predictions: { ...predictions, task } };
+const VIEWS = { attention, attribution, embeddings: layers, explore, layers, tokens,
+  predictions: { ...predictions, task }, dynamics: recorded, lessons: recorded, engine: { open: async () => true } };
 const CANCELLED = 'The question was cancelled.';
 const PROGRESS_EVERY = 60; // milliseconds between two times that other messages are read
 
@@ -109,6 +109,7 @@ async function reply(asked) {
 globalThis.onmessage = ({ data }) => {
   const { kind } = data;
   if (kind === 'file') receive(data);
+  if (kind === 'know') site.models[data.facts.name] = data.facts;
   if (kind === 'cancel') cancelled.add(data.ticket);
   if (kind === 'ask') turn = turn.then(() => reply(data));
   if (kind === 'start') {

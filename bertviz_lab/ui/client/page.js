@@ -4,8 +4,11 @@
 import { askWith } from 'lab/client/ask.js';
 import { TEXTS, VIEWS, answerer } from 'lab/site.js';
 
+/** What the page opens with: of a published one that has no address of its own, what it was made with. */
+const START = new URLSearchParams(document.querySelector('meta[name=lab-start]')?.content || location.search);
+
 /** The language of the course: the one that the address asks for, else the server's. */
-export const LANGUAGE = [new URLSearchParams(location.search).get('lang'),
+export const LANGUAGE = [START.get('lang'),
   document.querySelector('meta[name=lab-language]')?.content].find((code) => code in TEXTS) ?? 'en';
 
 /** A text of the course in its language, with values in place of the names in braces. */
@@ -21,7 +24,8 @@ export const page = (() => {
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
-  const start = new URLSearchParams(location.search);
+  const start = START;
+  const hasAddress = location.protocol !== 'about:'; // else it is within another page
   const INPUTS = ['text_a', 'text_b', 'model', 'other'];
   const LONGEST = 2000; // characters of a text in an address that can still be sent
   const input = Object.fromEntries(INPUTS.map((name) => [name, start.get(name) ?? '']));
@@ -34,7 +38,8 @@ export const page = (() => {
   let selected = null; // a token, by its position in the input of the model
 
   function address() {
-    const url = new URL(location.pathname, location.origin);
+    const url = new URL(location.href);
+    url.hash = '';
     const texts = INPUTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
     const language = start.has('lang') ? [['lang', LANGUAGE]] : [];
     url.search = new URLSearchParams([...language, ...(space ? [['space', space]] : []), ...texts, ...kept]);
@@ -44,7 +49,7 @@ export const page = (() => {
   /** Browsers refuse more than a hundred changes of the address in half a minute. */
   function writeAddress() {
     clearTimeout(writing);
-    writing = setTimeout(() => history.replaceState(history.state, '', address()), 400);
+    if (hasAddress) writing = setTimeout(() => history.replaceState(history.state, '', address()), 400);
   }
 
   /** A setting of a view that the address keeps, as text; "" removes it. */
@@ -94,7 +99,8 @@ export const page = (() => {
     setSpace(name) {
       const moved = space && name !== (named() || 'explore');
       space = name;
-      if (moved) history.pushState(history.state, '', address()); // the browser's Back leads to the workspace before
+      // The browser's Back leads to the workspace before.
+      if (moved && hasAddress) history.pushState(history.state, '', address());
       else writeAddress();
       emit('space', name);
     },

@@ -40,6 +40,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
   }
 
   function makeSlot(slot, own) {
+    if (!own.length) return []; // on a page of some views
     const made = own.map((view, place) => makeView(view, (focus) => tabs.select(place, focus)));
     const list = h('div.tab-wrapper', { role: 'tablist', 'aria-label': own.map(({ title }) => title).join(', ') },
       ...own.map(({ id, title, gloss }) =>
@@ -51,7 +52,7 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
       made.forEach((panel) => panel.look());
     });
     const firstOf = (names) => own.findIndex(({ id }) => names.includes(id));
-    tabs.select([asked, openFirst].map(firstOf).find((place) => place >= 0), false);
+    tabs.select([asked, openFirst].map(firstOf).find((place) => place >= 0) ?? 0, false);
     return made;
   }
 

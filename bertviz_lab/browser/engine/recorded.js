@@ -1,0 +1,36 @@
+// What Learn and Training dynamics ask: Python has recorded the lessons with their measurements, and what the snapshots
+// of a run make of a few texts.
+
+const read = async (load, name) => JSON.parse(new TextDecoder().decode(await load(name)));
+
+// ---- Learn
+
+const inLanguage = async ({ load, site }, language) => {
+  const everything = await read(load, site.files.lessons);
+  return everything[language] ?? everything.en;
+};
+
+export const lessons = async (context, { language }) => (await inLanguage(context, language)).lessons;
+
+export async function measured(context, { number, language, chosen = '' }) {
+  return (await inLanguage(context, language)).measured[number][chosen ?? ''];
+}
+
+// ---- Training dynamics
+
+const historiesOf = ({ load, site }, run) => read(load, site.models[run].files.dynamics);
+
+export async function runs({ site }) {
+  const choices = Object.values(site.models).filter(({ files }) => files.dynamics).map(({ name }) => [name, name]);
+  return { choices, first: choices[0][0], live: [] };
+}
+
+export const examples = async (context, { run }) => (await historiesOf(context, run)).map(({ example }) => example);
+
+export async function opening(context, { run, text_a: a, text_b: b, words }) {
+  const histories = await historiesOf(context, run);
+  const found = histories.find(({ example }) => example.join('\n') === [a, b, words].join('\n'));
+  if (!found) throw new Error('This page has the training dynamics of its examples: choose one of them. The lab '
+    + 'computes those of any text.');
+  return found.opening;
+}
