@@ -173,6 +173,18 @@ def test_what_needs_a_server_is_refused_in_a_sentence(page: Page, address: str) 
     assert answer["error"].startswith("The weights before training are not part of this page")
 
 
+def test_a_model_that_the_page_does_not_have_is_a_sentence(page: Page, address: str) -> None:
+    open_published(page, f"{address}?model=third&text_a=the+red+%5BMASK%5D")
+    expect(page.locator("#panel-predictions")).to_contain_text("This page has no model third: it has first, second.")
+
+
+@pytest.mark.parametrize("lacking", ["WebAssembly", "DecompressionStream", "Worker"])
+def test_an_old_browser_is_a_sentence(page: Page, address: str, lacking: str) -> None:
+    page.add_init_script(f"delete globalThis.{lacking}")
+    open_published(page, f"{address}?text_a=the+red+%5BMASK%5D")
+    expect(page.locator("#panel-predictions")).to_contain_text("open it in a current Chrome, Edge, Firefox or Safari")
+
+
 def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "page"
     shutil.copytree(site, copy)
@@ -193,7 +205,7 @@ def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path
 
 def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page: Page, tmp_path: Path) -> None:
     """`page` fails the test for any request to another machine, and any violated policy."""
-    file = publish(["tiny-town"], tmp_path / "model.html", single_file=True).path
+    file = publish(["tiny-town"], tmp_path / "model.html", single_file=True, snapshots=3).path
     open_published(page, file.as_uri())
     page.get_by_label("Text A").fill("Grandma feels better, and [MASK] thanks Ravi.")
     expect(page.locator("#fill-bars .bar-row")).to_have_count(5)
@@ -208,16 +220,33 @@ def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page
     expect(page.locator("#lesson-bar .bar-line")).to_be_visible()
     expect(page.locator("#space-explore")).to_be_visible()
 
+    page.get_by_role("tab", name="Training dynamics").first.click()
+    scrubber = page.locator("#dynamics-scrubber")
+    expect(scrubber.locator(".where")).to_contain_text("Step 12,000")
+    slider = scrubber.get_by_label("Training step")
+    slider.press("Home")
+    expect(scrubber.locator(".where")).to_contain_text("Step 0")
+    expect(slider).to_have_attribute("max", "2")
+    page.locator("#dynamics-a").fill("Grandma is [MASK].")
+    page.locator("#dynamics-a").press("Enter")
+    expect(scrubber).to_contain_text("choose one of them")
+
 
 def test_a_model_is_published_from_the_page_and_opens_without_it(page: Page, tmp_path: Path) -> None:
     with serve(little_settings(tmp_path)) as (address, _):
         page.goto(f"{address}?space=runs&run.id=little")
+        page.locator("#run-publish > summary").click()
         with page.expect_download(timeout=240_000) as download:
             page.get_by_role("button", name="Publish as a web page").click()
         file = tmp_path / download.value.suggested_filename
         download.value.save_as(file)
         expect(page.get_by_text("is among your downloads")).to_be_visible()
-    assert file.name == "little.html"
+        assert file.name == "little.html"
+        page.goto(f"{address}?model=little")  # in Explore the same file is there at once
+        page.get_by_text("Publish", exact=True).click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Publish as a web page").click()
+        assert Path(download.value.path()).read_bytes() == file.read_bytes()
     open_published(page, file.as_uri())
     page.get_by_label("Text A").fill("The red [MASK] sat on the mat.")
     expect(page.locator("#fill-bars .bar-row")).to_have_count(5)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass
 class FakeHub:
-    """`repositories` has the files of each model by name; `sent` the Authorization header of each request."""
+    """`repositories` has the files of each model and Space by name; `sent` the Authorization header of each request."""
 
     address: str = ""
     repositories: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def fake_hub() -> Iterator[FakeHub]:
                 modes = [{"path": path, "uploadMode": "regular", "shouldIgnore": False} for path in paths]
                 self._answer(json.dumps({"files": modes}).encode(), "application/json")
             elif "/commit/" in self.path:
-                model = self.path.removeprefix("/api/models/").split("/commit/")[0]
+                model = self.path.split("/commit/")[0].split("/", 3)[3]  # /api/models/, /api/spaces/
                 lines = [json.loads(line)["value"] for line in body.splitlines() if b'"file"' in line]
                 files = {line["path"]: base64.b64decode(line["content"]) for line in lines}
                 hub.repositories[model] = hub.repositories.get(model, {}) | files

@@ -1,14 +1,16 @@
-"""Publish a model on the Hugging Face hub: its folder, with the hub's metadata in its card. Only when asked to.
+"""Publish a model on the Hugging Face hub, its folder with the hub's metadata in its card, or its page; when asked.
 
 Source of the metadata: huggingface.co/docs/hub/model-cards; `model-index` carries the scores that the card reports.
 """
 
+import json
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES
@@ -22,6 +24,9 @@ _METRICS |= {"spearman": "spearmanr", "pearson": "pearsonr"}
 _METRICS |= {"mlm_accuracy": "accuracy", "mlm_loss": "loss", "nsp_accuracy": "accuracy"}
 #: The same by what cards call them; those of earlier runs have the names above.
 _METRICS |= {NAMES[name]: metric for name, metric in _METRICS.items()}
+#: What a page is sent to: a Space of static files, or the repository of a model.
+RepoKind = Literal["space", "model"]
+_PAGE = "Explore this model in your browser: nothing to install, and what you type stays with you. Made by BertViz Lab."
 _VALUE = re.compile(r"(-?\d+\.\d+)(%?)")
 
 
@@ -44,16 +49,7 @@ def push_to_hub(
     With `dry_run` nothing is sent. The token is that of `hf auth login`, or of $HF_TOKEN. Raises `InputError` for a
     name that the hub does not take, without a token, and with what the hub answers.
     """
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
-    from huggingface_hub.utils import validate_repo_id
-
-    try:
-        validate_repo_id(repo)
-    except HFValidationError as error:
-        raise InputError(f"{repo!r} is no name of a model on the hub: {str(error).splitlines()[0]}") from None
-    if "/" not in repo:
-        raise InputError(f"Name the owner too, as in your-name/{repo}.")
+    check_name(repo)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_checkpoint(checkpoint, folder)
@@ -65,28 +61,69 @@ def push_to_hub(
                 copy.write_bytes(path.read_bytes())
         card = card_for_hub(checkpoint, repo, **metadata)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        files = {
-            path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()
-        }
-        publication = Publication(repo, private, card, dict(sorted(files.items())))
-        if dry_run:
-            return publication
-        api = HfApi()
-        try:
-            api.create_repo(repo, private=private, exist_ok=True)
-            commit = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="Upload of BertViz Lab")
-        except OfflineModeIsEnabled:
-            raise InputError("Nothing was sent: this process works offline (HF_HUB_OFFLINE).") from None
-        except HfHubHTTPError as error:
-            message = str(error.server_message or str(error).splitlines()[0])
-            if getattr(error.response, "status_code", "") in (401, 403):
-                message += " Log in with `hf auth login`, or set HF_TOKEN to a token that may write."
-            raise InputError(f"The hub refused: {message}") from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"Nothing was sent: {str(error).splitlines()[0]}") from None
-        except Exception as error:  # of the network; its text may quote a header, and with it the token
-            raise InputError(f"The hub could not be reached ({type(error).__name__}).") from None
-        return Publication(repo, private, card, publication.bytes, str(commit.commit_url))
+        publication = Publication(repo, private, card, _sizes(folder))
+        return publication if dry_run else _send(publication, folder)
+
+
+def push_page(
+    page: Path, repo: str, *, title: str, kind: RepoKind = "space", private: bool = True, dry_run: bool = False
+) -> Publication:
+    """Upload a published page, a folder, to a static Space, or as the folder `page` of a model's repository.
+
+    Otherwise as `push_to_hub`. A Space gets a README that names its `title`.
+    """
+    check_name(repo)
+    with tempfile.TemporaryDirectory() as place:
+        card, folder = "", Path(place)
+        shutil.copytree(page, folder if kind == "space" else folder / "page", dirs_exist_ok=True)
+        if kind == "space":
+            card = f"---\ntitle: {json.dumps(title)}\nsdk: static\n---\n\n# {title}\n\n{_PAGE}\n"
+            (folder / "README.md").write_text(card, encoding="utf-8")
+        publication = Publication(repo, private, card, _sizes(folder))
+        return publication if dry_run else _send(publication, folder, kind)
+
+
+def check_name(repo: str) -> None:
+    """Raise `InputError` for a name that the hub does not take."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(repo)
+    except HFValidationError as error:
+        raise InputError(f"{repo!r} is no name of a model on the hub: {str(error).splitlines()[0]}") from None
+    if "/" not in repo:
+        raise InputError(f"Name the owner too, as in your-name/{repo}.")
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    return dict(sorted(files.items()))
+
+
+def _send(publication: Publication, folder: Path, kind: RepoKind = "model") -> Publication:
+    """Upload a folder to a repository, which is made where there is none."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    api, repo = HfApi(), publication.repo
+    sdk = "static" if kind == "space" else None
+    try:
+        api.create_repo(repo, repo_type=kind, private=publication.private, space_sdk=sdk, exist_ok=True)
+        message = "Upload of BertViz Lab"
+        commit = api.upload_folder(repo_id=repo, repo_type=kind, folder_path=folder, commit_message=message)
+    except OfflineModeIsEnabled:
+        raise InputError("Nothing was sent: this process works offline (HF_HUB_OFFLINE).") from None
+    except HfHubHTTPError as error:
+        message = str(error.server_message or str(error).splitlines()[0])
+        if getattr(error.response, "status_code", "") in (401, 403):
+            message += " Log in with `hf auth login`, or set HF_TOKEN to a token that may write."
+        raise InputError(f"The hub refused: {message}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"Nothing was sent: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # of the network; its text may quote a header, and with it the token
+        raise InputError(f"The hub could not be reached ({type(error).__name__}).") from None
+    return replace(publication, url=str(commit.commit_url))
 
 
 def card_for_hub(

@@ -6,6 +6,7 @@ import { page } from 'lab/client/page.js';
 import { followPointer, makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { makeWorkspace } from 'lab/client/workspace.js';
+import { answerer } from 'lab/site.js';
 
 export function mountExplore(root) {
   const TYPING = 350; // milliseconds without a key until what was typed is asked
@@ -34,9 +35,15 @@ export function mountExplore(root) {
   // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
   const absent = h('p.missing', { id: 'missing-models', role: 'status', hidden: true });
   const swap = () => examples.fill(texts.map(({ value }) => value).reverse());
+  const { engine } = answerer; // in this browser, where the lab offers one
+  const choice = engine && makeField('checkbox', 'Compute shipped models in this browser', engine.isOn, (on) => {
+    engine.turn(on);
+    refresh();
+  }, { id: 'browser-engine', inline: true });
   const menus = [makeMenu('Examples', examples.node), makeMenu('About the model', facts.host),
     makeMenu('More', models[1].node, h('button.plain', { onclick: swap }, 'Swap A and B'),
-      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take))];
+      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take), choice?.node)];
+  if (!page.start.shared && !page.start.published) menus.push(makePublishMenu());
   const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
     h('div.menus.line', ...menus)), strip);
   root.append(bar, absent, complaint, next);
@@ -90,6 +97,20 @@ export function mountExplore(root) {
       list.set(OTHER);
       if (!isTyping) typed.value = value;
     } };
+  }
+
+  /** Publish the model; shared pages do not. */
+  function makePublishMenu() {
+    const menu = makeMenu('Publish');
+    let publisher = null;
+    menu.addEventListener('toggle', async () => {
+      if (!menu.open) return;
+      const { makePublisher } = await import('lab/views/publish/publish.js');
+      publisher ??= makePublisher('explore', () => page.input.model || page.start.model);
+      menu.lastElementChild.replaceChildren(publisher.node);
+      publisher.refresh();
+    });
+    return menu;
   }
 
   // ---- the tokens

@@ -52,21 +52,17 @@ def model_route(state: AppState) -> Route:
 
 
 def page_route(state: AppState) -> Route:
-    """Return the route `lab-page/NAME.html`: the page of a model that `runs.page` has written."""
+    """Return the route `lab-page/NAME`: a page that `publish.page` has written, on a local page only."""
 
     async def download(request: Request) -> Response:
         if not await is_logged_in(request):
             return PlainTextResponse("Log in first.", status_code=401)
-        try:
-            name = _downloadable(state, request.path_params["name"], visitor_of(request))
-            file, (_, title) = state.pages.file_of(name), state.models.locate(name)
-        except InputError as error:
-            return PlainTextResponse(str(error), status_code=404)
-        if not file.is_file():
+        file = state.pages.file(request.path_params["name"])
+        if file is None:
             return PlainTextResponse("This page is not written yet.", status_code=404)
-        return FileResponse(file, filename=f"{_stem(title)}.html", headers={"X-Content-Type-Options": "nosniff"})
+        return FileResponse(file, headers={"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"})
 
-    return Route("/lab-page/{name}.html", download)
+    return Route("/lab-page/{name}", download)
 
 
 def _downloadable(state: AppState, name: str, visitor: Visitor) -> str:

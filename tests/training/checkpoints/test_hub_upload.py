@@ -66,7 +66,7 @@ def test_what_is_published_can_be_opened_again_and_is_private(hub: FakeHub, tmp_
     done = push(hub, tmp_path, "--license", "apache-2.0", "--language", "en", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["url"] == f"{hub.address}/me/mine/commit/1"
-    assert hub.created == [{"name": "mine", "organization": "me", "visibility": "private"}]
+    assert hub.created == [{"name": "mine", "organization": "me", "visibility": "private", "type": "model"}]
     fetched = tmp_path / "fetched"
     for name, content in hub.repositories["me/mine"].items():
         (fetched / name).parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,6 @@ export function mount(panel) {
     ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
     ['batch', 'button.plain', 'Predict a file', () => run.saved && !run.pretraining && run.task,
       { onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'batch' }) }],
-    ['page', 'button.plain', 'Publish as a web page', () => run.can_be_page, { onclick: publish }],
     ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
   ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
   const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
@@ -115,20 +114,6 @@ export function mount(panel) {
       markStopping('');
       said.textContent = error.message;
     }
-  }
-
-  /** Write the model as a page that needs no server, and download it. */
-  async function publish({ target }) {
-    const { id: asked, name: title } = run;
-    [target.disabled, said.textContent] = [true, `Publishing ${title}: this takes about a minute.`];
-    try {
-      const address = await page.ask('runs', 'page', { run_id: asked });
-      h('a', { href: address, download: true }).click();
-      said.textContent = `The page of ${title} is among your downloads: one file, which opens in any browser.`;
-    } catch ({ message }) {
-      said.textContent = message;
-    }
-    target.disabled = false;
   }
 
   function statusChanged({ status: to, first }) {
@@ -214,6 +199,15 @@ export function mount(panel) {
   fold('calibration', 'Calibration', 'Reliability diagram');
   fold('slices', 'Slice analysis', 'Metrics by length and label');
   fold('settings', 'Settings', 'Settings of the run', 'facts', () => !run.shipped);
+
+  // ---- as a web page
+
+  add(panel.fold('publish', 'Publish as a web page', async (host) => {
+    const { makePublisher } = await import('lab/views/publish/publish.js');
+    const publisher = makePublisher(panel.prefix, () => run.id);
+    host.append(publisher.node);
+    return publisher.refresh;
+  }), () => run.saved && (run.mine || run.shipped) && !page.start.shared);
 
   // ---- to the hub: first the files that would be sent, then a press
 

@@ -25,7 +25,6 @@ from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import (
     card_score,
     hub,
-    may_be_page,
     may_publish,
     message_for,
     model_path,
@@ -64,9 +63,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     if is_shipped:
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
-        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None} | {
-            "can_be_page": may_be_page(state, visitor, run_id)
-        }
+        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -82,7 +79,6 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "can_stop": active and mine,
         "can_resume": run.status in ("stopped", "failed") and mine and state.settings.limits.training,
         "can_push": saved and mine and may_publish(state),
-        "can_be_page": saved and may_be_page(state, visitor, run_id),
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),

@@ -4,21 +4,19 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import quote
 
 from pydantic import Field
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.config.options import in_page_words
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import facts_payload
+from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
 from bertviz_lab.ui.lazy import checkpoints
 from bertviz_lab.ui.server.error_handling import without_folders
-from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
@@ -121,32 +119,14 @@ def may_publish(state: AppState) -> bool:
     return not state.settings.shared and state.settings.limits.hub != "off"
 
 
-def hub(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
+def hub(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> Payload:
     """Return the files that `publish` would send to the hub, with their sizes. Raises `InputError` as `publish`."""
-    publication = _push(state, visitor, run_id, repo, public, dry_run=True)
-    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
-    total = sum(publication.bytes.values()) / 1e6
-    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {_target(publication)}. Nothing has been sent."
-    return facts_payload(sizes, note=note)
+    return files_payload(_push(state, visitor, run_id, repo, public, dry_run=True))
 
 
 def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
     """Send the newest model of a run to the hub; return where it is. Raises `InputError`."""
-    publication = _push(state, visitor, run_id, repo, public, dry_run=False)
-    return f"Sent to {_target(publication)}: {publication.url}"
-
-
-def may_be_page(state: AppState, visitor: Visitor, model: str) -> bool:
-    """Return whether this page publishes a model as a web page: a local one does, of a visitor's or shipped models."""
-    return not state.settings.shared and (model in state.models.shipped() or state.models.owns(visitor, model))
-
-
-def page(state: AppState, visitor: Visitor, run_id: Word) -> str:
-    """Publish a model as a single-file page, and return the address to download it from. Raises `InputError`."""
-    if not may_be_page(state, visitor, run_id):
-        raise InputError("This page publishes nothing: download the model, and use bertviz-lab publish.")
-    state.pages.write(run_id, report_progress)
-    return f"lab-page/{quote(run_id, safe='')}.html"
+    return sent_words(_push(state, visitor, run_id, repo, public, dry_run=False))
 
 
 def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: bool, *, dry_run: bool) -> "Publication":
@@ -157,6 +137,19 @@ def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: boo
         raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
     folder, _ = state.models.locate(run_id)
     return push_to_hub(checkpoints.load_checkpoint(folder), repo.strip(), private=not public, dry_run=dry_run)
+
+
+def files_payload(publication: "Publication") -> Payload:
+    """Return the facts about files that would be sent to the hub, with their sizes."""
+    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
+    total = sum(publication.bytes.values()) / 1e6
+    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {_target(publication)}. Nothing has been sent."
+    return facts_payload(sizes, note=note)
+
+
+def sent_words(publication: "Publication") -> str:
+    """Return where what was sent to the hub is."""
+    return f"Sent to {_target(publication)}: {publication.url}"
 
 
 def _target(publication: "Publication") -> str:
@@ -237,4 +230,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-QUESTIONS = questions(table, glance, current, change, slow=[page]) | {"push": question(change, slow=True)}
+QUESTIONS = questions(table, glance, current, change) | {"push": question(change, slow=True)}
