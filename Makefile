@@ -3,6 +3,7 @@
 # make thorough   what `make test` leaves out: the other screens, the longest forms
 # make bench   the measurements behind the README's figures
 # make docs    the API reference from the docstrings   make lock   the pinned versions again (needs uv)
+# make site    the documentation site with its demo, in site/
 # make notebooks    the notebooks from their scripts
 # make catalogue    the languages of the course, brought up to date with its texts
 # make reproduce MODEL=tiny-town       train a shipped model again, and compare its scores with the shipped ones
@@ -18,7 +19,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 # Two workers, each a file at a time; tests/conftest.py says which come first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test thorough quick check bench docs lock notebooks catalogue reproduce browser clean
+.PHONY: app test thorough quick check bench docs site lock notebooks catalogue reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -45,6 +46,12 @@ bench: $(VENV)/.test
 docs: $(VENV)/.test
 	@$(RUN) docs/make_api.py
 
+# The demo has the models of all lessons, the first of which opens; mkdocs empties the folder.
+site: $(VENV)/.test
+	$(RUN) -m mkdocs build --strict
+	HF_HUB_OFFLINE=1 $(RUN) -m bertviz_lab publish --out site/demo --snapshots 12 \
+		--model wiki-mini wiki-small wiki-tiny tiny-town tiny-town-mask-only sentiment-mini
+
 notebooks: $(VENV)/.test
 	@$(RUN) notebooks/build.py
 
@@ -61,7 +68,7 @@ CUDA_ONLY := $(patsubst %,--no-emit-package %,torch triton cuda-bindings cuda-pa
 	nvidia-cuda-cccl nvidia-cuda-cupti nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile \
 	nvidia-curand nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx)
 lock:
-	$(COMPILE) $(CUDA_ONLY) -c requirements.txt -o requirements.lock
+	$(COMPILE) $(CUDA_ONLY) -c requirements.txt --extra onnx -o requirements.lock
 	$(COMPILE) $(CUDA_ONLY) -c requirements.lock --extra test --extra docs -o requirements-dev.lock
 
 $(VENV)/bin/python:

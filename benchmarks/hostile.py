@@ -228,7 +228,7 @@ GROUPS = ("texts", "questions", "models", "links", "headers", "bodies", "uploads
 
 def measure(groups: tuple[str, ...] = GROUPS, *, browser: bool = True) -> dict[str, Any]:
     """Serve a shared page, attack it, and read its log."""
-    server = Server(faulty=False)
+    server = Server(faulty=False, options=("--browser-engine", "off"))
     try:
         server.start()
         result = asyncio.run(attack(server, groups, browser))

@@ -350,7 +350,7 @@ def measure(
     count: int, minutes: float, *, faults: bool = False, browsers: int = 0, run_seconds: int = 60
 ) -> dict[str, Any]:
     """Serve, attend, and look at what is left."""
-    server = Server(faulty=faults, options=("--runs-per-visitor", "5"))
+    server = Server(faulty=faults, options=("--runs-per-visitor", "5", "--browser-engine", "off"))
     try:
         server.start()
         result = asyncio.run(attend(server, count, minutes, faults, browsers, run_seconds))

@@ -24,6 +24,7 @@ _ORDER = (
     "startup",
     "page_latency",
     "published_page",
+    "engine_load",
     "data_path",
     "memory",
     "resume",

@@ -13,6 +13,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("GOMP_SPINCOUNT", "100")
 # Nor may one read or write the texts that a person has prepared.
 os.environ["BERTVIZ_LAB_CACHE"] = "none"
+# Exporting what a shared page offers to browsers takes minutes of a core.
+os.environ["BERTVIZ_LAB_BROWSER_ENGINE"] = "off"
 
 import pytest
 from hypothesis import settings

@@ -25,6 +25,8 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--language", metavar="CODE", default="", help="Language of the lessons: en or de (default: en)")
     app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder of the runs (default: runs)")
     app.add_argument("--max-runs", type=int, help="Concurrent training runs (default: one per two cores)")
+    engine = "Compute shipped models in visitors' browsers: auto (on a shared page), on or off (default: auto)"
+    app.add_argument("--browser-engine", metavar="WHEN", default="", help=engine)
     app.add_argument("--log", choices=("json", "plain", "off"), default="off", help="Events on stderr (default: off)")
     app.add_argument("--metrics", action="store_true", help="Serve /metrics for Prometheus to this machine")
 
@@ -59,6 +61,7 @@ def add_commands(command: AddCommand) -> None:
 
 def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
+    from bertviz_lab.browser.lab_engine import engine_of
     from bertviz_lab.ui.app import serve_until_stopped
     from bertviz_lab.ui.guard.passwords import hash_password, users_of
     from bertviz_lab.ui.operations.event_log import start_log
@@ -78,7 +81,7 @@ def app_command(options: argparse.Namespace) -> int:
         notice(seen.format("--leader-key", "BERTVIZ_LAB_LEADER_KEY"))
     limits = read_limits_file(options.limits) if options.limits else {}
     limits |= {field.name: text for field in limit_fields() if (text := getattr(options, field.name, None))}
-    same = ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language")
+    same = ("shared", "allowed_hosts", "trusted_proxies", "metrics", "language", "browser_engine")
     given = {name: getattr(options, name) for name in same}
     users = users_of(options.auth, options.auth_file, os.environ)
     given |= {"workshop": options.workshop.strip(), "public_url": checked_address(options.public_url)}
@@ -88,7 +91,8 @@ def app_command(options: argparse.Namespace) -> int:
     settings = Settings.for_host(host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
     start_log(options.log)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
-    for address in serve_until_stopped(settings, host, options.port, open_browser=options.open):
+    served = serve_until_stopped(settings, host, options.port, open_browser=options.open, engine_of=engine_of)
+    for address in served:
         print(f"BertViz Lab is open at {address}", flush=True)
         if settings.workshop:
             room = participants_address(settings.public_url, address)

@@ -60,7 +60,7 @@ def build(settings: Settings, session: AppState | None = None) -> Page:
     return page
 
 
-def launch_options(state: AppState) -> dict[str, Any]:
+def launch_options(state: AppState, engine: assets.PageEngine | None = None) -> dict[str, Any]:
     """Return how a page is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
     routes = [
@@ -75,6 +75,8 @@ def launch_options(state: AppState) -> dict[str, Any]:
         health_route(state.runs, state.monitor),
         *workshop_routes(state),
     ]
+    if engine:
+        routes.append(engine.route)
     if state.settings.metrics:
         routes.append(
             metrics_route(state.runs, lambda: state.models.opened.load, state.monitor, state.settings.metrics_token)
@@ -87,7 +89,10 @@ def launch_options(state: AppState) -> dict[str, Any]:
         # Middleware inside of Gradio's; the guard is around both.
         "app_kwargs": {
             "routes": routes,
-            "middleware": [Middleware(VisitorCookie), Middleware(assets.PageHead, language=state.settings.language)],
+            "middleware": [
+                Middleware(VisitorCookie),
+                Middleware(assets.PageHead, language=state.settings.language, engine=engine),
+            ],
             "lifespan": _lifespan(state, routes),
         },
         "footer_links": ["api", "settings"],
@@ -117,7 +122,14 @@ def _lifespan(state: AppState, routes: Sequence[Route]) -> Callable[[Starlette],
     return lifespan
 
 
-def serve(session: AppState, host: str, port: int | None = None, *, open_browser: bool = False) -> tuple[Page, str]:
+def serve(
+    session: AppState,
+    host: str,
+    port: int | None = None,
+    *,
+    open_browser: bool = False,
+    engine: assets.PageEngine | None = None,
+) -> tuple[Page, str]:
     """Build and launch the page; return it with its address. Raises `InputError` where that is not possible."""
     page = build(session.settings, session)
     try:
@@ -126,7 +138,7 @@ def serve(session: AppState, host: str, port: int | None = None, *, open_browser
             server_port=port,
             inbrowser=open_browser,
             prevent_thread_lock=True,
-            **launch_options(session),
+            **launch_options(session, engine),
         )
     except (OSError, httpx.HTTPError) as error:  # Gradio asks its own page once, by the name localhost
         if port and "empty port" in str(error):
@@ -136,12 +148,22 @@ def serve(session: AppState, host: str, port: int | None = None, *, open_browser
     return page, address
 
 
-def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open_browser: bool) -> Iterator[str]:
-    """Serve the page until Ctrl-C; yield its address once it is open. Uploads are removed at its end."""
+def serve_until_stopped(
+    settings: Settings,
+    host: str,
+    port: int | None,
+    *,
+    open_browser: bool,
+    engine_of: Callable[[AppState], assets.PageEngine | None],
+) -> Iterator[str]:
+    """Serve the page until Ctrl-C; yield its address once it is open. Uploads are removed at its end.
+
+    `engine_of` returns the engine that the page offers to its visitors. Raises `InputError` as `serve`.
+    """
     uploads = own_upload_folder()
     try:
         session = AppState(settings)
-        page, address = serve(session, host, port, open_browser=open_browser)
+        page, address = serve(session, host, port, open_browser=open_browser, engine=engine_of(session))
         yield address
         page.block_thread()
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers

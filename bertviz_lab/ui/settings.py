@@ -14,6 +14,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, languages
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+#: On a shared page, on every page, or on none.
+ENGINES = ("auto", "on", "off")
 _LONGEST_NAME = 80
 #: What a room that trains a lot is better off with, unless its owner says otherwise.
 _WORKSHOP_LIMITS = {"BERTVIZ_LAB_RUN_SECONDS": "3m", "BERTVIZ_LAB_RUNS_PER_VISITOR": "1"}
@@ -38,6 +40,7 @@ class Settings:
     leader_key: str = field(default="", repr=False)  # opens the page of its leader
     public_url: str = ""  # where participants find the page, with a slash at its end; "" where this machine's is right
     language: str = ENGLISH.code  # of the course, unless a visitor asks for another one
+    browser_engine: str = "auto"  # whether shipped models are offered to visitors' own browsers: one of ENGINES
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
@@ -46,6 +49,8 @@ class Settings:
             raise InputError(f"--workshop must be a name of at most {_LONGEST_NAME} characters, on a shared page.")
         if self.language not in languages():
             raise InputError(f"--language must be one of {', '.join(languages())}, not {self.language!r}.")
+        if self.browser_engine not in ENGINES:
+            raise InputError(f"--browser-engine must be one of {', '.join(ENGINES)}, not {self.browser_engine!r}.")
         for proxy in self.trusted_proxies:
             try:
                 if proxy not in ("*", "localhost"):
@@ -75,13 +80,14 @@ class Settings:
         metrics: bool = False,
         workshop: str = "",
         language: str = "",
+        browser_engine: str = "",
         **more: Any,
     ) -> "Settings":
         """Return settings for a page at an address: open to the person at this machine, careful with everybody else.
 
         `limits` are those that the owner gave as options, by name and as text; `allowed_hosts` and `trusted_proxies`
-        are lists with commas. These and `language` have an environment variable each. A page with a proxy or a workshop
-        is shared; a workshop's runs are short unless its owner says otherwise.
+        are lists with commas. These, `language` and `browser_engine` have an environment variable each. A page with a
+        proxy or a workshop is shared; a workshop's runs are short unless its owner says otherwise.
         """
         space = "SPACE_ID" in environment
         hosts = _names(allowed_hosts or environment.get("BERTVIZ_LAB_ALLOWED_HOSTS"))
@@ -106,6 +112,7 @@ class Settings:
             metrics_token=environment.get("BERTVIZ_LAB_METRICS_TOKEN", ""),
             workshop=workshop,
             language=language or environment.get("BERTVIZ_LAB_LANGUAGE") or ENGLISH.code,
+            browser_engine=browser_engine or environment.get("BERTVIZ_LAB_BROWSER_ENGINE") or "auto",
             **more,
         )
 

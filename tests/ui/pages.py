@@ -20,6 +20,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.server.assets import PageEngine
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -81,7 +82,9 @@ Served = tuple[str, AppState]
 
 
 @contextmanager
-def serve(settings: Settings) -> Iterator[Served]:
+def serve(
+    settings: Settings, engine_of: Callable[[AppState], PageEngine | None] = lambda state: None
+) -> Iterator[Served]:
     """The address of a running page, and its session; its trainings end with it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -91,7 +94,8 @@ def serve(settings: Settings) -> Iterator[Served]:
         session.models.open()
     page = build(settings, session)
     try:
-        page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(session))
+        options = launch_options(session, engine_of(session))
+        page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
         yield f"http://127.0.0.1:{port}/", session
     finally:
         page.close()

@@ -10,7 +10,8 @@ import html
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -29,10 +30,10 @@ _FOLDER = "lab-static"
 _ROOMS = ("client", "components", "views", "workshop")
 _SITE = "site.js"
 #: Who answers the page's questions; a published page has an engine of its own.
-_ANSWERER = "export { serverAnswerer as answerer } from 'lab/client/ask.js';"
+_ANSWERER = "export { answerer } from 'lab/client/answering.js';"
 #: What the page imports as it opens; the browser fetches it while Gradio starts.
 _FIRST = (
-    "client/main.js", "views/predictions/view.js", "views/attention/view.js",
+    "client/main.js", "client/answering.js", "views/predictions/view.js", "views/attention/view.js",
     *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")),
 )  # fmt: skip
 #: Style sheets of all parts, of single parts, and of a workshop's pages.
@@ -43,6 +44,18 @@ _PARTS = {
 }  # fmt: skip
 _WORKSHOP = ("components/shared.css", "workshop/leader.css")
 _BASE = b"<base href="  # in Gradio's page
+_TYPES = {".css": "text/css", ".js": "text/javascript"}
+#: Headers of files whose address changes with their content.
+KEPT_FOR_A_YEAR = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+
+
+@dataclass(frozen=True)
+class PageEngine:
+    """An engine that a page offers to its visitors: the route of its files, and the addresses that the page needs."""
+
+    route: Route
+    modules: str  # the folder of its modules
+    offer: str  # what it has, for client/answering.js
 
 
 def site(views: Iterable[View] = VIEWS, answerer: str = _ANSWERER) -> str:
@@ -109,24 +122,33 @@ def folder() -> str:
     return f"{_FOLDER}/{content.hexdigest()[:12]}"
 
 
-@cache
-def _compressed(name: str) -> bytes:
-    return gzip.compress(files()[name].encode(), mtime=0)
-
-
-def head(page: str = "lab", language: str = ENGLISH.code) -> str:
+def head(page: str = "lab", language: str = ENGLISH.code, engine: PageEngine | None = None) -> str:
     """Return what a document's head needs: the import map, the rules, and for a workshop's page its script."""
     first = ("workshop/leader.js",) if page == "workshop" else _FIRST
-    ours = {"imports": {"lab/": f"./{folder()}/"}}
+    imports = {"lab/": f"./{folder()}/"} | ({"lab/browser/": f"./{engine.modules}/"} if engine else {})
     lines = [
-        f'<script type="importmap">{json.dumps(ours)}</script>',
+        f'<script type="importmap">{json.dumps({"imports": imports})}</script>',
         f'<meta name="lab-language" content="{html.escape(language)}">',
+        *([f'<meta name="lab-engine" content="{engine.offer}">'] if engine else []),
         f'<link rel="stylesheet" href="{folder()}/{page}.css">',
         *(f'<link rel="modulepreload" href="{folder()}/{n}">' for n in [_SITE, *with_imports(first, [_SITE])]),
     ]
     if page == "workshop":
         lines.append("<script type=\"module\">import 'lab/workshop/leader.js';</script>")
     return "".join(lines)
+
+
+def kept_file(request: Request, name: str, content: str | bytes) -> Response:
+    """Return a file that a browser keeps for a year; a text is compressed where the browser takes that."""
+    headers, body = KEPT_FOR_A_YEAR | {"Vary": "Accept-Encoding"}, content
+    if isinstance(content, str) and "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"], body = "gzip", _compressed(content)
+    return Response(body, media_type=_TYPES.get(Path(name).suffix, "application/octet-stream"), headers=headers)
+
+
+@lru_cache(256)
+def _compressed(text: str) -> bytes:
+    return gzip.compress(text.encode(), mtime=0)
 
 
 def route() -> Route:
@@ -136,11 +158,7 @@ def route() -> Route:
         name = request.path_params["name"]
         if name not in files() or request.path_params["hash"] != folder().split("/")[1]:
             return PlainTextResponse("There is no such file.", status_code=404)
-        headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-        media, content = "text/css" if name.endswith(".css") else "text/javascript", files()[name].encode()
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["Content-Encoding"], content = "gzip", _compressed(name)
-        return Response(content, media_type=media, headers=headers | {"X-Content-Type-Options": "nosniff"})
+        return kept_file(request, name, files()[name])
 
     return Route(f"/{_FOLDER}/{{hash}}/{{name:path}}", asset)
 
@@ -151,9 +169,9 @@ class PageHead:
     Gradio adds the `head` of `launch` by a script, when its own modules are loaded already: too late for an import map.
     """
 
-    def __init__(self, app: ASGIApp, language: str) -> None:
+    def __init__(self, app: ASGIApp, language: str, engine: PageEngine | None = None) -> None:
         self._app = app
-        self._head = head(language=language).encode()
+        self._head = head(language=language, engine=engine).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; pages are held back until they are complete."""
