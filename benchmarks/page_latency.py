@@ -143,7 +143,7 @@ def session_of(folder: Path) -> AppState:
 def choose(page: Page, address: str, model: str, view: str, text: str) -> None:
     """Open the page at a view, with a model and a text."""
     page.goto(f"{address}?{urlencode({'model': model, 'text_a': text, 'explore.open': view})}")
-    page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(timeout=120_000)
+    page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(state="attached", timeout=120_000)
     page.locator(f"#panel-{view}").scroll_into_view_if_needed()
     page.wait_for_timeout(3000)  # what is shown at first is fetched
     page.evaluate(LONGEST_TASK)

@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         path = item.path.relative_to(TESTS)
         if "chromium_path" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+            if os.environ.get("CI"):  # a shared machine can stall while a page is drawn; reruns are in the summary
+                item.add_marker(pytest.mark.flaky(reruns=1))
         if any(path.is_relative_to(part) for part in TRAINING):
             item.add_marker("training")
         if path.is_relative_to("e2e"):  # a page that was served leaves its sockets to the garbage collector
