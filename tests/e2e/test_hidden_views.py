@@ -69,6 +69,7 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(page: Page, served: S
     expect(page.locator("#model-facts")).to_contain_text("Layers")
     at_rest(page)
     assert set(asked) - {"runs", "server"} == {"explore", "tokens", "layers"}
+    assert asked.index("tokens") < asked.index("layers"), "the first slot is answered first"
 
     page.locator("#tab-predictions").click()
     eventually(page, lambda: "predictions" in asked)

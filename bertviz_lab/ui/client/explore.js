@@ -198,6 +198,7 @@ export function mountExplore(root) {
       showModel();
     }
     if (changed.some((name) => name !== 'other')) drawTokens();
+    workspace.refresh();
     workspace.look();
   });
   // A checkpoint of a chosen model is new: what is in sight is drawn again; nobody's text is touched.

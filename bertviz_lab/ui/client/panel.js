@@ -229,7 +229,7 @@ export function makePanel(view, body, prefix = view.id) {
       });
     },
     /** Draw again what is in sight, and the rest when it comes into sight. */
-    refresh: () => parts.forEach((part) => part.redraw()),
+    refresh: () => Promise.all(parts.map((part) => part.redraw())),
     /** Wait until somebody can see the panel. */
     whenSeen: () => pause(0, body),
     /** Called by the workspace: whether somebody can see the panel. */
@@ -243,6 +243,5 @@ export function makePanel(view, body, prefix = view.id) {
       life.abort();
     },
   };
-  if (view.workspace === 'explore') own.on('input', panel.refresh);
   return panel;
 }

@@ -1,12 +1,14 @@
 // The panels of a workspace, in two slots beside each other. A slot shows one of its views, chosen by a tab; a view is
 // drawn when it first comes near the window.
 
+import { pause } from 'lab/client/ask.js';
 import { h, makeTabs } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { makePanel } from 'lab/client/panel.js';
 import { VIEWS } from 'lab/site.js';
 
 export const NEAR = '300px'; // panels this close to the window are drawn already
+const PATIENCE = 100; // milliseconds that the second slot waits for the answers of the first
 const FOLLOWED = 2500; // milliseconds in which an opened panel is kept in sight
 
 /** The views of a workspace, added to `root`. Which are open, one in each slot, is kept in the address; `openFirst` are
@@ -109,6 +111,16 @@ export function makeWorkspace(name, root, openFirst, missing = () => '') {
     return { view, node, reveal, clear, look, refresh: () => panel?.refresh() };
   }
 
-  /** `refresh`: what is in sight is drawn again, the rest when it comes into sight. */
-  return { look, refresh: () => panels.forEach((panel) => panel.refresh()) };
+  let turn = 0;
+  /** Draw again what is in sight, and the rest when it comes into sight. The first slot is answered first: asked at the
+   * same time, both would be late. */
+  async function refresh() {
+    turn += 1;
+    const mine = turn;
+    const of = (slot) => panels.filter(({ view }) => view.slot === slot);
+    const refreshed = (slot) => Promise.all(of(slot).map((panel) => panel.refresh()));
+    await Promise.race([refreshed(0), pause(PATIENCE)]);
+    if (mine === turn) refreshed(1);
+  }
+  return { look, refresh };
 }

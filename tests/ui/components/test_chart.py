@@ -87,9 +87,12 @@ def test_a_cell_is_read_by_pointing_and_picked_by_a_click_and_in_the_table(visit
     page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 0.25 * box["height"])
     expect(page.locator("#chart .hoverlayer .hovertext")).to_contain_text("b")
     feed("chart", charts()["matrix"])
-    expect(page.locator("#chart .xtick").last).to_have_text("z")  # drawn: both are heat maps, and the marks do not differ
+    expect(page.locator("#chart .xtick").last).to_have_text("z")  # both are heat maps: the marks do not differ
     box = box_of_cells(page)
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 0.75 * box["height"])
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.75 * box["height"])
+    expect(page.locator("#chart .hoverlayer .hovertext")).to_contain_text("two")  # a click is of the cell that is read
+    page.mouse.down()
+    page.mouse.up()
     eventually(page, lambda: {"row": 1, "column": 1} in desk.told("item_select"))
     buttons = table(page).get_by_role("button")
     expect(buttons).to_have_count(6)
