@@ -162,3 +162,14 @@ def test_the_frame_in_a_notebook_grows_with_what_is_drawn_in_it_later(page: Page
           return frame.contentDocument.body.scrollHeight <= frame.clientHeight;
         }"""
     )
+
+
+def test_a_model_in_a_notebook_answers_without_a_kernel(page: Page) -> None:
+    view = show.page(little_checkpoint(), "predictions", "the red [MASK] sat")
+    assert view.note.endswith("MB, which this notebook keeps")
+    page.set_content(view._repr_html_())
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("#fill-bars .bar-row")).to_have_count(5)
+    expect(frame.locator("#text-a, #panel-attention").locator("visible=true")).to_have_count(0)
+    frame.locator("#fill-bars .word").first.click()  # masks it
+    expect(frame.locator("#fill-bars .blank")).to_have_count(2)

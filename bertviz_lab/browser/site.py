@@ -331,7 +331,7 @@ def _single_file(content: _Content) -> str:
         for name, body in packs.items()
     ]
     foot.append(f'<script type="text/plain" id="lab-pack">{pack}</script>')
-    foot.append(f'<script type="module" nonce="lab">{engine_source("engine/boot.js")}</script>')
+    foot.append(f'<script nonce="lab">{engine_source("engine/boot.js")}</script>')
     allowed = "'nonce-lab' blob: 'wasm-unsafe-eval'"
     policy = _POLICY | {"script-src": allowed, "worker-src": "blob:"} | _NO_FORMS
     addresses = {"base": "./", "worker": "", **{name: name for name in LIBRARIES}}

@@ -1,0 +1,114 @@
+"""Firefox by its own remote protocol (Marionette): Playwright drives a build of its own only.
+
+Messages are JSON behind their length, `[0, id, command, parameters]` and `[1, id, error, result]`. Commands are those
+of WebDriver (firefox-source-docs.mozilla.org/testing/marionette).
+"""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_START_SECONDS = 60.0
+#: Keys as WebDriver spells them.
+TAB, ENTER, RIGHT, ESCAPE = "\ue004", "\ue007", "\ue014", "\ue00c"
+
+
+def find() -> str | None:
+    """The path of Firefox; Debian calls it firefox-esr."""
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+class Firefox:
+    """A window of a browser that listens at a port."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._stream = connection.makefile("rwb")
+        self._asked = 0
+        self._read()  # what it is
+        self.command("WebDriver:NewSession", strictFileInteractability=True)
+
+    def command(self, name: str, **parameters: Any) -> Any:
+        """Return the result of a command. Raises `RuntimeError` with what the browser answers."""
+        self._asked += 1
+        text = json.dumps([0, self._asked, name, parameters]).encode()
+        self._stream.write(str(len(text)).encode() + b":" + text)
+        self._stream.flush()
+        _, _, error, result = self._read()
+        if error:
+            raise RuntimeError(error["message"])
+        return result.get("value", result) if isinstance(result, dict) else result
+
+    def open(self, address: str) -> None:
+        self.command("WebDriver:Navigate", url=address)
+
+    def evaluate(self, script: str, *arguments: Any) -> Any:
+        """Run the body of a function; a promise that it returns is waited for."""
+        return self.command("WebDriver:ExecuteScript", script=script, args=arguments, scriptTimeout=60_000)
+
+    def set_width(self, width: int) -> None:
+        """Make the page as wide as that: a window cannot be narrower than 500 pixels, what it shows can."""
+        self.command("Marionette:SetContext", value="chrome")
+        self.evaluate("gBrowser.selectedBrowser.style.width = `${arguments[0]}px`", width)
+        self.command("Marionette:SetContext", value="content")
+        self.wait(f"innerWidth === {width}")
+
+    def wait(self, condition: str, seconds: float = 30.0) -> None:
+        """Wait until an expression is true in the page."""
+        end = time.monotonic() + seconds
+        while not self.evaluate(f"return Boolean({condition})"):
+            assert time.monotonic() < end, f"in vain: {condition}"
+            time.sleep(0.05)
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, one after the other, where the focus is."""
+        strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.command("WebDriver:PerformActions", actions=[{"type": "key", "id": "keyboard", "actions": strokes}])
+
+    def _read(self) -> Any:
+        length = b""
+        while not length.endswith(b":"):
+            length += self._stream.read(1)
+        return json.loads(self._stream.read(int(length[:-1])))
+
+
+@contextmanager
+def firefox(path: str, profile: Path) -> Iterator[Firefox]:
+    """Start Firefox without a window on the screen, with a new profile."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    profile.mkdir(parents=True)
+    (profile / "user.js").write_text(f'user_pref("marionette.port", {port});\n', encoding="utf-8")
+    command = [
+        path,
+        "--headless",
+        "--marionette",
+        "--remote-allow-system-access",
+        "--no-remote",
+        "--profile",
+        str(profile),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield Firefox(_connected(port))
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            process.kill()
+
+
+def _connected(port: int) -> socket.socket:
+    end = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=120)
+        except OSError:
+            assert time.monotonic() < end, "Firefox did not start"
+            time.sleep(0.2)
